@@ -114,14 +114,13 @@ pub(crate) fn unsupported(ground: &PreparedAgent) -> Vec<MissingTool> {
         name.as_ref().map(|name| name.value.clone()).unwrap_or_default()
     };
     let scripts = agent.tools.scripts.iter().map(|script| text(&script.value.name));
-    let is_enabled = |on: &Option<agentry_compile::text::Spanned<bool>>| {
-        on.as_ref().is_none_or(|on| on.value)
-    };
+    let is_enabled =
+        |on: &Option<agentry_compile::text::Spanned<bool>>| on.as_ref().is_none_or(|on| on.value);
     let servers = agent.tools.mcp.iter().flatten().map(|server| &server.value);
     let servers = servers.filter(|it| is_enabled(&it.enabled)).map(|it| it.name.clone());
     let skills = agent.skill_packs.iter().map(|skill| text(&skill.name));
     let agents = agent.agents.iter().flatten().map(|agent| agent.value.name.clone());
-    let functions = agent.expose.iter().flatten().map(|function| function.value.name.clone());
+    let functions = agent.expose.iter().flatten().map(|function| text(&function.value.name));
     scripts
         .map(missing("script"))
         .chain(servers.map(missing("mcp")))
@@ -179,13 +178,13 @@ fn to_text(tools: &[ListedTool], missing: &[MissingTool]) -> String {
         let first = spec.description.lines().next().unwrap_or_default();
         let at = at.as_ref().map_or(String::new(), |(path, line)| format!(" ({path}:{line})"));
         let cells = [&spec.name, *kind, verdict.as_str(), &(cut(first, MOST_CHARACTERS) + &at)];
-        cells.map(visible).to_vec()
+        cells.map(|cell| visible(cell).into_owned()).to_vec()
     };
     let mut out = columns(&tools.iter().map(row).collect::<Vec<_>>());
     if !missing.is_empty() {
         out.push_str("\nnot ready:\n");
         let row = |MissingTool { name, kind, reason }: &MissingTool| {
-            vec![format!("  {}", visible(name)), (*kind).to_owned(), visible(reason)]
+            vec![format!("  {}", visible(name)), (*kind).to_owned(), visible(reason).into_owned()]
         };
         out.push_str(&columns(&missing.iter().map(row).collect::<Vec<_>>()));
     }
@@ -255,7 +254,13 @@ fn reported(ground: &PreparedAgent, outcome: BenchOutcome, format: ResultFormat)
     };
     match (format, exit) {
         (ResultFormat::Json, _) => print(&ground.redactor.text(&as_json(&value))),
-        (ResultFormat::Human, ExitKind::Done) => print(&(visible(&ground.redactor.text(&text)) + "\n")),
+        (ResultFormat::Human, ExitKind::Done) => {
+            ground
+                .redactor
+                .text(&text)
+                .lines()
+                .for_each(|line| print(&format!("{}\n", visible(line))));
+        }
         (ResultFormat::Human, _) => remark(&ground.redactor.text(&text)),
     }
     exit

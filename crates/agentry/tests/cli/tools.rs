@@ -39,7 +39,8 @@ fn guarded_server() -> u16 {
             let request = String::from_utf8_lossy(&request[..length]).to_lowercase();
             let is_known = request.contains("authorization: bearer the-right-key");
             let status = if is_known { "200 OK" } else { "401 Unauthorized" };
-            let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{{}}");
+            let answer =
+                format!("HTTP/1.1 {status}\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{{}}");
             let _ = stream.write_all(answer.as_bytes());
         }
     });
@@ -48,7 +49,9 @@ fn guarded_server() -> u16 {
 
 /// The user's policy that opens one port of this machine.
 fn opened(test: Test, port: u16) -> Test {
-    let rules = format!("[policy.webfetch]\nintent = \"ask\"\nrules = [\"http://127.0.0.1:{port}:allow\"]\n");
+    let rules = format!(
+        "[policy.webfetch]\nintent = \"ask\"\nrules = [\"http://127.0.0.1:{port}:allow\"]\n"
+    );
     test.file("home/.config/agentry/config.toml", rules)
 }
 
@@ -73,10 +76,15 @@ fn a_model_calls_the_tools_of_the_file() {
 #[test]
 fn nothing_of_the_code_runs_without_consent() {
     let test = Test::new().file(PATH, agent("", &tool("touch", "return 1;")));
-    for args in ["tools agents/team_helper.agent.md", "tools call agents/team_helper.agent.md touch"] {
+    for args in
+        ["tools agents/team_helper.agent.md", "tools call agents/team_helper.agent.md touch"]
+    {
         let ran = test.run(args).exits(3);
         assert!(ran.stderr.contains("there is no consent"), "{ran}");
-        assert!(ran.stderr.contains("JavaScript of agents/team_helper.agent.md:13: `touch`"), "{ran}");
+        assert!(
+            ran.stderr.contains("JavaScript of agents/team_helper.agent.md:13: `touch`"),
+            "{ran}"
+        );
     }
     test.run("tools agents/team_helper.agent.md --yes").exits(0);
     test.run("tools call agents/team_helper.agent.md touch").exits(0);
@@ -93,20 +101,25 @@ fn the_tools_are_listed() {
     assert_eq!(own["verdict"], "allow");
     assert_eq!(own["description"], "Does it");
     assert_eq!(own["parameters"]["properties"]["n"]["type"], "number");
-    assert_eq!((&own["path"], &own["line"]), (&json!(PATH), &json!(13)));
+    assert_eq!((&own["path"], &own["line"]), (&json!(PATH), &json!(15)));
     let read = tools.iter().find(|tool| tool["name"] == "read").expect("a built-in tool");
     assert_eq!((&read["kind"], &read["path"]), (&json!("native"), &json!(null)));
     assert!(!tools.iter().any(|tool| tool["name"] == "bash"), "{listed}");
     assert_eq!(listed["missing"], json!([]));
     let shown = test.run("tools agents/team_helper.agent.md").exits(0);
-    assert!(shown.stdout.contains("double  js      allow    Does it (agents/team_helper.agent.md:13)"), "{shown}");
+    assert!(
+        shown
+            .stdout
+            .contains("double       js      allow  Does it (agents/team_helper.agent.md:15)"),
+        "{shown}"
+    );
 }
 
 #[test]
 fn what_cannot_be_used_is_listed() {
     let cases = [
         (tool("bash", "return 1;"), "`bash`: `bash` is the name of a built-in tool"),
-        ("throw new Error('no');\n".to_owned(), "no (agents/team_helper.agent.md:13:11)"),
+        (format!("JSON.parse('no');\n{}", tool("double", "")), "(agents/team_helper.agent.md:13:"),
         (tool("double", "").replace("name: \"double\"", "name: String(5)"), "`scheme.name` is `5`"),
     ];
     for (code, expected) in cases {
@@ -134,11 +147,13 @@ fn one_tool_is_called() {
     let metadata = "required:\n  env: [SOME_TOKEN]\nabilities:\n  allow: [tool, env]\n";
     let code = tool("invert", body);
     let test = Test::new().env("SOME_TOKEN", "1234567890").file(PATH, agent(metadata, &code));
-    let call = |rest: &str| test.run(&format!("tools call agents/team_helper.agent.md {rest} --yes --format json"));
+    let call = |rest: &str| {
+        test.run(&format!("tools call agents/team_helper.agent.md {rest} --yes --format json"))
+    };
     assert_eq!(call("invert '{\"n\": 4}'").exits(0).json(), json!({"ok": true, "result": 0.25}));
     assert_eq!(call("INVERT '{\"n\": 4}'").exits(0).json()["result"], 0.25);
     let failed = call("invert '{\"n\": 0}'").exits(1).json();
-    let error = json!({"message": "RangeError: zero", "path": PATH, "line": 22, "column": 13});
+    let error = json!({"message": "RangeError: zero", "path": PATH, "line": 20, "column": 17});
     assert_eq!(failed, json!({"ok": false, "error": error}));
     let unfit = call("invert '{\"n\": []}'").exits(1).json();
     assert!(unfit["error"]["message"].as_str().is_some_and(|it| it.contains("`/n`")), "{unfit}");
@@ -147,7 +162,13 @@ fn one_tool_is_called() {
     let refused = call("webfetch '{\"url\": \"https://example.com\"}'").exits(2);
     assert!(refused.stderr.contains("has no tool `webfetch`"), "{refused}");
     // The policy decides about the user's calls too.
-    test.write(PATH, agent("abilities:\n  allow: [tool]\n  deny: [env]\n", &tool("look", "return env.SOME_TOKEN ?? 'nothing';")));
+    test.write(
+        PATH,
+        agent(
+            "abilities:\n  allow: [tool]\n  deny: [env]\n",
+            &tool("look", "return env.SOME_TOKEN ?? 'nothing';"),
+        ),
+    );
     assert_eq!(call("look").exits(0).json()["result"], "nothing");
     test.write(PATH, agent("abilities:\n  allow: [fs]\n", &tool("look", "return 1;")));
     let denied = call("look").exits(3);
@@ -180,7 +201,9 @@ fn a_start_up_tool_is_a_gate() {
     let ran = with(&shut, &server, &args).exits(3);
     assert!(ran.stderr.contains("refused: `http://127.0.0.1:"), "{ran}");
     assert!(!ran.stderr.contains("the-right-key"), "{ran}");
-    for body in ["return { ok: false, why: 'tired' };", "while (true) {}", "throw new Error('shut');"] {
+    for body in
+        ["return { ok: false, why: 'tired' };", "while (true) {}", "throw new Error('shut');"]
+    {
         let code = agent("required:\n  startup: gate\n", &tool("gate", body));
         let test = Test::new().file(PATH, code);
         let ran = with(&test, &server, &args).exits(3);
@@ -192,10 +215,8 @@ fn a_start_up_tool_is_a_gate() {
 
 #[test]
 fn a_rule_about_a_tool_holds() {
-    let server = Server::playing([
-        Turn::call("deploy", json!({})).into(),
-        Turn::text("Well.").into(),
-    ]);
+    let server =
+        Server::playing([Turn::call("deploy", json!({})).into(), Turn::text("Well.").into()]);
     let test = Test::new().file(PATH, agent("", &tool("Deploy", "return 'deployed';")));
     let test = test.file(
         "home/.config/agentry/config.toml",
@@ -205,7 +226,11 @@ fn a_rule_about_a_tool_holds() {
     assert!(called.stderr.contains("deploy"), "{called}");
     with(&test, &server, &["run", PATH, "deploy it", "--yes"]).exits(0);
     let asked = server.asked();
-    assert!(!asked[1].results.iter().any(|(_, it)| it.contains("deployed")), "{:?}", asked[1].results);
+    assert!(
+        !asked[1].results.iter().any(|(_, it)| it.contains("deployed")),
+        "{:?}",
+        asked[1].results
+    );
 }
 
 /// A recorded run with tools of the file is played without running any code.

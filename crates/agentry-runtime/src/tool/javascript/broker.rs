@@ -9,8 +9,8 @@ use reqwest::header::{AUTHORIZATION, COOKIE, HeaderMap, HeaderName, HeaderValue,
 use reqwest::{Method, Response, StatusCode};
 use url::Url;
 
-use super::super::web_client::{WebClient, parse, touch, unsent};
 use super::super::ToolHost;
+use super::super::web_client::{WebClient, parse, touch, unsent};
 use crate::event::CallJudgement;
 
 /// The most redirects that are followed.

@@ -76,7 +76,10 @@ impl ToolScript {
     }
 
     /// Evaluates the code and returns the tools that it returns.
-    pub async fn tools(self: &Arc<Self>, judge: &Judge) -> Result<Vec<JavaScriptTool>, ScriptProblem> {
+    pub async fn tools(
+        self: &Arc<Self>,
+        judge: &Judge,
+    ) -> Result<Vec<JavaScriptTool>, ScriptProblem> {
         let limits = JobLimits { time: EVALUATION, ..JobLimits::default() };
         let described = self.workers.describe(&self.blocks, limits, &SilentBroker).await;
         let described = described.map_err(|failure| ScriptProblem {
@@ -85,7 +88,8 @@ impl ToolScript {
             message: failure.to_string(),
         })?;
         if described.len() > MOST_TOOLS {
-            let message = format!("{} tools are returned; at most {MOST_TOOLS} are", described.len());
+            let message =
+                format!("{} tools are returned; at most {MOST_TOOLS} are", described.len());
             return Err(ScriptProblem { tool: None, message, place: None });
         }
         let mut tools: Vec<JavaScriptTool> = Vec::new();
@@ -172,7 +176,8 @@ fn specification(described: &DescribedTool) -> Result<ToolSpec, String> {
     let description = scheme.get("description").and_then(Value::as_str);
     let description = description.ok_or("`scheme.description` is missing")?;
     let parameters = scheme.get("parameters").ok_or("`scheme.parameters` is missing")?;
-    let schema = scheme::expanded(parameters).map_err(|why| format!("`scheme.parameters`: {why}"))?;
+    let schema =
+        scheme::expanded(parameters).map_err(|why| format!("`scheme.parameters`: {why}"))?;
     let description = output_cap::start(description, 4_000).to_owned();
     Ok(ToolSpec { name: key.clone(), description, schema })
 }
@@ -187,10 +192,12 @@ fn touches(judge: &Judge, name: &str) -> Vec<ToolTouch> {
     let folded = name.to_lowercase();
     // The case of a name does not count, so a rule against another spelling of it holds too.
     let is_restricted = judge.rules(Section::Tool).any(|(_, rules)| {
-        let rule = rules.rules.iter().find(|rule| rule.pattern.matches(PatternSubject::Text(&folded)));
+        let rule =
+            rules.rules.iter().find(|rule| rule.pattern.matches(PatternSubject::Text(&folded)));
         rule.is_some_and(|rule| rule.action != Action::Allow)
     });
-    let names = [name.to_owned()].into_iter().chain((is_restricted && folded != name).then_some(folded));
+    let names =
+        [name.to_owned()].into_iter().chain((is_restricted && folded != name).then_some(folded));
     names.map(|subject| ToolTouch { section: Section::Tool, subject }).collect()
 }
 

@@ -44,9 +44,7 @@ impl SchemaExpansion<'_> {
         }
         match value {
             Value::Object(fields) => self.object(fields, level),
-            Value::Array(items) => {
-                items.iter().map(|item| self.expand(item, level + 1)).collect()
-            }
+            Value::Array(items) => items.iter().map(|item| self.expand(item, level + 1)).collect(),
             other => Ok(other.clone()),
         }
     }
@@ -60,10 +58,15 @@ impl SchemaExpansion<'_> {
             let each = |(name, value): (&String, &Value)| {
                 // Definitions are copied to where they are used.
                 let is_definition = level == 0 && matches!(name.as_str(), "$defs" | "definitions");
-                let value = if is_definition { value.clone() } else { self.expand(value, level + 1)? };
+                let value =
+                    if is_definition { value.clone() } else { self.expand(value, level + 1)? };
                 Ok((name.clone(), value))
             };
-            return fields.iter().map(each).collect::<Result<Map<_, _>, String>>().map(Value::Object);
+            return fields
+                .iter()
+                .map(each)
+                .collect::<Result<Map<_, _>, String>>()
+                .map(Value::Object);
         };
         if self.open.iter().any(|open| open == reference) {
             return Err(format!("`{reference}` refers to itself"));
@@ -74,7 +77,8 @@ impl SchemaExpansion<'_> {
         let expanded = self.expand(&target, level + 1);
         self.open.pop();
         let others = fields.iter().filter(|(name, _)| *name != "$ref");
-        let others: Map<String, Value> = others.map(|(name, it)| (name.clone(), it.clone())).collect();
+        let others: Map<String, Value> =
+            others.map(|(name, it)| (name.clone(), it.clone())).collect();
         let expanded = expanded?;
         if others.is_empty() {
             return Ok(expanded);

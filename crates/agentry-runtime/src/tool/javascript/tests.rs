@@ -12,7 +12,8 @@ fn described(key: &str, scheme: Value) -> DescribedTool {
 fn a_scheme_is_checked() {
     let scheme = |name: &str, parameters: Value| json!({"name": name, "description": "d", "parameters": parameters});
     let object = || json!({"type": "object"});
-    let deep = (0..100).fold(object(), |inner, _| json!({"type": "object", "properties": {"a": inner}}));
+    let deep =
+        (0..100).fold(object(), |inner, _| json!({"type": "object", "properties": {"a": inner}}));
     let doubling = {
         let mut definitions = serde_json::Map::new();
         for n in 0..30 {
@@ -31,16 +32,37 @@ fn a_scheme_is_checked() {
         (described("a", json!({})), Err("`scheme.name` is missing")),
         (described("a", scheme("b", object())), Err("`scheme.name` is `b`")),
         (described("a", json!({"name": "a"})), Err("`scheme.description` is missing")),
-        (described("a", json!({"name": "a", "description": "d"})), Err("`scheme.parameters` is missing")),
+        (
+            described("a", json!({"name": "a", "description": "d"})),
+            Err("`scheme.parameters` is missing"),
+        ),
         (described("a", scheme("a", json!(5))), Err("`scheme.parameters`: it is not an object")),
-        (described("a", scheme("a", json!({"type": "string"}))), Err("`scheme.parameters`: its type is not `object`")),
+        (
+            described("a", scheme("a", json!({"type": "string"}))),
+            Err("`scheme.parameters`: its type is not `object`"),
+        ),
         (described("a", scheme("a", json!({"type": "nothing"}))), Err("`scheme.parameters`: ")),
-        (described("a", scheme("a", json!({"properties": {"a": {"pattern": "("}}}))), Err("`scheme.parameters`: ")),
-        (described("a", scheme("a", json!({"$ref": "#"}))), Err("`scheme.parameters`: `#` refers to itself")),
-        (described("a", scheme("a", json!({"properties": {"a": {"$ref": "#"}}}))), Err("`scheme.parameters`: `#` refers to itself")),
-        (described("a", scheme("a", json!({"$ref": "https://example.com/schema"}))), Err("`scheme.parameters`: `https://example.com/schema` refers to nothing here")),
+        (
+            described("a", scheme("a", json!({"properties": {"a": {"pattern": "("}}}))),
+            Err("`scheme.parameters`: "),
+        ),
+        (
+            described("a", scheme("a", json!({"$ref": "#"}))),
+            Err("`scheme.parameters`: `#` refers to itself"),
+        ),
+        (
+            described("a", scheme("a", json!({"properties": {"a": {"$ref": "#"}}}))),
+            Err("`scheme.parameters`: `#` refers to itself"),
+        ),
+        (
+            described("a", scheme("a", json!({"$ref": "https://example.com/schema"}))),
+            Err("`scheme.parameters`: `https://example.com/schema` refers to nothing here"),
+        ),
         (described("a", scheme("a", deep)), Err("`scheme.parameters`: it has more than 64 levels")),
-        (described("a", scheme("a", doubling)), Err("`scheme.parameters`: it has more than 5000 values")),
+        (
+            described("a", scheme("a", doubling)),
+            Err("`scheme.parameters`: it has more than 5000 values"),
+        ),
     ];
     for (tool, expected) in cases {
         let found = specification(&tool).map(|spec| spec.name);

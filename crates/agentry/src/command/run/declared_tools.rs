@@ -183,7 +183,8 @@ impl<'a> ToolBench<'a> {
     ) -> Result<Option<BenchOutcome>, CliFailure> {
         let spec = self.guarded.specs().iter().find(|spec| is_same(&spec.name, name));
         let Some(spec) = spec else { return Ok(None) };
-        let call = ToolCall { id: "call".to_owned(), tool: spec.name.clone(), arguments };
+        let (id, tool) = ("call".to_owned(), spec.name.clone());
+        let call = ToolCall { id, tool, arguments, opaque: None };
         Ok(Some(runtime()?.block_on(self.judged(&call, time))))
     }
 
