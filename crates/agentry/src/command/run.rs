@@ -25,6 +25,7 @@ use agentry_runtime::cassette::beside;
 use agentry_runtime::gate::{StartRefusal, gate};
 
 use crate::args::{RunArguments, RunFormat};
+use crate::command::tools::admit_missing;
 use crate::output::{CliFailure, CliOutcome, ExitKind, remark, said};
 use confinement::ConfinedCommands;
 use models::{FoundModels, PriceNeed};
@@ -35,7 +36,7 @@ use session::RunSession;
 const MOST_BYTES: u64 = 1024 * 1024;
 
 pub(crate) fn run(args: &RunArguments) -> CliOutcome {
-    let ground = PreparedAgent::read(&args.agent, args.format_override)?;
+    let mut ground = PreparedAgent::read(&args.agent, args.format_override)?;
     if let Some(cassette) = &args.replay {
         admitted(&ground, true)?;
         let hint = "record it again with `--record` if that is meant";
@@ -48,6 +49,9 @@ pub(crate) fn run(args: &RunArguments) -> CliOutcome {
         FoundModels::Nothing(why) => return without_model(&ground, args, why),
     };
     admitted(&ground, false)?;
+    if let Some(note) = admit_missing(&ground, &args.without)? {
+        ground.system = format!("{}\n\n{note}", ground.system);
+    }
     let prompt = prompt(args)?;
     RunSession::start(&ground, args, plan, commands, prompt.as_deref())?.run(prompt)
 }

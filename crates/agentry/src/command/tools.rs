@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use agentry_compile::policy::{Action, Section};
+use agentry_compile::text::Data;
 use agentry_compile::text::report::visible;
 use agentry_runtime::commands::RefusedCommands;
 use agentry_runtime::driver::interfaces::RunTools as _;
@@ -50,6 +51,8 @@ pub(crate) struct MissingTool {
     pub(crate) name: String,
     pub(crate) kind: &'static str,
     pub(crate) reason: String,
+    /// Whether the definition says that a run can do without it.
+    pub(crate) is_optional: bool,
 }
 
 fn list(agent: &str, args: &ToolsArguments) -> CliOutcome {
@@ -99,7 +102,8 @@ fn unusable(ground: &PreparedAgent, problem: &ScriptProblem) -> Vec<MissingTool>
     }
     let whose = tool.as_ref().map_or(String::new(), |tool| format!("`{tool}`: "));
     let reason = placed(ground, &format!("{whose}{message}"), *place);
-    let missing = |name| MissingTool { name, kind: "js", reason: reason.clone() };
+    let missing =
+        |name| MissingTool { name, kind: "js", reason: reason.clone(), is_optional: false };
     names.into_iter().map(missing).collect()
 }
 
@@ -108,7 +112,8 @@ pub(crate) fn unsupported(ground: &PreparedAgent) -> Vec<MissingTool> {
     let agent = &ground.agent;
     let missing = |kind: &'static str| {
         let reason = "not supported yet".to_owned();
-        move |name: String| MissingTool { name, kind, reason: reason.clone() }
+        let is_optional = false;
+        move |name: String| MissingTool { name, kind, reason: reason.clone(), is_optional }
     };
     let text = |name: &Option<agentry_compile::text::Spanned<String>>| {
         name.as_ref().map(|name| name.value.clone()).unwrap_or_default()
@@ -117,17 +122,45 @@ pub(crate) fn unsupported(ground: &PreparedAgent) -> Vec<MissingTool> {
     let is_enabled =
         |on: &Option<agentry_compile::text::Spanned<bool>>| on.as_ref().is_none_or(|on| on.value);
     let servers = agent.tools.mcp.iter().flatten().map(|server| &server.value);
-    let servers = servers.filter(|it| is_enabled(&it.enabled)).map(|it| it.name.clone());
+    let servers = servers.filter(|it| is_enabled(&it.enabled)).map(|server| {
+        let is_optional = |(key, value): &(String, Data)| key == "optional" && *value == Data::Bool(true);
+        let is_optional = server.options.iter().any(is_optional);
+        MissingTool { is_optional, ..missing("mcp")(server.name.clone()) }
+    });
     let skills = agent.skill_packs.iter().map(|skill| text(&skill.name));
     let agents = agent.agents.iter().flatten().map(|agent| agent.value.name.clone());
     let functions = agent.expose.iter().flatten().map(|function| text(&function.value.name));
     scripts
         .map(missing("script"))
-        .chain(servers.map(missing("mcp")))
+        .chain(servers)
         .chain(skills.map(missing("skill")))
         .chain(agents.map(missing("delegate")))
         .chain(functions.map(missing("function")))
         .collect()
+}
+
+/// Refuses a run that lacks a tool of its definition, unless it is optional or the user does without it.
+/// Returns what the prompt must say about the rest.
+pub(crate) fn admit_missing(
+    ground: &PreparedAgent,
+    without: &[String],
+) -> Result<Option<String>, CliFailure> {
+    // Skills and functions of other agents change no call of this one.
+    let is_called = |missing: &MissingTool| matches!(missing.kind, "script" | "mcp" | "delegate");
+    let missing: Vec<_> = unsupported(ground).into_iter().filter(is_called).collect();
+    let is_left_out = |it: &&MissingTool| {
+        it.is_optional || without.iter().any(|name| is_same(name, &it.name))
+    };
+    if let Some(needed) = missing.iter().find(|it| !is_left_out(it)) {
+        let MissingTool { name, kind, reason, .. } = needed;
+        let path = ground.path();
+        let message = format!("`{path}` does not start: {kind} `{name}` is not ready: {reason}");
+        let hint = format!("`--without {name}` runs it without that");
+        return Err(CliFailure::new(message).hint(hint).refused());
+    }
+    let names: Vec<_> = missing.iter().map(|it| format!("`{}`", it.name)).collect();
+    let note = format!("These tools are not available in this run: {}.", names.join(", "));
+    Ok((!names.is_empty()).then_some(note))
 }
 
 fn listed(ground: &PreparedAgent, scripted: &[JavaScriptTool], spec: &ToolSpec) -> ListedTool {
@@ -163,7 +196,7 @@ fn to_json(tools: &[ListedTool], missing: &[MissingTool]) -> Value {
             "parameters": schema, "path": path, "line": line,
         })
     };
-    let missing = missing.iter().map(|MissingTool { name, kind, reason }| {
+    let missing = missing.iter().map(|MissingTool { name, kind, reason, .. }| {
         json!({ "name": name, "kind": kind, "reason": reason })
     });
     json!({
@@ -183,7 +216,7 @@ fn to_text(tools: &[ListedTool], missing: &[MissingTool]) -> String {
     let mut out = columns(&tools.iter().map(row).collect::<Vec<_>>());
     if !missing.is_empty() {
         out.push_str("\nnot ready:\n");
-        let row = |MissingTool { name, kind, reason }: &MissingTool| {
+        let row = |MissingTool { name, kind, reason, .. }: &MissingTool| {
             vec![format!("  {}", visible(name)), (*kind).to_owned(), visible(reason).into_owned()]
         };
         out.push_str(&columns(&missing.iter().map(row).collect::<Vec<_>>()));

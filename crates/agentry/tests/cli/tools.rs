@@ -139,6 +139,14 @@ fn what_cannot_be_used_is_listed() {
     let listed = test.run("tools helper.agent --format json").json();
     let expected = json!([{"name": "tracker", "kind": "mcp", "reason": "not supported yet"}]);
     assert_eq!(listed["missing"], expected);
+    // A run is refused before a model is asked, or goes on without and says so.
+    let server = Server::playing([Turn::text("Hello.").into()]);
+    let ran = with(&test, &server, &["run", "helper.agent", "hi", "--yes"]).exits(3);
+    assert!(ran.stderr.contains("mcp `tracker` is not ready: not supported yet"), "{ran}");
+    assert_eq!(server.count(), 0);
+    with(&test, &server, &["run", "helper.agent", "hi", "--yes", "--without", "Tracker"]).exits(0);
+    let note = "These tools are not available in this run: `tracker`.";
+    assert!(server.asked()[0].system.ends_with(note), "{:?}", server.asked()[0].system);
 }
 
 #[test]
