@@ -157,7 +157,10 @@ fn rendered(
         scope: RenderScope::Project,
         guard: false,
         close_gaps: false,
+        unattended: false,
+        shared: false,
         force: false,
+        accepted: &[],
         options: &[],
         existing: &ListedFiles(&[]),
     };
