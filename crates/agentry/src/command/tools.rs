@@ -177,7 +177,10 @@ fn listed(ground: &PreparedAgent, scripted: &[JavaScriptTool], spec: &ToolSpec) 
         None => code_path(ground).map(|path| (path, own.line() as usize)),
     };
     let at = at.map(|(path, line)| (path.to_owned(), line));
-    let verdict = ground.verdict(own.policy_subjects());
+    let verdict = own.policy_subjects().iter().map(|touch| {
+        ground.verdict(touch.section, &touch.subject, &ground.workspace).action
+    });
+    let verdict = verdict.max().unwrap_or(Action::Allow);
     ListedTool { spec: spec.clone(), kind: "js", verdict, at }
 }
 

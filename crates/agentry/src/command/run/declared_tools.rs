@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentry_compile::model::Agent;
 use agentry_compile::policy::Action;
 use agentry_javascript::{CodePlace, ScriptBlock};
 use agentry_runtime::approval::Approvals;
@@ -80,29 +79,11 @@ fn script(ground: &PreparedAgent) -> Result<Option<Arc<ToolScript>>, CliFailure>
     Ok(ToolScript::new(path, blocks, environment(ground), this_program()?))
 }
 
-/// The variables that the tools get: those that the agent requires, and those that its code names and its
-/// policy allows. A rule for all names does not hand out the whole environment.
+/// The variables that the tools get: those that the commands of the agent get.
 fn environment(ground: &PreparedAgent) -> Vec<(String, String)> {
-    let required = ground.agent.requirements.env.iter().flatten().map(|name| name.value.clone());
-    let required = required.filter(|name| ground.variable(name) != Action::Deny);
-    let read = read_variables(&ground.agent);
-    let read = read.into_iter().filter(|name| ground.variable(name) == Action::Allow);
-    let mut names: Vec<String> = required.chain(read).collect();
-    names.sort();
-    names.dedup();
-    names.into_iter().filter_map(|name| Some((name.clone(), variable(&name)?))).collect()
-}
-
-/// The names of set variables that the code of an agent has as words.
-pub(crate) fn read_variables(agent: &Agent) -> Vec<String> {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let code = agent.tools.source.iter().flat_map(|code| code.value.split(|c| !is_part(c)));
-    let words: std::collections::HashSet<&str> = code.filter(|word| !word.is_empty()).collect();
-    if words.is_empty() {
-        return Vec::new();
-    }
-    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    names.filter(|name| words.contains(name.as_str())).collect()
+    // A required variable that is denied closes the gate of a run, and stays out of every other call.
+    let granted = ground.granted.iter().filter(|name| ground.variable(name) != Action::Deny);
+    granted.filter_map(|name| Some((name.clone(), variable(name)?))).collect()
 }
 
 /// The failure for code that has no usable tools.
