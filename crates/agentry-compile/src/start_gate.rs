@@ -12,13 +12,8 @@ pub enum StartRefusal {
     Unset(Vec<String>),
     /// Required variables are denied by its policy.
     Denied(Vec<String>),
-    /// A tool must succeed first, and it did not.
-    Startup {
-        /// Its name.
-        tool: String,
-        /// Why it failed.
-        why: String,
-    },
+    /// A tool must succeed first, which only a run can try: it checks this last condition itself.
+    Startup(String),
 }
 
 impl std::fmt::Display for StartRefusal {
@@ -34,17 +29,11 @@ impl std::fmt::Display for StartRefusal {
                 let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
                 write!(f, "it needs {}, which its policy denies", names.join(", "))
             }
-            Self::Startup { tool, why } => {
-                write!(f, "`{tool}` must succeed before it starts, and failed: {why}")
+            Self::Startup(tool) => {
+                write!(f, "`{tool}` must succeed before it starts, and only `agentry run` runs it")
             }
         }
     }
-}
-
-/// Returns why the result of a start-up tool is a failure: `{ ok: false }` is one.
-pub fn startup_failure(result: &serde_json::Value) -> Option<String> {
-    let failed = result.get("ok").is_some_and(|ok| *ok == serde_json::Value::Bool(false));
-    failed.then(|| format!("it returned {result}"))
 }
 
 /// Returns warnings for the user if the agent may start, or why it may not.
@@ -66,6 +55,9 @@ pub fn gate(
     let unset: Vec<String> = needed().filter(|name| !is_set(name)).collect();
     if !unset.is_empty() {
         return Err(StartRefusal::Unset(unset));
+    }
+    if let Some(tool) = &agent.requirements.startup {
+        return Err(StartRefusal::Startup(tool.value.clone()));
     }
     let old = status == Some(AgentStatus::Deprecated);
     Ok(old
@@ -105,8 +97,7 @@ mod tests {
                 agent(None, &["SET", "SECRET"], None),
                 Err(StartRefusal::Denied(vec!["SECRET".into()])),
             ),
-            // The start-up tool runs later, after consent.
-            (agent(None, &[], Some("check")), Ok(0)),
+            (agent(None, &[], Some("check")), Err(StartRefusal::Startup("check".to_owned()))),
         ];
         for (agent, expected) in cases {
             let found = gate(&agent, &|name| name == "SET", &|name| name == "SECRET")

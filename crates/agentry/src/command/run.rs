@@ -60,7 +60,10 @@ pub(crate) fn run(args: &RunArguments) -> CliOutcome {
 /// Refuses an agent that must not start. A replay executes nothing, so it needs no programs.
 pub(crate) fn admitted(ground: &PreparedAgent, replayed: bool) -> Result<(), CliFailure> {
     let is_denied = |name: &str| ground.variable(name) == Action::Deny;
-    let remarks = match gate(&ground.agent, &is_set, &is_denied) {
+    // Its start-up tool runs later: after consent, before the first request to a model.
+    let mut agent = ground.agent.clone();
+    agent.requirements.startup = None;
+    let remarks = match gate(&agent, &is_set, &is_denied) {
         Ok(remarks) => remarks,
         Err(StartRefusal::Unset(_) | StartRefusal::Denied(_)) if replayed => Vec::new(),
         Err(closed) => {

@@ -14,7 +14,6 @@ use agentry_runtime::driver::interfaces::{
 };
 use agentry_runtime::driver::output::RunOutput;
 use agentry_runtime::event::CallJudgement;
-use agentry_runtime::gate::{StartRefusal, startup_failure};
 use agentry_runtime::tool::BuiltInTool;
 use agentry_runtime::tool::javascript::{
     JavaScriptTool, ScriptProblem, ToolScript, is_same, place,
@@ -52,8 +51,16 @@ pub(crate) fn ready(
     };
     drop(bench);
     let Some(why) = why.map(|why| ground.redactor.text(&why)) else { return Ok(tools) };
-    let refusal = StartRefusal::Startup { tool: startup.value.clone(), why };
-    Err(CliFailure::new(format!("`{}` does not start: {refusal}", ground.path())).refused())
+    let (path, tool) = (ground.path(), &startup.value);
+    let message =
+        format!("`{path}` does not start: `{tool}` must succeed before it starts, and failed: {why}");
+    Err(CliFailure::new(message).refused())
+}
+
+/// Why the result of a start-up tool is a failure: `{ ok: false }` is one.
+fn startup_failure(result: &Value) -> Option<String> {
+    let failed = result.get("ok").is_some_and(|ok| *ok == Value::Bool(false));
+    failed.then(|| format!("it returned {result}"))
 }
 
 /// Evaluates the code of an agent.
