@@ -12,13 +12,16 @@ rules! {
     pub(super) RULES = [
         MISSING_IMPORT: "AG8301",
         BROKEN_LINK: "AG8302",
-        CONTEXT_TOO_LARGE: "AG8303".make_bad(|| {
-        vec![("AGENTS.md".to_owned(), "Write short sentences.\n".repeat(1800).into_bytes())]
-    }),
+        CONTEXT_TOO_LARGE: "AG8303".make_bad(large_context),
         NOT_READ_BY_CLAUDE: "AG8304",
         RULE_NEVER_APPLIES: "AG8305",
         EMPTY_CONTEXT: "AG8306",
     ]
+}
+
+fn large_context() -> Vec<(String, Vec<u8>)> {
+    let line = "Write short sentences.\n";
+    CONTEXT_TOO_LARGE.good.replace(line, &line.repeat(1800))
 }
 
 /// The most bytes of `AGENTS.md` that Codex reads by default.
