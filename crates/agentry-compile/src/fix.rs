@@ -43,8 +43,7 @@ pub fn fix(
 ) -> FixedAgent {
     let overlay = OverlayWorld { world, files: BTreeMap::new() };
     let compiled = check(&overlay, found, config);
-    let mut session =
-        FixSession { overlay, config, mode, compiled, count: 0, failed: Vec::new() };
+    let mut session = FixSession { overlay, config, mode, compiled, count: 0, failed: Vec::new() };
     for _ in 0..ROUNDS {
         let wanted = session.wanted();
         // A fix that does not work must not keep the others from being applied.
@@ -54,7 +53,9 @@ pub fn fix(
     }
     let FixSession { overlay, mut compiled, count, failed, .. } = session;
     // A fix that does not work is not offered again.
-    let has_failed = |found: &Diagnostic| failed.iter().any(|other| is_same(other, found) && other.span == found.span);
+    let has_failed = |found: &Diagnostic| {
+        failed.iter().any(|other| is_same(other, found) && other.span == found.span)
+    };
     for found in compiled.diagnostics.iter_mut().filter(|found| has_failed(found)) {
         found.fix = None;
     }
@@ -82,7 +83,10 @@ impl FixSession<'_> {
                 self.mode == FixMode::Unsafe || fix.applicability == Applicability::Safe
             };
             found.fix.as_ref().is_some_and(fits)
-                && !self.failed.iter().any(|other| is_same(other, found) && other.span == found.span)
+                && !self
+                    .failed
+                    .iter()
+                    .any(|other| is_same(other, found) && other.span == found.span)
         };
         self.compiled.diagnostics.iter().filter(is_wanted).cloned().collect()
     }

@@ -48,9 +48,7 @@ mod world;
 pub use baseline::Baseline;
 pub use caps::SpendingCaps;
 pub use config::{SeverityOverride, WorkspaceConfig, configuration};
-pub use conversion::{
-    ConversionRefusal, ConversionRequest, convert_agent, is_moved, write_target,
-};
+pub use conversion::{ConversionRefusal, ConversionRequest, convert_agent, is_moved, write_target};
 pub use digest::{AgentDigest, digest, hash};
 pub use discover::{AgentDiscovery, FoundAgent, at, discover};
 pub use fix::{FixMode, FixedAgent, fix};

@@ -70,9 +70,8 @@ fn identity(compiled: &CompiledAgent, agent: &Agent, parts: &mut Vec<PromptPart>
 
 /// The sentence for a role. A slug such as `security-auditor` is spoken as words; other text is kept.
 fn role_text(role: &str) -> String {
-    let is_slug = |role: &str| {
-        role.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
-    };
+    let is_slug =
+        |role: &str| role.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
     let role = role.trim();
     if is_slug(role) {
         format!("Your role: {}.", role.replace('-', " "))

@@ -5,8 +5,8 @@
 
 use agentry_text::Spanned;
 
-use crate::compare::{RefinementAnswer, refines};
 use crate::base_policy::asks;
+use crate::compare::{RefinementAnswer, refines};
 use crate::memo::PolicyMemo;
 use crate::notations::{nowhere, section, sections_of};
 use crate::tool_permissions::tools_of;

@@ -3,7 +3,6 @@
 use agentry_model::{Agent, McpServer};
 use agentry_policy::{Action, PathAnchors, PolicyLayer, RuleList, Section, layers};
 
-
 /// Built-in tools, with other names that definitions use for them.
 const NATIVE: &[(&str, &[&str])] = &[
     ("bash", &["shell", "terminal"]),

@@ -45,7 +45,8 @@ fn converted(
         Format::AgentMd | Format::Manifest => output(to).to_owned(),
         _ => format!("{}/{file}", output(to)),
     };
-    let files: Vec<_> = result.files.iter().map(|(file, text)| (path(file), text.clone())).collect();
+    let files: Vec<_> =
+        result.files.iter().map(|(file, text)| (path(file), text.clone())).collect();
     let world = MemoryWorld::new(files);
     let found = FoundAgent {
         path: output(to).to_owned(),
@@ -72,17 +73,19 @@ fn is_about_policy(loss: &ConversionLoss) -> bool {
 }
 
 /// Nothing is gained, and what is lost is listed.
-fn compare(
-    from: &CompiledAgent,
-    to: Format,
-    result: &Converted,
-) -> Result<(), TestCaseError> {
+fn compare(from: &CompiledAgent, to: Format, result: &Converted) -> Result<(), TestCaseError> {
     let diffs = policy_diff(from, &result.compiled);
     let gain = diffs.iter().find_map(SectionDiff::gain);
     prop_assert_eq!(gain, None, "{} to {}", from.found.format, to);
     let lost = diffs.iter().any(|diff| !diff.lost.is_empty());
     let listed = result.losses.iter().any(is_about_policy);
-    prop_assert!(!lost || listed, "{} to {to}: {:?}\n{:?}", from.found.format, diffs, result.losses);
+    prop_assert!(
+        !lost || listed,
+        "{} to {to}: {:?}\n{:?}",
+        from.found.format,
+        diffs,
+        result.losses
+    );
     Ok(())
 }
 

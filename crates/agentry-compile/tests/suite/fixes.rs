@@ -45,9 +45,10 @@ fn problems(world: &MemoryWorld, format: Option<agentry_compile::model::Format>)
         }
         // An unsafe fix is not applied by `--fix`.
         let safe = fix(world, &found, &config, FixMode::Safe);
-        let has_safe = before.diagnostics.iter().any(|it| {
-            it.fix.as_ref().is_some_and(|fix| fix.applicability == Applicability::Safe)
-        });
+        let has_safe = before
+            .diagnostics
+            .iter()
+            .any(|it| it.fix.as_ref().is_some_and(|fix| fix.applicability == Applicability::Safe));
         if !has_safe && !safe.files.is_empty() {
             wrong.push(format!("{}: `--fix` changed a file", found.path));
         }

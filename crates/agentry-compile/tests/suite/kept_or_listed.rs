@@ -18,12 +18,11 @@ fn agents() -> Vec<(String, Agent)> {
         agent.identity.status = agent.identity.status.map(|field| field.map(|_| status));
         agent
     };
-    let with_policy = policies().into_iter().map(|(name, policy)| {
-        (name.to_owned(), Agent { policy, ..full_agent() })
-    });
-    let with_setting = FORMATS.iter().map(|row| {
-        (format!("setting of {}", row.format), with_setting(row.format))
-    });
+    let with_policy = policies()
+        .into_iter()
+        .map(|(name, policy)| (name.to_owned(), Agent { policy, ..full_agent() }));
+    let with_setting =
+        FORMATS.iter().map(|row| (format!("setting of {}", row.format), with_setting(row.format)));
     let named = particulars().into_iter().map(|(name, agent)| (name.to_owned(), agent));
     let mut plain = full_agent();
     plain.inheritance = agentry_compile::model::Inheritance::default();
@@ -97,10 +96,8 @@ fn every_field_is_kept_or_listed() {
 /// Agentry adds parts to the prompt of an agent directory. A conversion lists them.
 #[test]
 fn the_fixed_parts_of_an_agent_directory_are_listed() {
-    let files = [
-        ("helper/instructions.md", "You help.\n"),
-        ("helper/agent.acl", "max_tool_rounds = 3\n"),
-    ];
+    let files =
+        [("helper/instructions.md", "You help.\n"), ("helper/agent.acl", "max_tool_rounds = 3\n")];
     let world = crate::world::world(&files);
     let found = crate::world::agents(&world, None).remove(0);
     let compiled = read(&world, &found);

@@ -20,12 +20,18 @@ fn the_parts_of_a_prompt_are_in_order() {
             "soul: I am.\nrules: Never lie.\nbehavior: {persona: security-auditor, traits: [calm], system_override: Be brief.}\n",
             "system: I am.\nrole: Your role: security auditor.\ntraits: calm\nsystem_override: Be brief.\nrules: ## Hard Rules\nNever lie.",
         ),
-        ("soul: I am.\nbehavior: {system_override: Be brief.}\n", "system: I am.\nsystem_override: Be brief."),
+        (
+            "soul: I am.\nbehavior: {system_override: Be brief.}\n",
+            "system: I am.\nsystem_override: Be brief.",
+        ),
         (
             "rules: Never lie.\nbehavior: {persona: auditor, traits: [calm], system_override: Be brief.}\n",
             "system_override: Be brief.\nrules: ## Hard Rules\nNever lie.",
         ),
-        ("behavior: {persona: auditor, traits: [calm]}\n", "role: Your role: auditor.\ntraits: calm"),
+        (
+            "behavior: {persona: auditor, traits: [calm]}\n",
+            "role: Your role: auditor.\ntraits: calm",
+        ),
         ("behavior: {traits: [calm]}\n", "description: Helps\ntraits: calm"),
         ("", "description: Helps"),
         ("rules: Never lie.\n", "description: Helps\nrules: ## Hard Rules\nNever lie."),
@@ -47,7 +53,8 @@ fn only_a_slug_is_spoken_as_words() {
         ("re-read: twice", "Your role: re-read: twice."),
     ];
     for (persona, expected) in cases {
-        let persona = if persona.contains(": ") { format!("'{persona}'") } else { persona.to_owned() };
+        let persona =
+            if persona.contains(": ") { format!("'{persona}'") } else { persona.to_owned() };
         let lines = format!("behavior:\n  persona: {persona}\n");
         assert_eq!(parts(&lines), format!("role: {expected}"), "{persona}");
     }
@@ -102,7 +109,8 @@ fn metadata_that_is_not_first_is_an_error() {
     ];
     for (text, expected) in cases {
         let found = places(&[("agents/x_helper.agent.md", text)], "AG1009");
-        let expected: Vec<_> = expected.iter().map(|at| format!("agents/x_helper.agent.md:{at}")).collect();
+        let expected: Vec<_> =
+            expected.iter().map(|at| format!("agents/x_helper.agent.md:{at}")).collect();
         assert_eq!(found, expected, "{text:?}");
     }
 }
@@ -112,7 +120,10 @@ fn text_outside_the_known_sections_is_reported() {
     let cases: &[(&str, &[&str])] = &[
         ("# Helper\n\nHelps.\n\n## System\n\nYou help.\n\n## Rules\n\n- Be kind\n", &[]),
         ("# Helper\n\nHelps.\n\n## Style\n\nBe brief.\n\n## System\n\nYou help.\n", &["5:1"]),
-        ("# Helper\n\nHelps.\n\nMore.\n\n## System\n\nYou help.\n\n## Notes\n\nx\n", &["5:1", "11:1"]),
+        (
+            "# Helper\n\nHelps.\n\nMore.\n\n## System\n\nYou help.\n\n## Notes\n\nx\n",
+            &["5:1", "11:1"],
+        ),
         ("Before.\n\n# Helper\n\nHelps.\n", &["1:1"]),
         ("# Helper\n\nHelps.\n\n<!-- a comment\nof two lines -->\n\n---\n", &[]),
         ("# Helper\n\nHelps.\n\n<!-- a comment --> and text\n", &["5:1"]),
@@ -131,7 +142,8 @@ fn text_outside_the_known_sections_is_reported() {
 fn a_startup_tool_must_exist() {
     let block = "x-agentry: {required: {startup: ping}}";
     let md = format!("---\n{block}\n---\n# Helper\n\nHelps.\n");
-    let manifest = format!("name: helper\ndescription: Helps\nsoul: I am.\nextensions: {{{block}}}\n");
+    let manifest =
+        format!("name: helper\ndescription: Helps\nsoul: I am.\nextensions: {{{block}}}\n");
     let toml = "name = \"helper\"\ndescription = \"Helps\"\nx-agentry = {required = {startup = \"ping\"}}\n";
     let json = "{\"name\": \"helper\", \"description\": \"Helps\", \"llm\": {}, \"x-agentry\": {\"required\": {\"startup\": \"ping\"}}}";
     let acl = "x_agentry {\n  required { startup = \"ping\" }\n}\n";

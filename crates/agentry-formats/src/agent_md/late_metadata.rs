@@ -99,9 +99,9 @@ fn is_metadata(source: &SourceFile, place: Span, is_text: bool) -> bool {
 
 fn has_limit(map: &TreeMap) -> bool {
     let is_limit = |name: &str| LIMITS.contains(&name);
-    map.entries.iter().any(|entry| {
-        METADATA.field(&entry.key.text).is_some_and(|field| is_limit(field.name))
-    })
+    map.entries
+        .iter()
+        .any(|entry| METADATA.field(&entry.key.text).is_some_and(|field| is_limit(field.name)))
 }
 
 fn has_only_fields(map: &TreeMap) -> bool {

@@ -23,7 +23,9 @@ impl SectionDiff {
     pub fn gain(&self) -> Option<String> {
         let Self { section, gained, lost: _, unknown } = self;
         if let Some(DecisionChange { from, to, example, .. }) = gained.first() {
-            return Some(format!("{section} `{example}` is {from} in the source and would be {to}"));
+            return Some(format!(
+                "{section} `{example}` is {from} in the source and would be {to}"
+            ));
         }
         let why = unknown.as_ref()?;
         Some(format!("it cannot be proved that {section} allows no more: {why}"))
@@ -83,8 +85,7 @@ mod tests {
     fn judge(of: Section, intent: Action, rules: &[&str]) -> Judge {
         let rule = |text: &&str| Spanned::new(text.parse().expect("a rule"), nowhere());
         let sections = vec![section(of, nowhere(), intent, rules.iter().map(rule).collect())];
-        let policy =
-            Policy { permissions: Some(Permissions { sections }), ..Policy::default() };
+        let policy = Policy { permissions: Some(Permissions { sections }), ..Policy::default() };
         let places = PathAnchors::default();
         Judge::new(layers(&policy, &PolicyContext::default(), &places), places)
     }

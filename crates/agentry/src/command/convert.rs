@@ -23,8 +23,7 @@ pub(crate) fn run(args: &ConvertArguments) -> CliOutcome {
     let found = find_one(&disk, &args.agent, args.format_override)?;
     let compiled = usable(&disk, &found)?;
     let target = write_target(args.to, &args.output, &compiled.dir);
-    let request =
-        ConversionRequest { to: args.to, output: &args.output, resolved: args.resolved };
+    let request = ConversionRequest { to: args.to, output: &args.output, resolved: args.resolved };
     let converted = convert_agent(&disk, &compiled, request)
         .map_err(|why| refusal(&compiled.found.path, args, why))?;
     let refused = args.strict && converted.losses.iter().any(is_lost);

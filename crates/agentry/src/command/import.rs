@@ -4,7 +4,6 @@
 mod search;
 mod sources;
 
-use agentry_compile::{World, write_target};
 use agentry_compile::formats::{ConvertedAgent, OutputShape, convert, info};
 use agentry_compile::model::Agent;
 use agentry_compile::model::ConversionLossKind::Changed;
@@ -14,6 +13,7 @@ use agentry_compile::targets::original::{self, completed, place};
 use agentry_compile::targets::{LossKind, TARGETS};
 use agentry_compile::text::path::{is_portable, join};
 use agentry_compile::text::report::{counted, visible};
+use agentry_compile::{World, write_target};
 use serde_json::{Value, json};
 
 use crate::args::{ImportArguments, ResultFormat};
