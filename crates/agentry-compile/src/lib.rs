@@ -20,6 +20,7 @@ mod discover;
 mod files;
 mod finding_text;
 mod fix;
+mod harness;
 mod home;
 mod inherit;
 mod judge;
@@ -28,6 +29,7 @@ mod memo;
 mod memory_world;
 mod new;
 mod overlay_world;
+mod owner;
 mod pipeline;
 mod prompt;
 pub mod protected_names;
@@ -41,6 +43,7 @@ mod schema;
 mod secret_mask;
 mod show;
 mod signing;
+mod start_gate;
 mod store_reference;
 mod suppress;
 mod world;
@@ -50,8 +53,9 @@ pub use caps::SpendingCaps;
 pub use config::{SeverityOverride, WorkspaceConfig, configuration};
 pub use conversion::{ConversionRefusal, ConversionRequest, convert_agent, is_moved, write_target};
 pub use digest::{AgentDigest, digest, hash};
-pub use discover::{AgentDiscovery, FoundAgent, at, discover};
-pub use fix::{FixMode, FixedAgent, fix};
+pub use discover::{AgentDiscovery, FoundAgent, SearchAs, at, discover, discover_all};
+pub use fix::{FixMode, FixedAgent, FixedHarnessFile, fix, fix_harness};
+pub use harness::{CheckedHarnessFile, FoundHarnessFile, check_harness, check_harness_together};
 pub use home::{CheckedReceipt, HomeReceipt, check_receipt};
 pub use inherit::{BaseAgent, BaseMemo};
 pub use judge::{WorldLinks, inside, judge, own_layers, places, policy_diff, tested};
@@ -67,12 +71,13 @@ pub use render::subject;
 pub use resolve::{
     CandidateOrigin, CandidateOutcome, CatalogueModel, ModelCandidate, ModelCatalogue, ModelLookup,
     ModelProvider, ModelsEndpoint, PlannedFile, PlannedSkill, PlannedTool, ProviderApi,
-    ResolveSettings, ResolvedPlan, SkillResolution, TokenPrice, ToolKind, candidates, named_model,
-    native_tool, resolve,
+    ResolveSettings, ResolvedPlan, SEARCH_VARIABLES, SkillResolution, TokenPrice, ToolKind,
+    candidates, named_model, native_tool, resolve,
 };
 pub use schema::schema;
 pub use show::{ShowRow, convertible, declared, flat, resolved, rows};
 pub use signing::{SigningSettings, signing};
+pub use start_gate::{StartRefusal, gate};
 pub use store_reference::{FetchError, StoreRef, StoredAgent};
 pub use world::{
     DirectoryEntry, EntryKind, FileLayer, FileTree, MachineFacts, NoServices, ReadError,

@@ -85,6 +85,12 @@ impl Policy {
             && tool_permissions.is_none()
             && bases.is_empty()
     }
+
+    /// Whether its commands may run only inside the sandbox: the sandbox enforces the other axes of trust.
+    pub fn needs_sandbox(&self) -> bool {
+        let exec = self.trust.as_ref().and_then(|trust| trust.exec);
+        exec.is_some_and(|exec| exec.value == ExecTrust::Sandboxed)
+    }
 }
 
 /// A value that the author wrote, or `None`.

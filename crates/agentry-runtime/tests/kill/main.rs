@@ -5,6 +5,8 @@
 
 #![expect(clippy::expect_used, reason = "a test that cannot be set up has failed")]
 
+mod points;
+
 use std::fs::{self, OpenOptions};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -18,7 +20,7 @@ use agentry_compile::policy::{
     Action, Judge, LayerSource, PathAnchors, Permissions, Section, SectionRules, layer,
 };
 use agentry_compile::text::{FileId, SourceFiles, Span, Spanned};
-use agentry_runtime::commands::RefusedCommands;
+use agentry_runtime::commands::{CommandStarter, RefusedCommands};
 use agentry_runtime::driver::RunDriver;
 use agentry_runtime::driver::guarded_tools::{GuardedTools, SharedRun};
 use agentry_runtime::driver::interfaces::{
@@ -125,14 +127,24 @@ fn rulebook(workspace: &Path) -> Rulebook {
         intent: Some(Spanned::new(Action::Allow, span)),
         rules: Vec::new(),
     };
-    let permissions = Permissions { sections: vec![free(Section::Edit), free(Section::Read)] };
+    let sections = [Section::Edit, Section::Read, Section::Bash].map(free).to_vec();
+    let permissions = Permissions { sections };
     let judge = Judge::new(vec![layer(LayerSource::Permissions, &permissions, &places)], places);
     let world = Arc::new(MemoryWorld::new(Vec::<(String, String)>::new()));
     Rulebook { world, judge, protected: Vec::new(), sources: SourceFiles::default() }
 }
 
-/// Returns the real driver with the real write tool and its before-images.
-fn driver(directory: &Path, journal: &Arc<Mutex<Journal>>) -> RunDriver {
+/// What differs between the runs of this test.
+struct Parts {
+    models: Arc<dyn RunModels>,
+    person: Arc<dyn Approver>,
+    commands: Arc<dyn CommandStarter>,
+    log: Box<dyn EventLog>,
+}
+
+/// Returns the real driver with the real tools and their before-images.
+fn driver(directory: &Path, journal: &Arc<Mutex<Journal>>, parts: Parts) -> RunDriver {
+    let Parts { models, person, commands, log } = parts;
     let workspace = directory.join("work");
     let (run, images) = {
         let journal = journal.lock().expect("a journal");
@@ -148,23 +160,22 @@ fn driver(directory: &Path, journal: &Arc<Mutex<Journal>>) -> RunDriver {
         protected: Vec::new(),
         hidden: Vec::new(),
     };
-    let person = Arc::new(Looks(directory.to_owned()));
     let shared = SharedRun {
         rulebook,
         approvals: Arc::default(),
         place: Mutex::new(place),
         images: Some(BeforeImages::new(images).expect("a folder")),
-        commands: Arc::new(RefusedCommands("no commands here".to_owned())),
-        person: person.clone(),
+        commands,
+        person: Arc::clone(&person),
         output: Arc::new(|_| {}),
         redactor: Arc::default(),
     };
     let parts = DriverParts {
         system: "write".into(),
-        models: Arc::new(Scripted),
+        models,
         tools: Arc::new(GuardedTools::new(toolbox, Arc::new(shared))),
         person,
-        log: Box::new(Written(Arc::clone(journal))),
+        log,
         clock: Arc::new(|| 1_794_754_833_482),
         output: Arc::new(|_| {}),
         redactor: Arc::default(),
@@ -178,17 +189,16 @@ fn began() -> RunEvent {
         limits: RunLimits::default(),
         asks_at_limit: false,
         on_error: ErrorStrategy::Ask,
+        on_error_is_written: true,
         models: 1,
         window: None,
     }
 }
 
-/// The process that is killed: begins the run of a directory, or resumes it.
-fn work(directory: &Path) {
-    let directory = &directory.canonicalize().expect("a directory");
-    fs::create_dir_all(directory.join("work")).expect("a directory");
+/// Opens the journal of a directory, or creates it.
+fn opened(directory: &Path) -> (Journal, Vec<TimedEvent>) {
     let known = journal::list(directory).expect("a list");
-    let (journal, events) = match known.last() {
+    match known.last() {
         Some(run) => {
             let opened = Journal::open(directory, &run.id, Arc::default()).expect("the run");
             (opened.0, opened.2)
@@ -197,9 +207,22 @@ fn work(directory: &Path) {
             let about = RunDescription { started: 1_794_754_833_482, ..RunDescription::default() };
             (Journal::create(directory, &about, Arc::default()).expect("a run"), Vec::new())
         }
-    };
+    }
+}
+
+/// The process that is killed: begins the run of a directory, or resumes it.
+fn work(directory: &Path) {
+    let directory = &directory.canonicalize().expect("a directory");
+    fs::create_dir_all(directory.join("work")).expect("a directory");
+    let (journal, events) = opened(directory);
     let journal = Arc::new(Mutex::new(journal));
-    let mut driver = driver(directory, &journal);
+    let parts = Parts {
+        models: Arc::new(Scripted),
+        person: Arc::new(Looks(directory.clone())),
+        commands: Arc::new(RefusedCommands("no commands here".to_owned())),
+        log: Box::new(Written(Arc::clone(&journal))),
+    };
+    let mut driver = driver(directory, &journal, parts);
     let has_begun = !events.is_empty();
     driver.recall(events);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -220,8 +243,10 @@ fn work(directory: &Path) {
 /// Does nothing unless this is the process to be killed.
 #[test]
 fn process_that_is_killed() {
-    if let Some(directory) = std::env::var_os(WORK) {
-        work(Path::new(&directory));
+    let Some(directory) = std::env::var_os(WORK) else { return };
+    match std::env::var(points::SCENARIO) {
+        Ok(scenario) => points::work(Path::new(&directory), &scenario),
+        Err(_) => work(Path::new(&directory)),
     }
 }
 

@@ -1,6 +1,7 @@
-//! The conditions for a start. They are checked before the first request to a model.
+//! The conditions for a start: a run checks them before the first request to a model, and the guard before every
+//! call.
 
-use agentry_compile::model::{Agent, AgentStatus};
+use agentry_model::{Agent, AgentStatus};
 
 /// Why an agent does not start.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +72,7 @@ pub fn gate(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use agentry_compile::text::{FileId, Span, Spanned};
+    use agentry_text::{FileId, Span, Spanned};
 
     fn field<T>(value: T) -> Spanned<T> {
         Spanned::new(value, Span::start_of(FileId::BUILT_IN))
