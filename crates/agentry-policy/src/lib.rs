@@ -45,7 +45,7 @@ pub use anchors::PathAnchors;
 pub use base_policy::{flattened, under};
 pub use judge::{Judge, SectionCall};
 pub use layer::{LayerSource, PolicyLayer, default_rules, layer, layers, written};
-pub use narrow::{to_abilities, to_permissions, to_tool_permissions, to_trust, widened};
+pub use narrow::{to_abilities, to_permissions, to_tool_permissions, to_trust};
 pub use notations::{PolicyContext, PolicyServer};
 pub use pattern::{ANYTHING, HazardProtection, Pattern, PatternKind, PatternSubject};
 pub use permissions::{InvalidRule, PatternRule, Permissions, Section, SectionRules};

@@ -30,8 +30,10 @@ pub(crate) use store::{
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+use agentry_compile::SearchAs;
 use agentry_compile::model::Format;
 use agentry_compile::policy::Section;
+use agentry_compile::render::AcceptedLoss;
 use agentry_compile::targets::{IMPORT_ONLY, RenderScope, TARGETS, Target};
 
 /// A compiler and a runtime for AI-agent definitions.
@@ -148,9 +150,9 @@ pub(crate) struct CheckArguments {
     /// Also make fixes that may change the meaning
     #[arg(long)]
     pub(crate) fix_unsafe: bool,
-    /// Read every path as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
-    pub(crate) format_override: Option<Format>,
+    /// Read every path as this format, or as agents of this harness
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format_or_harness())]
+    pub(crate) reads: Option<SearchAs>,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: ReportFormat,
@@ -271,6 +273,15 @@ pub(crate) struct RenderArguments {
     /// Remove these rules; otherwise a target that has them keeps them
     #[arg(long, conflicts_with = "close_gaps")]
     pub(crate) no_close_gaps: bool,
+    /// Deny what the source asks about, for runs without a person
+    #[arg(long)]
+    pub(crate) unattended: bool,
+    /// Also write files that hold for other agents and for your own sessions
+    #[arg(long)]
+    pub(crate) shared: bool,
+    /// Accept the losses of a field in a target, or `required` for start-up gates
+    #[arg(long, value_name = "TARGET:FIELD", value_delimiter = ',')]
+    pub(crate) accept: Vec<AcceptedLoss>,
     /// Replace files that were edited or not written by Agentry
     #[arg(long)]
     pub(crate) force: bool,
@@ -283,6 +294,7 @@ pub(crate) struct RenderArguments {
 }
 
 #[derive(Debug, ClapArgs)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct ImportArguments {
     /// Agents of a harness: their files, or projects that hold them
     #[arg(required = true)]
@@ -305,6 +317,12 @@ pub(crate) struct ImportArguments {
     /// Show what would be written, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// List every file and every loss
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    /// Print the number of agents and nothing else
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: ResultFormat,
@@ -439,6 +457,17 @@ fn named(names: Vec<PossibleValue>) -> impl TypedValueParser<Value = &'static Ta
 fn scope() -> impl TypedValueParser<Value = RenderScope> {
     PossibleValuesParser::new(RenderScope::WORDS)
         .try_map(|word| word.parse().map_err(|()| "there is no such scope"))
+}
+
+/// A format, or a harness whose agents can be checked, by its name.
+fn format_or_harness() -> impl TypedValueParser<Value = SearchAs> {
+    let all = TARGETS.iter().chain(IMPORT_ONLY).filter(|target| target.authoring.is_some());
+    let names = Format::WORDS.iter().copied().chain(all.map(|target| target.name));
+    PossibleValuesParser::new(names).try_map(|word| {
+        let format = word.parse().ok().map(SearchAs::Format);
+        let harness = || agentry_compile::targets::target(&word).map(SearchAs::Harness);
+        format.or_else(harness).ok_or("there is no such format")
+    })
 }
 
 /// A format by its name.

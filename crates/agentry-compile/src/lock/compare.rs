@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentry_policy::Section;
-use agentry_policy::compare::DecisionChange;
+use agentry_policy::compare::{DecisionChange, SectionDiff};
 use agentry_text::report::visible;
 
 use super::policy;
 use super::{LockError, LockedAgent, LockedServer};
-use crate::judge::SectionDiff;
 use crate::resolve::PlannedFile;
 
 /// How many changes of one kind are listed. The rest are only counted.

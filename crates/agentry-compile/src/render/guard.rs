@@ -7,7 +7,7 @@ use agentry_targets::{GuardProtocol, Target};
 use super::file_search::searched;
 use super::protection::ProtectedPaths;
 use crate::digest::digest;
-use crate::judge::{WorldLinks, judge, place};
+use crate::judge::{WorldLinks, judge};
 use crate::pipeline::CompiledAgent;
 use crate::start_gate::gate;
 use crate::world::World;
@@ -128,7 +128,7 @@ fn verdict(
 
 /// Whether the server of an MCP tool may be a program on this machine.
 fn runs_here(agent: &GuardedAgent<'_>, tool: &str) -> bool {
-    let context = place(agent.compiled.whole(), &agent.compiled.dir);
+    let context = agent.compiled.whole().policy_context(&agent.compiled.dir);
     let name = tool.split('/').next().unwrap_or(tool);
     !context.servers.iter().any(|server| server.name == name && server.host.is_some())
 }

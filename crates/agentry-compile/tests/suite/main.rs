@@ -10,10 +10,13 @@
 mod arbitrary;
 mod detection;
 mod examples;
+mod fixes;
 mod forms;
 mod generated;
+mod harness;
 mod hostile;
 mod inherit;
+mod kept_or_listed;
 mod matrix;
 mod reported;
 mod round_trip;

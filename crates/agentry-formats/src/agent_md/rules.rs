@@ -4,7 +4,7 @@ use agentry_text::rules;
 
 rules! {
     /// Every rule of the format, in code order.
-    pub(super) RULES = [
+    pub(crate) RULES = [
         FILE_NAME: "AG1001",
         NO_TITLE: "AG1002",
         CONFLICT: "AG1003",
@@ -13,6 +13,7 @@ rules! {
         MISPLACED_SECTION: "AG1006",
         NOT_ONE_EMOJI: "AG1007",
         ENV_NAME: "AG1008",
+        LATE_METADATA: "AG1009",
         UNKNOWN_ABILITY: "AG1010",
         ABILITY_SCOPE: "AG1011",
         ABILITY_COMMAND: "AG1012",
@@ -20,6 +21,7 @@ rules! {
         ABILITY_OVERLAP: "AG1014",
         ABILITIES_CONTRADICT: "AG1015",
         ABILITY_TWICE: "AG1016",
+        TEXT_NOT_SENT: "AG1017",
         UNCLOSED_FENCE: "AG1020",
         CODE_OUTSIDE_FENCE: "AG1021",
         OTHER_LANGUAGE: "AG1022",

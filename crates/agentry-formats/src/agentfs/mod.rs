@@ -38,6 +38,7 @@ mod time;
 mod write;
 
 use agentry_model::{Agent, Format, TextMerge};
+use agentry_policy::LayerSource;
 use agentry_text::data::MapBuilder;
 use agentry_text::{Data, FileId, Span, Spanned};
 
@@ -82,6 +83,7 @@ pub const INFO: FormatInfo = FormatInfo {
         "extensions",
         "policy_tests",
     ],
+    notation: LayerSource::ToolPermissions,
     read: read::read,
     write: write::write,
     defaults,
@@ -107,7 +109,7 @@ pub const INFO: FormatInfo = FormatInfo {
         ReaderReport::LongName,
         ReaderReport::ServerSecret,
     ],
-    prompt: FormatPrompt { rules_heading: None, uses_description: true, fixed_parts: &[] },
+    prompt: FormatPrompt { rules_heading: None, fixed_parts: &[] },
     behaviour_merge: TextMerge::Append,
     has_step_limit: false,
     denies_without_policy: None,

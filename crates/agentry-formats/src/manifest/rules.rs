@@ -32,5 +32,6 @@ rules! {
         SERVER_TWICE: "AG3027",
         SERVER_TRANSPORT: "AG3028",
         TEXT_WITHOUT_EFFECT: "AG3029",
+        NO_SYSTEM_TEXT: "AG3030",
     ]
 }

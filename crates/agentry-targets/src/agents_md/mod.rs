@@ -21,6 +21,8 @@ pub static TARGET: Target = Target {
         HarnessPlace::rendered(".pi/agent/AGENTS.md"),
     ],
     fields: fields::FIELDS,
+    shared: &[],
+    authoring: None,
     one_primary: false,
     render: write::render,
     model,

@@ -4,6 +4,7 @@
 //! Cursor asks about calls that no rule matches. Its documentation says little about pattern matching. So an
 //! allow is read as narrowly, and a deny as widely, as it can be meant.
 
+mod authoring;
 mod fields;
 mod import;
 mod model;
@@ -19,6 +20,8 @@ pub static TARGET: Target = Target {
     built_in: &[],
     places: &[HarnessPlace::settings(".cursor/")],
     fields: fields::FIELDS,
+    shared: &[],
+    authoring: Some(&authoring::AUTHORING),
     one_primary: false,
     render: |subjects, _| {
         let mut rendering = ProjectRendering::default();

@@ -6,6 +6,7 @@
 //! model answer.
 
 mod agent_file;
+mod authoring;
 mod blind_spots;
 mod extension;
 mod fields;
@@ -52,6 +53,8 @@ pub static TARGET: Target = Target {
         HarnessPlace::settings(".agents/"),
     ],
     fields: fields::FIELDS,
+    shared: &["AGENTS.md", ".pi/agent/AGENTS.md"],
+    authoring: Some(&authoring::AUTHORING),
     one_primary: true,
     render: write::render,
     model: model::model,
