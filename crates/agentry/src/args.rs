@@ -343,6 +343,9 @@ pub(crate) struct GuardArguments {
     /// agent; calls of other agents are not judged
     #[arg(long, value_name = "FILE", conflicts_with_all = ["agent", "digest"])]
     pub(crate) agents: Option<String>,
+    /// Let calls through again after one changed protected files: look at them first
+    #[arg(long, conflicts_with_all = ["agents", "digest"])]
+    pub(crate) accept: bool,
 }
 
 #[derive(Debug, ClapArgs)]

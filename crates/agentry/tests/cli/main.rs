@@ -60,6 +60,7 @@ mod sign;
 mod store;
 mod store_crash;
 mod store_gc;
+mod store_reference;
 #[cfg(feature = "otel")]
 mod telemetry;
 mod terminal;
