@@ -12,8 +12,13 @@ pub enum StartRefusal {
     Unset(Vec<String>),
     /// Required variables are denied by its policy.
     Denied(Vec<String>),
-    /// A tool must succeed first, and such tools cannot be run yet.
-    Startup(String),
+    /// A tool must succeed first, and it did not.
+    Startup {
+        /// Its name.
+        tool: String,
+        /// Why it failed.
+        why: String,
+    },
 }
 
 impl std::fmt::Display for StartRefusal {
@@ -29,14 +34,17 @@ impl std::fmt::Display for StartRefusal {
                 let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
                 write!(f, "it needs {}, which its policy denies", names.join(", "))
             }
-            Self::Startup(tool) => {
-                write!(
-                    f,
-                    "`{tool}` must succeed before it starts, and such tools cannot be run yet"
-                )
+            Self::Startup { tool, why } => {
+                write!(f, "`{tool}` must succeed before it starts, and failed: {why}")
             }
         }
     }
+}
+
+/// Returns why the result of a start-up tool is a failure: `{ ok: false }` is one.
+pub fn startup_failure(result: &serde_json::Value) -> Option<String> {
+    let failed = result.get("ok").is_some_and(|ok| *ok == serde_json::Value::Bool(false));
+    failed.then(|| format!("it returned {result}"))
 }
 
 /// Returns warnings for the user if the agent may start, or why it may not.
@@ -58,9 +66,6 @@ pub fn gate(
     let unset: Vec<String> = needed().filter(|name| !is_set(name)).collect();
     if !unset.is_empty() {
         return Err(StartRefusal::Unset(unset));
-    }
-    if let Some(tool) = &agent.requirements.startup {
-        return Err(StartRefusal::Startup(tool.value.clone()));
     }
     let old = status == Some(AgentStatus::Deprecated);
     Ok(old
@@ -100,7 +105,8 @@ mod tests {
                 agent(None, &["SET", "SECRET"], None),
                 Err(StartRefusal::Denied(vec!["SECRET".into()])),
             ),
-            (agent(None, &[], Some("check")), Err(StartRefusal::Startup("check".to_owned()))),
+            // The start-up tool runs later, after consent.
+            (agent(None, &[], Some("check")), Ok(0)),
         ];
         for (agent, expected) in cases {
             let found = gate(&agent, &|name| name == "SET", &|name| name == "SECRET")

@@ -5,6 +5,7 @@ mod run;
 mod runs;
 mod sandbox;
 mod store;
+mod tools;
 
 pub(crate) use policy::{
     PolicyArguments, PolicyCommand, PolicyDiffArguments, PolicyShowArguments, PolicyTestArguments,
@@ -26,6 +27,7 @@ pub(crate) use store::{
     GcArguments, KeygenArguments, ListArguments, PullArguments, PushArguments, SearchArguments,
     SignArguments, VerifyArguments,
 };
+pub(crate) use tools::{ToolsArguments, ToolsCallArguments, ToolsCommand};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -96,6 +98,8 @@ pub(crate) enum CliCommand {
     Resume(ResumeArguments),
     /// List or revoke your consent to runs
     Consent(ConsentArguments),
+    /// List the tools of an agent, or call one
+    Tools(ToolsArguments),
     /// Replay the cassettes of agents and run the examples of their policies
     Test(TestArguments),
     /// List runs; show one, follow it, undo its changes

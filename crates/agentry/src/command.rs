@@ -33,6 +33,7 @@ pub(crate) mod sign;
 mod store;
 mod suggestion;
 pub(crate) mod test;
+pub(crate) mod tools;
 pub(crate) mod verify;
 
 use std::io::{self, Write as _};

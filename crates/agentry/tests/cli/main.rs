@@ -65,3 +65,4 @@ mod store_reference;
 mod telemetry;
 mod terminal;
 mod test;
+mod tools;

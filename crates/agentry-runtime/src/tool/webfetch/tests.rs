@@ -1,4 +1,7 @@
-use agentry_compile::policy::Action;
+use std::io;
+use std::net::SocketAddr;
+
+use agentry_compile::policy::{Action, Section};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
@@ -70,7 +73,7 @@ fn webfetch() -> WebfetchTool {
             }
         })
     };
-    WebfetchTool { lookup: Box::new(lookup) }
+    WebfetchTool { client: WebClient { lookup: Box::new(lookup) } }
 }
 
 #[tokio::test]

@@ -23,7 +23,9 @@ use agentry_runtime::prompt::system;
 use agentry_runtime::quarantine;
 use agentry_runtime::redact::{KnownSecret, Redactor, sounds_secret};
 use agentry_runtime::rulebook::Rulebook;
-use agentry_runtime::tool::{CallLocation, SearchClient, ToolExtras, Toolbox, real};
+use agentry_runtime::tool::{
+    BuiltInTool, CallLocation, SearchClient, ToolExtras, Toolbox, real,
+};
 use agentry_runtime::undo::BeforeImages;
 
 use super::outer_workspaces;
@@ -73,6 +75,8 @@ pub(crate) struct RunSurroundings {
     pub(crate) can_ask: bool,
     /// The user's search service.
     pub(crate) search: Option<SearchClient>,
+    /// The tools of the definition.
+    pub(crate) declared: Vec<Box<dyn BuiltInTool>>,
 }
 
 impl PreparedAgent {
@@ -148,9 +152,11 @@ impl PreparedAgent {
             directory,
             can_ask,
             search,
+            declared,
         } = around;
         let extras = ToolExtras { person: can_ask, search, skills: self.skills.clone() };
-        let toolbox = Toolbox::of(&self.agent, &self.judge, extras);
+        let mut toolbox = Toolbox::of(&self.agent, &self.judge, extras);
+        declared.into_iter().for_each(|tool| toolbox.add(tool));
         let place = CallLocation {
             workspace: self.workspace.clone(),
             directory: self.workspace.clone(),
