@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 
 use agentry_model::{Agent, SkillRef};
 use agentry_policy::{Action, PatternRule, Permissions, Section, SectionRules};
-use agentry_text::{Data, FileId, Span, Spanned};
+use agentry_text::{Data, FileId, Span, Spanned, TextPosition};
 
 use crate::HarnessModel;
 use crate::fields::{TargetField, is_known};
 use crate::import::{HarnessAgent, PermittedBound};
+use crate::import_loss::ImportLoss;
 use crate::model::always;
 use crate::original;
-use crate::render_result::{LossKind, RenderLoss};
+use crate::render_result::LossKind;
 use crate::servers::{self, VariableStyle};
 
 /// The loss detail for a field that no definition format has.
@@ -21,7 +22,7 @@ pub(crate) const PLACELESS: &str = "a definition has no place for it";
 #[derive(Debug, Default)]
 pub(crate) struct ImportDraft {
     pub(crate) agent: Agent,
-    pub(crate) losses: BTreeSet<RenderLoss>,
+    pub(crate) losses: BTreeSet<ImportLoss>,
     /// The name in the harness, if it is not a valid agent name.
     called: Option<String>,
 }
@@ -69,13 +70,19 @@ impl ImportDraft {
 
     /// Records a loss.
     pub(crate) fn lose(&mut self, field: &str, kind: LossKind, detail: impl Into<String>) {
-        self.losses.insert(RenderLoss { field: field.to_owned(), kind, detail: detail.into() });
+        let (field, detail) = (field.to_owned(), detail.into());
+        self.losses.insert(ImportLoss { field, kind, detail, at: None });
+    }
+
+    /// Records that the metadata was read leniently at a position.
+    pub(crate) fn lenient_at(&mut self, kind: LossKind, detail: String, at: TextPosition) {
+        self.losses.insert(ImportLoss { field: "metadata".to_owned(), kind, detail, at: Some(at) });
     }
 
     /// Records each place where the parser was lenient.
-    pub(crate) fn lenient(&mut self, notes: Vec<String>) {
-        for note in notes {
-            self.lose("metadata", LossKind::Changed, note);
+    pub(crate) fn lenient(&mut self, notes: Vec<(TextPosition, String)>) {
+        for (at, note) in notes {
+            self.lenient_at(LossKind::Changed, note, at);
         }
     }
 

@@ -276,8 +276,16 @@ impl ModelName {
 
     /// Reads a model. A name that rendering could not derive again is kept as it is written.
     pub(crate) fn read(&self, value: &Data, draft: &mut ImportDraft) {
-        draft.models(value.as_str().into_iter());
+        let Some(model) = value.as_str() else {
+            draft.lose("model", LossKind::Dropped, "it is not text");
+            return;
+        };
+        draft.models([model].into_iter());
         draft.keep_model(self.harness, |model| (self.named)(model).is_some());
+        if (self.named)(model).is_none() {
+            let detail = format!("`{model}` is kept as it is written, though {}", self.loss);
+            draft.lose("model", LossKind::Changed, detail);
+        }
     }
 }
 
@@ -290,6 +298,9 @@ pub(crate) fn read_description(value: &Data, draft: &mut ImportDraft) {
 
 pub(crate) fn read_display_name(value: &Data, draft: &mut ImportDraft) {
     draft.agent.identity.display_name = value.as_str().map(|text| at(text.to_owned()));
+    if draft.agent.identity.display_name.is_none() {
+        draft.lose("display_name", LossKind::Dropped, "it is not text");
+    }
 }
 
 /// Reads the most turns that an agent may take.
@@ -300,11 +311,22 @@ pub(crate) fn read_turns(value: &Data, draft: &mut ImportDraft) {
         _ => None,
     };
     draft.agent.behaviour.max_turns = turns.filter(|turns| *turns > 0).map(at);
+    if draft.agent.behaviour.max_turns.is_none() {
+        let detail = format!("{} is not a number of turns", value.to_json());
+        draft.lose("max_turns", LossKind::Dropped, detail);
+    }
 }
 
 /// Reads the sampling temperature.
 pub(crate) fn read_temperature(value: &Data, draft: &mut ImportDraft) {
     draft.agent.behaviour.temperature = to_temperature(value).map(at);
+    if draft.agent.behaviour.temperature.is_none() {
+        draft.lose(
+            "temperature",
+            LossKind::Dropped,
+            format!("{} is not a number", value.to_json()),
+        );
+    }
 }
 
 /// Accepts a number with or without a fraction.

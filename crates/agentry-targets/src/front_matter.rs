@@ -3,7 +3,7 @@
 
 use agentry_text::markdown;
 use agentry_text::yaml::{self, YamlVersion};
-use agentry_text::{Data, FileId, Findings, Severity, SourceFile};
+use agentry_text::{Data, FileId, Findings, Severity, SourceFile, TextPosition};
 
 use crate::import::ImportError;
 
@@ -37,7 +37,7 @@ pub(crate) struct FrontMatter {
     /// The text below it.
     pub(crate) body: String,
     /// Where the reader was lenient.
-    pub(crate) notes: Vec<String>,
+    pub(crate) notes: Vec<(TextPosition, String)>,
 }
 
 /// Whether a file starts with front matter, so that it is meant to be an agent.
@@ -58,7 +58,8 @@ pub(crate) fn read_leniently(text: &str) -> Result<FrontMatter, ImportError> {
         Ok(metadata) => metadata,
         Err(wrong) => {
             // Harnesses without a YAML parser accept unquoted values: quote them and parse again.
-            let (quoted, found) = quoted(written);
+            let first = source.position(range.start).line;
+            let (quoted, found) = quoted(written, first);
             notes = found;
             parse(&quoted).ok_or(wrong)?
         }
@@ -68,22 +69,25 @@ pub(crate) fn read_leniently(text: &str) -> Result<FrontMatter, ImportError> {
         Data::Map(fields) => Data::Map(fields),
         _ => {
             let message = "its metadata is not a list of `key: value`".to_owned();
-            return Err(ImportError { message, at: source.position(range.start) });
+            return Err(ImportError::at(message, source.position(range.start)));
         }
     };
     Ok(FrontMatter { metadata, body, notes })
 }
 
 /// Parses YAML, or returns its first error.
-fn checked(source: &SourceFile, range: std::ops::Range<usize>) -> Result<Data, ImportError> {
+pub(crate) fn checked(
+    source: &SourceFile,
+    range: std::ops::Range<usize>,
+) -> Result<Data, ImportError> {
     let mut findings = Findings::default();
     let node = yaml::parse(source, range, YamlVersion::V1_2, &mut findings);
     match findings.iter().find(|found| found.severity == Severity::Error) {
         None => Ok(node.to_data()),
-        Some(found) => Err(ImportError {
-            message: format!("its metadata is not YAML: {}", found.message),
-            at: source.position(found.span.start as usize),
-        }),
+        Some(found) => Err(ImportError::at(
+            format!("its metadata is not YAML: {}", found.message),
+            source.position(found.span.start as usize),
+        )),
     }
 }
 
@@ -96,10 +100,11 @@ pub(crate) fn parse(text: &str) -> Option<Data> {
     (!broken).then(|| node.to_data())
 }
 
-/// Quotes each plain value, which is how harnesses without a YAML parser read a line.
-fn quoted(text: &str) -> (String, Vec<String>) {
+/// Quotes each plain value, which is how harnesses without a YAML parser read a line. `first` is the number of
+/// the first line.
+fn quoted(text: &str, first: usize) -> (String, Vec<(TextPosition, String)>) {
     let mut notes = Vec::new();
-    let mut line = |line: &str| {
+    let mut line = |(number, line): (usize, &str)| {
         let Some((key, value)) = line.split_once(": ") else { return line.to_owned() };
         let value = value.trim();
         // Only top-level keys: nested lines and comments keep their meaning.
@@ -111,10 +116,12 @@ fn quoted(text: &str) -> (String, Vec<String>) {
         if !(top && is_plain && (asks_for_it || is_odd)) {
             return line.to_owned();
         }
-        notes.push(format!("`{key}` should be in quotes"));
+        let at = TextPosition { line: number, column: key.chars().count() + 3 };
+        notes
+            .push((at, format!("`{key}` should be in quotes: it was read to the end of its line")));
         format!("{key}: '{}'", value.replace('\'', "''"))
     };
-    let lines: Vec<String> = text.lines().map(&mut line).collect();
+    let lines: Vec<String> = (first..).zip(text.lines()).map(&mut line).collect();
     (lines.join("\n") + "\n", notes)
 }
 

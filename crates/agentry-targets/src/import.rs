@@ -8,18 +8,21 @@ use std::sync::Arc;
 use agentry_model::Agent;
 use agentry_policy::compare::ExampleSubject;
 use agentry_policy::{
-    Action, PathAnchors, Pattern, PatternKind, PatternRule, RuleList, Section, SectionRules,
+    Action, PathAnchors, Pattern, PatternKind, PatternRule, PolicyContext, RuleList, Section,
+    SectionRules,
 };
 use agentry_text::{Data, Spanned, TextPosition};
 
 use crate::draft::{at, inside};
 use crate::example::plain;
 use crate::import_files::CheckedFiles;
+use crate::import_loss::{ImportLoss, locate};
 use crate::model::{always, outside};
 use crate::original::{self, GrantReading};
 use crate::proof::{PolicyProof, told, within};
-use crate::render_result::{LossKind, RenderLoss};
-use crate::{HarnessFiles, HarnessModel, Target};
+use crate::render_result::LossKind;
+use crate::subject::RenderSubject;
+use crate::{HarnessFiles, HarnessModel, Target, visible_texts};
 
 /// How the agents of a harness are imported.
 #[derive(Debug)]
@@ -46,6 +49,20 @@ pub struct ImportError {
     pub message: String,
     /// The position in its file; the start if the whole file is wrong.
     pub at: TextPosition,
+    /// Whether the harness itself does not use the agent, so that a project loses nothing without it.
+    pub is_unused: bool,
+}
+
+impl ImportError {
+    /// An error at a position.
+    pub fn at(message: String, at: TextPosition) -> Self {
+        Self { message, at, is_unused: false }
+    }
+
+    /// Says that the harness itself does not use the agent.
+    pub(crate) fn unused(message: impl Into<String>) -> Self {
+        Self { is_unused: true, ..message.into().into() }
+    }
 }
 
 impl From<&str> for ImportError {
@@ -56,7 +73,7 @@ impl From<&str> for ImportError {
 
 impl From<String> for ImportError {
     fn from(message: String) -> Self {
-        Self { message, at: TextPosition { line: 1, column: 1 } }
+        Self::at(message, TextPosition { line: 1, column: 1 })
     }
 }
 
@@ -104,7 +121,7 @@ pub struct HarnessAgent {
     /// What the harness surely permits.
     pub bound: PermittedBound,
     /// What the model cannot express, and where the parser was lenient.
-    pub losses: BTreeSet<RenderLoss>,
+    pub losses: BTreeSet<ImportLoss>,
     /// Everything in its file except the prompt.
     pub metadata: Data,
     /// The name in the harness, if it is not a valid agent name.
@@ -154,7 +171,33 @@ pub struct ImportedAgent {
     /// The agent.
     pub agent: Agent,
     /// What the model cannot express, or expresses more strictly.
-    pub losses: BTreeSet<RenderLoss>,
+    pub losses: BTreeSet<ImportLoss>,
+    /// What the harness surely permits.
+    bound: PermittedBound,
+}
+
+impl ImportedAgent {
+    /// Proves that a definition written from this agent permits no more than the harness surely does, as a
+    /// rendering is proved against its source. Returns a sentence about the first excess.
+    pub fn excess(
+        &self,
+        definition: &Agent,
+        place: &PolicyContext,
+        memo: &Arc<RenderMemo>,
+    ) -> Option<String> {
+        let subject = RenderSubject::of(definition.clone(), place, memo);
+        bounded().find_map(|section| {
+            let written = subject.bounds(section);
+            match told(memo, section, &written, &self.bound.of(section)) {
+                PolicyProof::Holds => None,
+                PolicyProof::Unknown(why) => Some(format!("`permissions.{section}`: {why}")),
+                PolicyProof::Fails { example, source, target } => {
+                    let detail = format!("{section} `{example}` is {source} in the harness");
+                    Some(plain(&format!("{detail} and {target} in the definition")))
+                }
+            }
+        })
+    }
 }
 
 /// Imports an agent with a new memo.
@@ -177,11 +220,40 @@ pub fn import_from(
     let checked = CheckedFiles::new(files, Some(memo));
     let read = (import.read)(&checked, path);
     // A broken file takes precedence over an error of the agent itself.
-    let read = checked.sound(read)??;
+    let mut read = checked.sound(read)??;
+    let file = import.several.as_ref().map_or(path, |several| several.split(path).0);
+    let text = files.text(file).unwrap_or_default();
+    visible_texts::keep(&mut read, &text)?;
+    describe(&mut read);
     let metadata = read.metadata.clone();
     let mut imported = narrowed(target, read, memo);
     original::keep(target, (&mut imported, memo), &metadata, files);
+    imported.losses = locate(imported.losses, &text);
     Ok(imported)
+}
+
+/// Reports that an agent has no description. Definition formats that require one make it from the prompt.
+fn describe(read: &mut HarnessAgent) {
+    let is_blank = |text: &Spanned<String>| text.value.trim().is_empty();
+    if read.agent.identity.description.as_ref().is_none_or(is_blank) {
+        read.agent.identity.description = None;
+        let detail = "there is none: the start of the prompt stands for it where one is needed";
+        read.lose("description", LossKind::Changed, detail, None);
+    }
+}
+
+impl HarnessAgent {
+    /// Records a loss.
+    pub(crate) fn lose(
+        &mut self,
+        field: &str,
+        kind: LossKind,
+        detail: impl Into<String>,
+        at: Option<TextPosition>,
+    ) {
+        let (field, detail) = (field.to_owned(), detail.into());
+        self.losses.insert(ImportLoss { field, kind, detail, at });
+    }
 }
 
 /// Makes rules stricter that would permit more than the harness does.
@@ -218,7 +290,8 @@ pub(crate) fn narrowed(
     }
     // Sections were removed and added above: restore the fixed order.
     permissions.sections.sort_by_key(|written| written.section.value);
-    ImportedAgent { agent, losses: narrowing.losses }
+    let RuleNarrowing { bound, losses, .. } = narrowing;
+    ImportedAgent { agent, losses, bound }
 }
 
 /// The sections in which a harness must permit what the rules permit. Rules about paths outside the
@@ -238,7 +311,7 @@ struct RuleNarrowing {
     bound: PermittedBound,
     /// The rules about paths outside the workspace.
     beyond: Option<RuleList>,
-    losses: BTreeSet<RenderLoss>,
+    losses: BTreeSet<ImportLoss>,
     memo: Arc<RenderMemo>,
 }
 
@@ -350,7 +423,7 @@ impl RuleNarrowing {
 
     fn lose(&mut self, written: &SectionRules, detail: String) {
         let field = format!("permissions.{}", written.section.value);
-        self.losses.insert(RenderLoss { field, kind: LossKind::Narrowed, detail });
+        self.losses.insert(ImportLoss { field, kind: LossKind::Narrowed, detail, at: None });
     }
 }
 

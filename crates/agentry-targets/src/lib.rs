@@ -11,6 +11,7 @@
 //! harness does not check is a gap ([`gap`]); it is reported, or closed.
 #![warn(clippy::disallowed_methods, clippy::indexing_slicing)]
 
+mod adapt;
 pub mod agent_skills;
 pub mod agents_md;
 pub mod authoring;
@@ -33,6 +34,7 @@ pub mod harness_files;
 mod harness_place;
 pub mod import;
 pub mod import_files;
+pub mod import_loss;
 pub mod jsonc;
 pub mod loss;
 pub mod marks;
@@ -43,6 +45,8 @@ pub mod original;
 pub mod pi;
 pub mod proof;
 pub mod prose_rules;
+pub mod question_habits;
+mod questions;
 mod render;
 pub mod render_result;
 mod rivals;
@@ -50,6 +54,7 @@ mod servers;
 mod skills;
 pub mod subject;
 pub mod user_settings;
+mod visible_texts;
 pub mod wildcard;
 
 pub use authoring::{
@@ -63,11 +68,12 @@ pub use guard::{CommandWrapper, GuardAnswer, GuardProtocol, GuardQuestion};
 pub use harness_files::{FileRoot, HarnessFiles, HarnessPath, ListedFiles, Unreadable};
 pub use harness_place::{HarnessPlace, PlaceRole};
 pub use import::{HarnessImport, ImportedAgent};
+pub use import_loss::ImportLoss;
 pub use model::{HarnessModel, HarnessTool};
-pub use render::{GUARD_FIELD, read_back, render};
+pub use render::{GUARD_FIELD, REQUIRED, read_back, render};
 pub use render_result::{
     LossKind, ProjectRendering, RenderLoss, RenderRefusal, RenderScope, RenderSettings,
-    RenderedAgent, RenderedFile,
+    RenderedAgent, RenderedFile, SharedLine,
 };
 pub use subject::{BundledSkill, PromptText, PromptTextKind, RenderSubject};
 pub use user_settings::UserSettings;
@@ -85,6 +91,9 @@ pub struct Target {
     pub places: &'static [HarnessPlace],
     /// Its fields, in the order in which a file is written.
     pub fields: &'static [TargetField],
+    /// The files that also hold for other agents or for the user's own sessions. They are written only on
+    /// request, and stay as they are otherwise.
+    pub shared: &'static [&'static str],
     /// What it does with agent files that people write, if it has any.
     pub authoring: Option<&'static AuthoringFacts>,
     /// Whether it has one main session, so that a project may have to choose its agent with

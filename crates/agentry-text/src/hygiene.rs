@@ -2,6 +2,7 @@
 //!
 //! The check is one pass over the text; plain ASCII is not even decoded.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
@@ -27,8 +28,28 @@ const MOST: usize = 20;
 
 /// Reports bidi controls, tag characters, zero-width characters outside of emoji, and control characters.
 pub fn check(source: &SourceFile, findings: &mut Findings) {
-    let text = &*source.text;
     let mut runs = CharacterRuns::default();
+    each_offence(&source.text, |rule, c, bytes| runs.add(rule, c, bytes));
+    runs.report(source, findings);
+}
+
+/// Returns the text without the characters that [`check`] reports.
+pub fn cleaned(text: &str) -> Cow<'_, str> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    each_offence(text, |_, _, bytes| {
+        parts.push(text.get(start..bytes.start).unwrap_or(""));
+        start = bytes.end;
+    });
+    if start == 0 {
+        return Cow::Borrowed(text);
+    }
+    parts.push(text.get(start..).unwrap_or(""));
+    Cow::Owned(parts.concat())
+}
+
+/// Calls `found` for each character that breaks a rule.
+fn each_offence(text: &str, mut found: impl FnMut(&'static LintRule, char, Range<usize>)) {
     let mut flag_end = 0;
     for (at, c) in unusual(text) {
         let after = at + c.len_utf8();
@@ -42,10 +63,9 @@ pub fn check(source: &SourceFile, findings: &mut Findings) {
             && at >= flag_end
             && !joins()
         {
-            runs.add(rule, c, at..after);
+            found(rule, c, at..after);
         }
     }
-    runs.report(source, findings);
 }
 
 /// Returns the characters that are neither printable ASCII nor white space, with their offsets.

@@ -33,6 +33,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use agentry_compile::SearchAs;
 use agentry_compile::model::Format;
 use agentry_compile::policy::Section;
+use agentry_compile::render::AcceptedLoss;
 use agentry_compile::targets::{IMPORT_ONLY, RenderScope, TARGETS, Target};
 
 /// A compiler and a runtime for AI-agent definitions.
@@ -272,6 +273,15 @@ pub(crate) struct RenderArguments {
     /// Remove these rules; otherwise a target that has them keeps them
     #[arg(long, conflicts_with = "close_gaps")]
     pub(crate) no_close_gaps: bool,
+    /// Deny what the source asks about, for runs without a person
+    #[arg(long)]
+    pub(crate) unattended: bool,
+    /// Also write files that hold for other agents and for your own sessions
+    #[arg(long)]
+    pub(crate) shared: bool,
+    /// Accept the losses of a field in a target, or `required` for start-up gates
+    #[arg(long, value_name = "TARGET:FIELD", value_delimiter = ',')]
+    pub(crate) accept: Vec<AcceptedLoss>,
     /// Replace files that were edited or not written by Agentry
     #[arg(long)]
     pub(crate) force: bool,
@@ -284,6 +294,7 @@ pub(crate) struct RenderArguments {
 }
 
 #[derive(Debug, ClapArgs)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct ImportArguments {
     /// Agents of a harness: their files, or projects that hold them
     #[arg(required = true)]
@@ -306,6 +317,12 @@ pub(crate) struct ImportArguments {
     /// Show what would be written, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// List every file and every loss
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    /// Print the number of agents and nothing else
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: ResultFormat,

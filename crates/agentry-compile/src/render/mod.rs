@@ -7,6 +7,7 @@
 //!             ledger of rendered files, present files ─────────┘
 //! ```
 
+mod accepted;
 pub(crate) mod config;
 mod drift;
 mod explain;
@@ -21,6 +22,7 @@ mod run;
 mod skills;
 mod subject;
 
+pub use accepted::AcceptedLoss;
 pub use config::RenderConfig;
 pub use drift::drift;
 pub use explain::{ExplainedRules, ExplainedSection};

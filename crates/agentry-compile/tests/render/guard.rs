@@ -14,6 +14,7 @@ static STAND_IN: Target = Target {
     built_in: &[],
     authoring: None,
     fields: &[],
+    shared: &[],
     one_primary: false,
     render: |_, _| ProjectRendering::default(),
     model: |_, _| None,

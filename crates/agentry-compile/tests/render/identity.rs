@@ -183,14 +183,8 @@ fn wider(after: &HarnessModel, before: &HarnessModel) -> Vec<String> {
 fn again(case: &Case, first: &ImportedAgent) -> (Vec<(String, String)>, Vec<String>) {
     let existing = ListedFiles(case.around);
     let (scope, options) = (RenderScope::Project, &[][..]);
-    let settings = RenderSettings {
-        scope,
-        guard: false,
-        close_gaps: false,
-        force: false,
-        options,
-        existing: &existing,
-    };
+    let settings =
+        RenderSettings { scope, options, shared: true, ..RenderSettings::new(&existing) };
     let target = target(case.harness).expect("a target");
     let rendering = render(target, &[subject(first)], &settings);
     let rendered = &rendering.agents[0];
@@ -202,8 +196,9 @@ fn again(case: &Case, first: &ImportedAgent) -> (Vec<(String, String)>, Vec<Stri
             files.push(((*path).to_owned(), (*text).to_owned()));
         }
     }
-    let losses = first.losses.iter().chain(&rendered.losses);
-    (files, losses.map(|it| format!("{}: {}", it.field, it.detail)).collect())
+    let imported = first.losses.iter().map(|it| format!("{}: {}", it.field, it.detail));
+    let losses = rendered.losses.iter().map(|it| format!("{}: {}", it.field, it.detail));
+    (files, imported.chain(losses).collect())
 }
 
 /// The sections in which the second agent may do less. Fails if it may do more in any.

@@ -15,7 +15,7 @@ pub(crate) fn said(found: &ImportedAgent, section: Section) -> String {
 }
 
 pub(crate) fn told(found: &ImportedAgent) -> String {
-    let line = |it: &agentry_compile::targets::RenderLoss| {
+    let line = |it: &agentry_compile::targets::ImportLoss| {
         format!("{} {}: {}", it.kind, it.field, it.detail)
     };
     found.losses.iter().map(line).collect::<Vec<_>>().join("\n")

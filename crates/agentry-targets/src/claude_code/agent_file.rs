@@ -1,7 +1,7 @@
 //! Agent files as Claude Code parses them: the metadata ends at the first `---` after the opening one, even
 //! inside a value. Text after that is not metadata, so a list of tools there would be lost.
 
-use agentry_text::{Data, yaml};
+use agentry_text::{Data, FileId, SourceFile, TextPosition, yaml};
 
 use crate::front_matter::MARK;
 use crate::rivals::{self, AgentLanguage, FilesByName};
@@ -48,10 +48,17 @@ pub(super) fn write(origin: &str, metadata: &Data, body: &str) -> Option<String>
 pub(super) struct ClaudeFrontMatter {
     pub(super) metadata: Data,
     pub(super) body: String,
-    /// Whether the metadata is not valid YAML and was read line by line.
-    pub(super) lenient: bool,
-    /// Lines that could not be read in that case.
-    pub(super) unread: Vec<String>,
+    /// Set if the metadata is not valid YAML.
+    pub(super) lenient: Option<LineReading>,
+}
+
+/// Metadata that is not valid YAML, and was read line by line.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct LineReading {
+    /// Where it is not valid.
+    pub(super) at: TextPosition,
+    /// Lines that could not be read.
+    pub(super) unread: Vec<(TextPosition, String)>,
 }
 
 /// Parses an agent file; `None` if there is no metadata.
@@ -65,16 +72,28 @@ pub(super) fn read(text: &str) -> Option<ClaudeFrontMatter> {
     }
     let body = body.trim_start_matches('-').trim().to_owned();
     let strict = front_matter::parse(metadata).filter(|data| matches!(data, Data::Map(_)));
-    let lenient = strict.is_none();
+    if let Some(metadata) = strict {
+        return Some(ClaudeFrontMatter { metadata, body, lenient: None });
+    }
+    // The metadata starts in the second line.
+    let below = |at: TextPosition| TextPosition { line: at.line + 1, ..at };
+    let source = SourceFile::new(FileId::BUILT_IN, "", metadata);
+    let wrong = front_matter::checked(&source, 0..metadata.len()).err();
+    let at = below(wrong.map_or(TextPosition { line: 1, column: 1 }, |wrong| wrong.at));
     let mut unread = Vec::new();
-    let metadata = strict.unwrap_or_else(|| of_lines(metadata, &mut unread));
-    Some(ClaudeFrontMatter { metadata, body, lenient, unread })
+    let metadata = of_lines(metadata, &mut unread);
+    let unread = unread.into_iter().map(|(at, line)| (below(at), line)).collect();
+    Some(ClaudeFrontMatter { metadata, body, lenient: Some(LineReading { at, unread }) })
 }
 
 /// Reads lines of `key: value`, with each value as plain text; other lines are `unread`.
-fn of_lines(metadata: &str, unread: &mut Vec<String>) -> Data {
+fn of_lines(metadata: &str, unread: &mut Vec<(TextPosition, String)>) -> Data {
     let mut fields: Vec<(String, Data)> = Vec::new();
-    for line in metadata.lines() {
+    for (number, line) in (1..).zip(metadata.lines()) {
+        let mut skip = || {
+            let column = line.chars().take_while(|c| c.is_whitespace()).count() + 1;
+            unread.push((TextPosition { line: number, column }, line.trim().to_owned()));
+        };
         let key = line.split_once(':').filter(|(key, _)| {
             !key.is_empty()
                 && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
@@ -89,10 +108,10 @@ fn of_lines(metadata: &str, unread: &mut Vec<String>) -> Data {
             match fields.last_mut().map(|(_, value)| value) {
                 Some(Data::List(items)) => items.push(item),
                 Some(value) if value == &Data::str("") => *value = Data::List(vec![item]),
-                _ => unread.push(line.trim().to_owned()),
+                _ => skip(),
             }
         } else if !matches!(line.trim_start().chars().next(), None | Some('#')) {
-            unread.push(line.trim().to_owned());
+            skip();
         }
     }
     Data::Map(fields)
@@ -113,7 +132,7 @@ mod tests {
         let front = read(&text).expect("metadata");
         assert_eq!(front.metadata, metadata, "{text}");
         assert_eq!(front.body, "Body\n---\nmore");
-        assert!(!front.lenient);
+        assert_eq!(front.lenient, None);
     }
 
     #[test]

@@ -33,7 +33,9 @@ pub(super) const FIELDS: &[TargetField] = &[
     field("model")
         .stands_for("model", Partly("`model`, the first that Claude Code has"))
         .reads(|value, draft| {
-            draft.models(value.as_str().filter(|model| *model != "inherit").into_iter());
+            if value.as_str() != Some("inherit") {
+                MODEL.read(value, draft);
+            }
         })
         .writes(|subject, out| MODEL.write(subject, out)),
     field("maxTurns")

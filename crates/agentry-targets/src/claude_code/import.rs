@@ -4,7 +4,7 @@
 use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;
 
-use super::agent_file::{self, ClaudeFrontMatter};
+use super::agent_file::{self, ClaudeFrontMatter, LineReading};
 use super::fields::FIELDS;
 use super::grants::GRANTS;
 use super::import_hooks::hooked;
@@ -209,13 +209,13 @@ fn identity(front: &ClaudeFrontMatter) -> Result<ImportDraft, String> {
         Some(_) => return Err("`name` is not text".to_owned()),
     };
     let mut draft = ImportDraft::new(&name, &front.body);
-    if front.lenient {
+    if let Some(LineReading { at, unread }) = &front.lenient {
         let detail = "it is not valid YAML and was read line by line, as Claude Code does";
-        draft.lose("metadata", LossKind::Changed, detail);
-    }
-    for line in &front.unread {
-        let detail = format!("`{line}` says nothing when it is read line by line");
-        draft.lose("metadata", LossKind::Dropped, detail);
+        draft.lenient_at(LossKind::Changed, detail.to_owned(), *at);
+        for (at, line) in unread {
+            let detail = format!("`{line}` says nothing when it is read line by line");
+            draft.lenient_at(LossKind::Dropped, detail, *at);
+        }
     }
     lists(metadata, &mut draft);
     draft.read_fields(NAME, FIELDS, metadata);
@@ -289,6 +289,10 @@ pub(super) fn read_servers(list: &Data, draft: &mut ImportDraft) {
     draft.servers_with(&Data::Map(named), VariableStyle::Bare);
 }
 
+/// The modes of a session that an agent may name.
+const MODES: &[&str] =
+    &["default", "manual", "acceptEdits", "auto", "dontAsk", "bypassPermissions", "plan"];
+
 /// Returns the verdict for calls that no rule matches.
 fn silence(front: &ClaudeFrontMatter, draft: &mut ImportDraft) -> UnmatchedAnswer {
     let mode = front.metadata.get("permissionMode").and_then(Data::as_str);
@@ -298,8 +302,12 @@ fn silence(front: &ClaudeFrontMatter, draft: &mut ImportDraft) -> UnmatchedAnswe
             "plan" => "what is not reading is denied here",
             _ => "asked about here",
         };
-        let detail = format!("`{mode}` is no promise, as a session above it decides: {here}");
-        draft.lose("permissionMode", LossKind::Narrowed, detail);
+        let why = if MODES.contains(&mode) {
+            "is no promise, as a session above it decides"
+        } else {
+            "is not a mode of Claude Code, which ignores it"
+        };
+        draft.lose("permissionMode", LossKind::Narrowed, format!("`{mode}` {why}: {here}"));
     }
     match mode {
         Some("dontAsk") => UnmatchedAnswer::Denies,

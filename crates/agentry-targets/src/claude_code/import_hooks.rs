@@ -14,7 +14,7 @@ use crate::jsonc::{JsonDialect, JsoncDocument};
 pub(super) fn hooked(files: &dyn HarnessFiles, front: &ClaudeFrontMatter) -> Vec<Section> {
     let own = front.metadata.get("hooks").map(agentry_text::Data::to_json);
     // The line-by-line parser loses nested values, so a lenient `hooks` may contain anything.
-    let own = own.filter(|hooks| !hooks.is_null() || front.lenient);
+    let own = own.filter(|hooks| !hooks.is_null() || front.lenient.is_some());
     let settings = if are_off(files) { of_machine(files) } else { settings(files) };
     let own = own.filter(|_| !are_off(files));
     let all = own.iter().chain(settings.iter().filter_map(|it| it.get("hooks")));

@@ -54,6 +54,7 @@ pub static TARGET: Target = Target {
         HarnessPlace::settings(".mcp.json"),
     ],
     fields: fields::FIELDS,
+    shared: &[settings::SHARED],
     authoring: Some(&authoring::AUTHORING),
     one_primary: false,
     render: write::render,

@@ -94,10 +94,6 @@ fn identity(
     let said = known.and_then(|it| it.description.as_deref());
     let said = said.or_else(|| word("description"));
     draft.description(said);
-    if said.is_none() {
-        let detail = "there is none: the start of the prompt stands for it where one is needed";
-        draft.lose("description", LossKind::Changed, detail);
-    }
     misread(own, &mut draft);
     Ok(draft)
 }

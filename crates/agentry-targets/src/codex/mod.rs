@@ -43,6 +43,7 @@ pub static TARGET: Target = Target {
     built_in: &["default", "explorer", "worker", "awaiter", "monitor"],
     places: &[HarnessPlace::rendered(".codex/"), HarnessPlace::rendered(".agents/skills/")],
     fields: fields::FIELDS,
+    shared: &[role::RULES],
     authoring: Some(&authoring::AUTHORING),
     one_primary: false,
     render: write::render,

@@ -95,10 +95,10 @@ pub(super) fn checked(text: &str) -> Result<Data, ImportError> {
     let data = toml::parse(&source, &mut findings).to_data();
     match findings.iter().find(|found| found.severity == Severity::Error) {
         None => Ok(data),
-        Some(found) => Err(ImportError {
-            message: format!("it is not TOML: {}", found.message),
-            at: source.position(found.span.start as usize),
-        }),
+        Some(found) => Err(ImportError::at(
+            format!("it is not TOML: {}", found.message),
+            source.position(found.span.start as usize),
+        )),
     }
 }
 

@@ -40,6 +40,7 @@ pub static TARGET: Target = Target {
         HarnessPlace::rendered(".copilot/"),
     ],
     fields: fields::FIELDS,
+    shared: &[],
     authoring: Some(&authoring::AUTHORING),
     one_primary: false,
     render: write::render,

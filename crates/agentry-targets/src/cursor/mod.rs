@@ -20,6 +20,7 @@ pub static TARGET: Target = Target {
     built_in: &[],
     places: &[HarnessPlace::settings(".cursor/")],
     fields: fields::FIELDS,
+    shared: &[],
     authoring: Some(&authoring::AUTHORING),
     one_primary: false,
     render: |subjects, _| {

@@ -24,7 +24,7 @@ pub(super) fn of(lists: &[(String, Action)], readonly: bool) -> HarnessModel {
         let default = if nothing { Action::Deny } else { Action::Ask };
         let entries = if nothing { Vec::new() } else { entries };
         let encoding = RuleEncoding { section, order: MatchOrder::Strictest, entries, default };
-        model.add_readings(section.as_str(), &encoding.seen(EncodingView::Strictest), &[]);
+        model.add_readings(section.as_str(), &encoding.seen(EncodingView::Strictest), &[], None);
     }
     model
 }

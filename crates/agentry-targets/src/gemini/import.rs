@@ -24,7 +24,7 @@ pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent,
     let name = metadata.get("name").and_then(Data::as_str);
     let name = name.unwrap_or_else(|| stem(path, &[".md"])).to_owned();
     if metadata.get("kind").and_then(Data::as_str) == Some("remote") {
-        return Err("it is somewhere else: `kind: remote`".into());
+        return Err(ImportError::unused("it runs elsewhere (`kind: remote`)"));
     }
     let mut draft = ImportDraft::new(&name, &front.body);
     draft.lenient(front.notes);

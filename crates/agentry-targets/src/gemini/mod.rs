@@ -48,6 +48,7 @@ pub static TARGET: Target = Target {
     ],
     places: &[HarnessPlace::rendered(".gemini/")],
     fields: fields::FIELDS,
+    shared: &[],
     authoring: Some(&authoring::AUTHORING),
     one_primary: false,
     render: write::render,

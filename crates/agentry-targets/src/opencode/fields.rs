@@ -11,7 +11,7 @@ use crate::fields::{
     ModelName, TargetField, field, is_switch, is_word, model_field, read_description,
     read_temperature, read_turns, write_temperature,
 };
-use crate::render_result::LossKind::{Dropped, Gap};
+use crate::render_result::LossKind::{self, Dropped, Gap};
 use crate::render_result::RenderedAgent;
 use crate::subject::RenderSubject;
 
@@ -28,6 +28,11 @@ pub(super) const FIELDS: &[TargetField] = &[
         .stands_for("mode", Yes("`mode`"))
         .reads(|value, draft| {
             draft.agent.identity.mode = value.as_str().and_then(|mode| mode.parse().ok()).map(at);
+            if draft.agent.identity.mode.is_none() {
+                let value = value.to_json();
+                let detail = format!("{value} is not a mode, and OpenCode does not start with it");
+                draft.lose("mode", LossKind::Dropped, detail);
+            }
         })
         .writes(|subject, _| {
             let mode = subject.agent.identity.mode.map_or(AgentMode::All, |mode| mode.value);

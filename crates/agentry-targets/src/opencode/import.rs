@@ -127,7 +127,7 @@ fn read(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent, ImportErro
         .filter(|_| name == id)
         .unwrap_or_else(|| layers::alone(&below, front.metadata.clone()));
     if found.fields.get("disable") == Some(&Data::Bool(true)) {
-        return Err("it is switched off (`disable`)".into());
+        return Err(ImportError::unused("it is switched off (`disable`)"));
     }
     let (own, _) = SEVERAL.split(path);
     let mut draft = match kind == "settings" {

@@ -42,10 +42,10 @@ fn meant(metadata: &Data) -> Data {
 fn import(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent, ImportError> {
     let text = files.text(path).ok_or("it cannot be read")?;
     let plain = text.trim_start_matches('\u{feff}');
-    let definition = read(plain).ok_or_else(|| why_not(plain))?;
+    let definition = read(plain).ok_or_else(|| ImportError::unused(why_not(plain)))?;
     let fields = &definition.fields;
     if fields.get("runner").is_some() {
-        return Err("another program runs it (`runner`)".into());
+        return Err(ImportError::unused("another program runs it (`runner`)"));
     }
     let name = fields.get("name").unwrap_or_default();
     let tools = tools(fields, files, name, EncodingView::Strictest);
@@ -89,6 +89,10 @@ fn keep(fields: &PiFields, metadata: &Data, tools: &PiTools, draft: &mut ImportD
             " that Pi knows"
         };
         draft.lose("tools", LossKind::Dropped, format!("`{name}` is not a tool{why}"));
+    }
+    for name in tools.names.iter().filter(|name| is_foreign(name) && is_tool(name)) {
+        let detail = format!("`{name}` is of an extension, and is known by its name only");
+        draft.lose("tools", LossKind::Changed, detail);
     }
     if has("bash") && !has("fetch_content") {
         let detail = "the shell of Pi reaches every address: allowed here";

@@ -53,6 +53,7 @@ pub static TARGET: Target = Target {
         HarnessPlace::settings(".agents/"),
     ],
     fields: fields::FIELDS,
+    shared: &["AGENTS.md", ".pi/agent/AGENTS.md"],
     authoring: Some(&authoring::AUTHORING),
     one_primary: true,
     render: write::render,

@@ -1,36 +1,35 @@
 //! `agentry import`: converts agents of a harness to a definition format. A result never grants more than
 //! the harness does.
 
+mod report;
 mod search;
 mod sources;
 
 use agentry_compile::formats::{ConvertedAgent, OutputShape, convert, info};
-use agentry_compile::model::Agent;
 use agentry_compile::model::ConversionLossKind::Changed;
 use agentry_compile::model::Format;
 use agentry_compile::targets::import::{ImportError, ImportedAgent, import_from};
 use agentry_compile::targets::original::{self, completed, place};
-use agentry_compile::targets::{LossKind, TARGETS};
+use agentry_compile::targets::{ImportLoss, LossKind, TARGETS};
+use agentry_compile::text::TextPosition;
 use agentry_compile::text::path::{is_portable, join};
-use agentry_compile::text::report::{counted, visible};
 use agentry_compile::{World, write_target};
-use serde_json::{Value, json};
 
-use crate::args::{ImportArguments, ResultFormat};
+use crate::args::ImportArguments;
 use crate::command::convert::{is_lost, sound};
 use crate::disk::DiskWorld;
-use crate::output::{
-    CliFailure, CliOutcome, ExitKind, columns, complain, print, print_json, remark,
-};
+use crate::output::{CliFailure, CliOutcome, ExitKind, complain, remark};
 use crate::save::{FileSaving, ReplaceMode};
 
-use search::{FoundHarnessAgent, holds_some, search};
+use report::print_report;
+use search::{FoundHarnessAgent, HarnessSearch, SkippedFile, holds_some, search};
 
 pub(crate) fn run(args: &ImportArguments) -> CliOutcome {
     let disk = DiskWorld::default();
-    let (found, wrong) = search(&disk, &args.paths, args.harness);
+    let HarnessSearch { agents: found, mut skipped, failures } =
+        search(&disk, &args.paths, args.harness);
     let mut exit = ExitKind::Done;
-    for failure in &wrong {
+    for failure in &failures {
         complain(failure);
         exit = exit.max(failure.exit);
     }
@@ -39,8 +38,10 @@ pub(crate) fn run(args: &ImportArguments) -> CliOutcome {
     let mut agents: Vec<ImportedFiles> = Vec::new();
     for found in &found {
         match one(&disk, args, found, many.then_some(agents.as_slice())) {
-            Ok(Some(agent)) => agents.push(agent),
-            Ok(None) => {}
+            Ok(ImportOutcome::Written(agent)) => agents.push(*agent),
+            Ok(ImportOutcome::Skipped(reason)) => {
+                skipped.push(SkippedFile { path: found.path.clone(), reason });
+            }
             Err(failure) => {
                 complain(&failure);
                 exit = exit.max(failure.exit);
@@ -53,7 +54,7 @@ pub(crate) fn run(args: &ImportArguments) -> CliOutcome {
     if !args.dry_run && !refused && !failed && !agents.is_empty() {
         write(args, &agents)?;
     }
-    report(args, &agents, refused || failed);
+    print_report(args, &agents, &skipped, refused || failed);
     if failed && !agents.is_empty() {
         remark("nothing was written: all agents are, or none; name those that you want");
     }
@@ -61,6 +62,13 @@ pub(crate) fn run(args: &ImportArguments) -> CliOutcome {
         remark("error: something would be lost; nothing was written (`--strict`)");
     }
     Ok(if refused { exit.max(ExitKind::Findings) } else { exit })
+}
+
+/// What became of one agent.
+enum ImportOutcome {
+    Written(Box<ImportedFiles>),
+    /// It is not written, for this reason.
+    Skipped(String),
 }
 
 /// A hint to import, if `path` is or holds agents of a harness where definitions are expected.
@@ -76,12 +84,12 @@ struct ImportedFiles {
     source: String,
     /// Paths as the user can open them, with their texts.
     files: Vec<(String, String)>,
-    losses: Vec<ImportLoss>,
+    losses: Vec<ReportedLoss>,
 }
 
-/// A loss of an import.
+/// A loss of an import, of reading or of writing.
 #[derive(Default)]
-struct ImportLoss {
+struct ReportedLoss {
     field: String,
     kind: &'static str,
     detail: String,
@@ -89,81 +97,87 @@ struct ImportLoss {
     missing: bool,
     /// Whether it was lost while reading, before the target format mattered.
     of_reading: bool,
+    /// The position in the file of the agent.
+    at: Option<TextPosition>,
 }
 
-/// Imports one agent; with `others`, the agents before it, into their common directory. Returns `None` if
-/// one of them has the same content.
+/// Imports one agent; with `others`, the agents before it, into their common directory. An agent with the same
+/// content as one of them, and one that its harness does not use, is skipped.
 fn one(
     disk: &DiskWorld,
     args: &ImportArguments,
     found: &FoundHarnessAgent,
     others: Option<&[ImportedFiles]>,
-) -> Result<Option<ImportedFiles>, CliFailure> {
+) -> Result<ImportOutcome, CliFailure> {
     let path = &found.path;
-    let (mut agent, losses) = read(disk, found).map_err(|why| refused(path, &why))?;
-    let Some(others) = others else {
-        return written((disk, args), found, &agent, losses, &args.output).map(Some);
+    let (mut imported, losses) = match read(disk, found) {
+        Err(why) if why.is_unused && !found.is_named => {
+            return Ok(ImportOutcome::Skipped(why.message));
+        }
+        read => read.map_err(|why| refused(path, &why))?,
     };
-    let name = agent.name().to_owned();
+    let done = |files: ImportedFiles| ImportOutcome::Written(Box::new(files));
+    let Some(others) = others else {
+        return written((disk, args), found, &imported, losses, &args.output).map(done);
+    };
+    let name = imported.agent.name().to_owned();
     if !is_file_name(&name) {
         let message = format!("`{path}` is called `{name}`, which is not a name of a file");
         return Err(CliFailure::new(message).hint("import it alone, with a name in `--output`"));
     }
     let output = |name: &str| join(&args.output, &file_name(args.to, name));
-    let whole = written((disk, args), found, &agent, losses, &output(&name))?;
+    let whole = written((disk, args), found, &imported, losses, &output(&name))?;
     let Some(other) = others.iter().find(|other| other.is_called(&name)) else {
-        return Ok(Some(whole));
+        return Ok(done(whole));
     };
     if other.files == whole.files {
-        remark(&format!("`{path}` says what `{}` says: imported once", other.source));
-        return Ok(None);
+        return Ok(ImportOutcome::Skipped(format!("it says what `{}` says", other.source)));
     }
     let free = free_name(&format!("{name}-{}", found.harness.name), others);
     let detail =
         format!("`{}` is called `{name}` too: this one became `{free}`; keep one", other.source);
-    if let Some(name) = &mut agent.identity.name {
+    if let Some(name) = &mut imported.agent.identity.name {
         name.value.clone_from(&free);
     }
     let mut losses = whole.losses;
     // The agent is written again under its new name, which reports the losses of writing again.
     losses.retain(|loss| loss.of_reading);
-    losses.push(ImportLoss {
+    losses.push(ReportedLoss {
         field: "name".to_owned(),
         kind: "changed",
         detail,
-        ..ImportLoss::default()
+        ..ReportedLoss::default()
     });
-    written((disk, args), found, &agent, losses, &output(&free)).map(Some)
+    written((disk, args), found, &imported, losses, &output(&free)).map(done)
 }
 
 /// Reads one agent and reports the losses of reading.
 fn read(
     disk: &DiskWorld,
     found: &FoundHarnessAgent,
-) -> Result<(Agent, Vec<ImportLoss>), ImportError> {
+) -> Result<(ImportedAgent, Vec<ReportedLoss>), ImportError> {
     let (odd, nul) = found.odd(disk);
     if let Some(at) = nul {
-        return Err(ImportError { message: "a definition cannot hold U+0000".to_owned(), at });
+        return Err(ImportError::at("a definition cannot hold U+0000".to_owned(), at));
     }
-    let imported = import_from(found.harness, &found.files(disk), &found.file, &disk.memo().render);
-    let ImportedAgent { agent, losses } = imported?;
-    let mut losses: Vec<ImportLoss> = losses.iter().map(ImportLoss::read).collect();
-    if odd {
-        let detail = "the file is not UTF-8: what cannot be read became U+FFFD".to_owned();
-        let (field, of_reading) = ("file".to_owned(), true);
-        losses.push(ImportLoss {
-            field,
+    let imported =
+        import_from(found.harness, &found.files(disk), &found.file, &disk.memo().render)?;
+    let mut losses: Vec<ReportedLoss> = imported.losses.iter().map(ReportedLoss::read).collect();
+    if let Some(at) = odd {
+        losses.push(ReportedLoss {
+            field: "file".to_owned(),
             kind: "changed",
-            detail,
-            of_reading,
-            ..ImportLoss::default()
+            detail: "the file is not UTF-8: what cannot be read became U+FFFD".to_owned(),
+            of_reading: true,
+            at: Some(at),
+            missing: false,
         });
     }
-    Ok((agent, losses))
+    Ok((imported, losses))
 }
 
 /// The failure for an agent that cannot be imported, with its position.
-fn refused(path: &str, ImportError { message, at }: &ImportError) -> CliFailure {
+fn refused(path: &str, ImportError { message, at, .. }: &ImportError) -> CliFailure {
     let place = format!("{path}:{}:{}", at.line, at.column);
     CliFailure::new(format!("`{place}` cannot be imported: {message}"))
 }
@@ -179,10 +193,11 @@ fn free_name(name: &str, others: &[ImportedFiles]) -> String {
 fn written(
     (disk, args): (&DiskWorld, &ImportArguments),
     found: &FoundHarnessAgent,
-    agent: &Agent,
-    mut losses: Vec<ImportLoss>,
+    imported: &ImportedAgent,
+    mut losses: Vec<ReportedLoss>,
     output: &str,
 ) -> Result<ImportedFiles, CliFailure> {
+    let agent = &imported.agent;
     let target = write_target(args.to, output, "");
     let harness = found.harness.name;
     let mut converted = convert(agent, args.to, &target);
@@ -195,7 +210,7 @@ fn written(
         for loss in words {
             let detail =
                 format!("not kept: {} has narrower rules, so that it would not come back", args.to);
-            *loss = ImportLoss { kind: "dropped", detail, missing: true, ..std::mem::take(loss) };
+            *loss = ReportedLoss { kind: "dropped", detail, missing: true, ..std::mem::take(loss) };
         }
         converted = convert(bare, args.to, &target);
     }
@@ -206,8 +221,17 @@ fn written(
         converted = convert(more, args.to, &target);
     }
     sound(&found.path, args.to, &converted)?;
+    let memo = &disk.memo().render;
+    if let Some(excess) = imported.excess(&converted.agent, &target.place, memo) {
+        let message = format!(
+            "`{}` cannot be written as {} without permitting more than {}: {excess}",
+            found.path, args.to, found.harness.title
+        );
+        let hint = "choose a format that can say it, such as agent-toml";
+        return Err(CliFailure::new(message).hint(hint).finding());
+    }
     let names = completed.map(|(_, names)| names).unwrap_or_default();
-    losses.extend(converted.losses.iter().map(|loss| ImportLoss::written(loss, &names, harness)));
+    losses.extend(converted.losses.iter().map(|loss| ReportedLoss::written(loss, &names, harness)));
     let files = files(output, target.shape, converted);
     let (name, source) = (agent.name().to_owned(), found.path.clone());
     Ok(ImportedFiles { name, harness, source, files, losses })
@@ -221,11 +245,11 @@ impl ImportedFiles {
     }
 }
 
-impl ImportLoss {
-    fn read(loss: &agentry_compile::targets::RenderLoss) -> Self {
+impl ReportedLoss {
+    fn read(loss: &ImportLoss) -> Self {
         let missing = loss.kind != LossKind::Changed;
         let (field, detail) = (loss.field.clone(), loss.detail.clone());
-        Self { field, kind: loss.kind.as_str(), detail, missing, of_reading: true }
+        Self { field, kind: loss.kind.as_str(), detail, missing, of_reading: true, at: loss.at }
     }
 
     /// The losses of writing in the format; a field in `kept` is not lost for the harness.
@@ -245,7 +269,7 @@ impl ImportLoss {
         }
         let detail = loss.detail.clone();
         let (kind, missing) = (loss.kind.as_str(), is_lost(loss));
-        Self { field, kind, detail, missing, of_reading: false }
+        Self { field, kind, detail, missing, of_reading: false, at: None }
     }
 }
 
@@ -288,46 +312,4 @@ fn write(args: &ImportArguments, agents: &[ImportedFiles]) -> Result<(), CliFail
         None => ("", all),
     };
     FileSaving { dir, files: &files, beside: &[], stale: &[], mode, durable: true }.save()
-}
-
-fn report(args: &ImportArguments, agents: &[ImportedFiles], refused: bool) {
-    let planned = args.dry_run || refused;
-    if args.format == ResultFormat::Json {
-        print_json(&to_json(agents));
-        return;
-    }
-    let verb = if planned { "would write" } else { "wrote" };
-    let mut rows = Vec::new();
-    for ImportedFiles { name, harness, source, files, losses } in agents {
-        print(&format!("{} ({harness})\n", visible(source)));
-        files.iter().for_each(|(path, _)| print(&format!("  {verb} {}\n", visible(path))));
-        let row = |loss: &ImportLoss| {
-            let cells = [name, loss.kind, loss.field.as_str(), loss.detail.as_str()];
-            let mut row: Vec<String> = cells.map(|cell| visible(cell).into_owned()).into();
-            row.first_mut().into_iter().for_each(|name| name.insert_str(0, "  "));
-            row
-        };
-        rows.extend(losses.iter().map(row));
-    }
-    match (agents.is_empty(), rows.is_empty()) {
-        (true, _) => {}
-        (false, true) => print("nothing is lost\n"),
-        (false, false) => print(&format!("lost or changed in {}:\n{}", args.to, columns(&rows))),
-    }
-    let verb = if planned { "would import" } else { "imported" };
-    print(&format!("{verb} {}\n", counted(agents.len(), "agent")));
-}
-
-fn to_json(agents: &[ImportedFiles]) -> Value {
-    let files = agents.iter().flat_map(|agent| {
-        agent.files.iter().map(|(path, _)| {
-            json!({"agent": agent.name, "harness": agent.harness, "source": agent.source, "path": path})
-        })
-    });
-    let losses = agents.iter().flat_map(|agent| {
-        agent.losses.iter().map(|ImportLoss { field, kind, detail, .. }| {
-            json!({"agent": agent.name, "field": field, "kind": kind, "detail": detail})
-        })
-    });
-    json!({"files": files.collect::<Value>(), "losses": losses.collect::<Value>()})
 }

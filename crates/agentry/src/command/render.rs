@@ -7,6 +7,7 @@
 mod destination;
 mod disk_view;
 mod files;
+mod guard_advice;
 pub(crate) mod lock_check;
 mod loss_groups;
 mod loss_text;
@@ -14,6 +15,7 @@ mod ownership;
 mod project;
 mod render_cache;
 mod report;
+mod shared_lines;
 mod target_settings;
 mod watch;
 

@@ -22,6 +22,7 @@ mod hash;
 mod help;
 mod hostile;
 mod import;
+mod import_report;
 mod inherit;
 mod lock;
 mod new;

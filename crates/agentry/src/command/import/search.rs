@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use agentry_compile::targets::front_matter;
 use agentry_compile::targets::import::{HarnessImport, SettingsAgents};
 use agentry_compile::targets::{HarnessFiles, IMPORT_ONLY, TARGETS, Target};
 use agentry_compile::text::TextPosition;
@@ -37,14 +38,34 @@ impl FoundHarnessAgent {
 }
 
 impl FoundHarnessAgent {
-    /// Whether its file is not UTF-8, and where the first NUL is.
-    pub(super) fn odd(&self, disk: &dyn World) -> (bool, Option<TextPosition>) {
+    /// Where its file is not UTF-8, and where the first NUL is.
+    pub(super) fn odd(&self, disk: &dyn World) -> (Option<TextPosition>, Option<TextPosition>) {
         let files = self.files(disk);
         let text = (&files as &dyn HarnessFiles).text(&self.file).unwrap_or_default();
-        let nul = text.find('\0').map(|at| position(&text, at));
+        let place = |character| text.find(character).map(|at| position(&text, at));
         let path = join(&self.root, &self.file);
-        (fs::read(path).is_ok_and(|bytes| std::str::from_utf8(&bytes).is_err()), nul)
+        let is_odd = || fs::read(path).is_ok_and(|bytes| std::str::from_utf8(&bytes).is_err());
+        let replaced = place('\u{fffd}').filter(|_| is_odd());
+        (replaced, place('\0'))
     }
+}
+
+/// A file where agents are, that is none.
+#[derive(Debug)]
+pub(super) struct SkippedFile {
+    /// The path as the user would write it.
+    pub(super) path: String,
+    /// Why it is no agent.
+    pub(super) reason: String,
+}
+
+/// What a search found.
+#[derive(Debug, Default)]
+pub(super) struct HarnessSearch {
+    pub(super) agents: Vec<FoundHarnessAgent>,
+    pub(super) skipped: Vec<SkippedFile>,
+    /// Paths that cannot be read or listed.
+    pub(super) failures: Vec<CliFailure>,
 }
 
 /// The agents that settings files below `root` define by name.
@@ -69,30 +90,35 @@ fn listed(
     Ok(names.iter().map(found).collect())
 }
 
-/// The agents at and below `paths`, and the failures of the paths.
+/// The agents at and below `paths`.
 pub(super) fn search(
     disk: &dyn World,
     paths: &[String],
     only: Option<&'static Target>,
-) -> (Vec<FoundHarnessAgent>, Vec<CliFailure>) {
-    let (mut out, mut wrong) = (Vec::new(), Vec::new());
+) -> HarnessSearch {
+    let mut out = HarnessSearch::default();
     for path in paths {
         let found = match disk.kind(path) {
             EntryKind::Missing => Err(CliFailure::new(format!("`{path}` does not exist"))),
-            EntryKind::Directory => Ok(project(disk, path, only, &mut wrong)),
+            EntryKind::Directory => {
+                project(disk, path, only, &mut out);
+                continue;
+            }
             EntryKind::File | EntryKind::Loop | EntryKind::Other => {
                 settings(disk, path, only).unwrap_or_else(|| file(path, only).map(|it| vec![it]))
             }
         };
         match found {
-            Ok(found) => out.extend(found),
-            Err(failure) => wrong.push(failure),
+            Ok(found) => out.agents.extend(found),
+            Err(failure) => out.failures.push(failure),
         }
     }
-    out.sort_by(|a, b| key(a).cmp(&key(b)));
+    out.agents.sort_by(|a, b| key(a).cmp(&key(b)));
     // Paths may overlap, such as a project and a file in it.
-    out.dedup_by(|a, b| key(a) == key(b));
-    (out, wrong)
+    out.agents.dedup_by(|a, b| key(a) == key(b));
+    out.skipped.sort_by(|a, b| a.path.cmp(&b.path));
+    out.skipped.dedup_by(|a, b| a.path == b.path);
+    out
 }
 
 /// Whether a path is an agent of a harness, or a directory with some.
@@ -108,7 +134,12 @@ pub(super) fn holds_some(disk: &dyn World, path: &str) -> bool {
     // A made-up file name tests whether this directory is itself one that a harness searches.
     let looked_at = readers(None).into_iter().any(|(_, import)| is_place(import));
     let holds_files = || below(disk, path, "", &mut Vec::new()).next().is_some();
-    (looked_at && holds_files()) || !project(disk, path, None, &mut Vec::new()).is_empty()
+    let holds_agents = || {
+        let mut found = HarnessSearch::default();
+        project(disk, path, None, &mut found);
+        !found.agents.is_empty()
+    };
+    (looked_at && holds_files()) || holds_agents()
 }
 
 fn key(found: &FoundHarnessAgent) -> (&str, &str) {
@@ -208,48 +239,70 @@ fn placed<'a>(whole: &'a str, import: &HarnessImport) -> Option<(&'a str, &'a st
     })
 }
 
-/// The agents of a project or a home; entries that cannot be read are added to `wrong`.
-fn project(
-    disk: &dyn World,
-    root: &str,
-    only: Option<&'static Target>,
-    wrong: &mut Vec<CliFailure>,
-) -> Vec<FoundHarnessAgent> {
+/// Adds the agents of a project or a home, and whatever else lies where agents are.
+fn project(disk: &dyn World, root: &str, only: Option<&'static Target>, out: &mut HarnessSearch) {
     if let Err(failure) = entries(disk, root) {
-        wrong.push(failure);
-        return Vec::new();
+        out.failures.push(failure);
+        return;
     }
-    let (mut out, before) = (Vec::new(), wrong.len());
+    let before = (out.agents.len(), out.failures.len());
     for (harness, import) in readers(only) {
         if let Some(several) = &import.several {
             for file in several.files {
                 match listed(disk, root, file, (harness, several)) {
-                    Ok(found) => out.extend(found),
-                    Err(failure) => wrong.push(failure),
+                    Ok(found) => out.agents.extend(found),
+                    Err(failure) => out.failures.push(failure),
                 }
             }
         }
         for (dir, end) in import.places {
-            let files = below(disk, root, dir, wrong);
-            for file in files.filter(|file| file.ends_with(end)) {
-                let path = join(root, &file);
-                match agent(&path) {
-                    // Other files may lie there too, such as a README.
-                    Ok(Some(text)) if (import.is_one)(&file, &text) => {
-                        let root = root.to_owned();
-                        out.push(FoundHarnessAgent { path, root, file, is_named: false, harness });
-                    }
-                    Ok(_) => {}
-                    Err(failure) => wrong.push(failure),
-                }
+            for file in below(disk, root, dir, &mut out.failures) {
+                place((harness, import), root, file, (end, out));
             }
         }
     }
     // With other failures, «no agent found» would only hide them.
-    if out.is_empty() && wrong.len() == before {
-        wrong.push(none(root, only));
+    if before == (out.agents.len(), out.failures.len()) {
+        out.failures.push(none(root, only));
     }
-    out
+}
+
+/// Adds one file of a directory with agents.
+fn place(
+    (harness, import): (&'static Target, &HarnessImport),
+    root: &str,
+    file: String,
+    (end, out): (&str, &mut HarnessSearch),
+) {
+    let path = join(root, &file);
+    if !file.ends_with(end) {
+        let reason = format!("its name does not end with `{end}`");
+        out.skipped.push(SkippedFile { path, reason });
+        return;
+    }
+    match agent(&path) {
+        Ok(Some(text)) if (import.is_one)(&file, &text) => {
+            let root = root.to_owned();
+            out.agents.push(FoundHarnessAgent { path, root, file, is_named: false, harness });
+        }
+        Ok(Some(text)) => {
+            let reason = skip_reason(harness, &text);
+            out.skipped.push(SkippedFile { path, reason });
+        }
+        Ok(None) => {}
+        Err(failure) => out.failures.push(failure),
+    }
+}
+
+/// Why a file where agents are is none, such as a README.
+fn skip_reason(harness: &Target, text: &str) -> String {
+    let title = harness.title;
+    let what = match front_matter::read(text) {
+        Some((metadata, _)) if metadata.get("name").is_none() => "its metadata has no `name`",
+        Some(_) => "its metadata is not that of an agent",
+        None => "it has no metadata",
+    };
+    format!("{what}: no agent for {title}")
 }
 
 /// The failure for «no agent», with the paths that were searched.

@@ -16,6 +16,7 @@ use super::files::{self, word};
 use super::loss_groups::{AgentLoss, RenderTotals, each, grouped};
 use super::loss_text::names;
 use super::project::{ProjectAgent, ProjectOutcome};
+use super::{guard_advice, shared_lines};
 
 /// Takes projects as they are finished, and reports them in one of the formats.
 pub(super) struct RenderReport<'a> {
@@ -27,6 +28,10 @@ pub(super) struct RenderReport<'a> {
     refused: Vec<Value>,
     sections: Vec<Value>,
     counts: RenderCounts,
+    /// The targets whose rules only the guard would keep exactly.
+    unguarded: Vec<&'static str>,
+    /// The names of disabled agents.
+    disabled: Vec<String>,
     /// The width of the column before the files of a target.
     width: usize,
 }
@@ -43,6 +48,7 @@ struct RenderCounts {
     kept: usize,
     removed: usize,
     exact: usize,
+    accepted: usize,
     lost: BTreeMap<LossKind, usize>,
 }
 
@@ -64,6 +70,8 @@ impl<'a> RenderReport<'a> {
             refused: Vec::new(),
             sections: Vec::new(),
             counts: RenderCounts::default(),
+            unguarded: Vec::new(),
+            disabled: Vec::new(),
             width: 0,
         }
     }
@@ -78,6 +86,12 @@ impl<'a> RenderReport<'a> {
                 self.counts.targets.push(ran.target.name);
             }
         }
+        for name in &done.disabled {
+            self.line(&format!(
+                "`{name}` is disabled: it is not rendered, and its files are removed"
+            ));
+        }
+        self.disabled.extend(done.disabled.iter().cloned());
         if self.args.check {
             self.drift(done);
         }
@@ -107,6 +121,9 @@ impl<'a> RenderReport<'a> {
     fn target<'d>(&mut self, done: &'d ProjectOutcome, name: &str) -> Vec<AgentLoss<'d>> {
         let start = self.text.len();
         self.changes(done, name);
+        for line in shared_lines::causes(done, name) {
+            self.line(&line);
+        }
         if done.kept_guard.contains(&name) {
             self.line("  guard kept, as it was rendered before; `--no-guard` removes it");
         }
@@ -236,6 +253,11 @@ impl<'a> RenderReport<'a> {
             if rendered.losses.is_empty() {
                 exact.push(agent.name.as_str());
             }
+            self.counts.accepted += rendered.accepted.len();
+            if guard_advice::is_needed(ran, rendered) && !self.unguarded.contains(&ran.target.name)
+            {
+                self.unguarded.push(ran.target.name);
+            }
             for loss in &rendered.losses {
                 let RenderLoss { field, kind, detail } = loss;
                 if self.is_for_programs() {
@@ -349,7 +371,9 @@ impl<'a> RenderReport<'a> {
 
     /// The report as text.
     pub(super) fn text(&self) -> String {
-        format!("{}{}\n", self.text, self.summary())
+        let advice = guard_advice::command(self.args, &self.unguarded);
+        let advice = advice.map_or(String::new(), |it| format!("`{it}` makes these rules exact\n"));
+        format!("{}{}\n{advice}", self.text, self.summary())
     }
 
     /// The report as JSON.
@@ -359,6 +383,9 @@ impl<'a> RenderReport<'a> {
             "losses": self.losses,
             "refused": self.refused,
             "removed": self.removed,
+            "accepted": self.counts.accepted,
+            "disabled": self.disabled,
+            "guard": guard_advice::command(self.args, &self.unguarded),
         });
         if let Some(map) = value.as_object_mut().filter(|_| self.args.explain) {
             map.insert("sections".to_owned(), self.sections.clone().into());
@@ -387,6 +414,9 @@ impl<'a> RenderReport<'a> {
         let mut parts: Vec<String> = fidelity.iter().filter_map(named).collect();
         if lost(LossKind::Gap) > 0 {
             parts.push(counted(lost(LossKind::Gap), "gap"));
+        }
+        if self.counts.accepted > 0 {
+            parts.push(format!("{} accepted", self.counts.accepted));
         }
         let files: Vec<String> = files.iter().filter_map(named).collect();
         let files = if files.is_empty() { "no files".to_owned() } else { files.join(", ") };
