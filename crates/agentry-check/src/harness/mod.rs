@@ -40,7 +40,7 @@ use document::HarnessDocument;
 use crate::CheckSubject;
 
 pub use names::AgentSummary;
-pub use place::{HarnessFileKind, HookDialect, SettingsFile, kind_of};
+pub use place::{HarnessFileKind, HookDialect, SettingsFile, is_placed, kind_of};
 
 /// Every rule about files of harnesses, by topic.
 pub const RULES: &[&[&LintRule]] = &[
@@ -69,8 +69,12 @@ pub struct HarnessSubject<'a> {
     pub source: &'a SourceFile,
     /// Whether the file belongs to a plugin of Claude Code.
     pub is_plugin: bool,
+    /// Whether the file is in the user's home, and not in a project.
+    pub is_personal: bool,
     /// What is at a path that is relative to the directory of the file.
     pub probe: &'a dyn Fn(&str) -> PathPresence,
+    /// What is at a path that is relative to the root of the repository.
+    pub probe_root: &'a dyn Fn(&str) -> PathPresence,
     /// Memoised comparisons of rules.
     pub memo: &'a PolicyMemo,
 }
