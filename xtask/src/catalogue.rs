@@ -11,7 +11,6 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::tidy::today;
 use selection::{Choice, Facts};
 
 /// The file that is written.
@@ -51,6 +50,11 @@ pub(crate) fn run(prices: &str) -> Result<(), String> {
     fs::write(CATALOGUE, text).map_err(|error| format!("`{CATALOGUE}`: {error}"))?;
     println!("{CATALOGUE} was rewritten; look at it and commit it");
     Ok(())
+}
+
+/// Today, as `2027-03-01` in UTC.
+fn today() -> String {
+    chrono::Utc::now().format("%F").to_string()
 }
 
 fn header(version: u64, date: &str) -> String {

@@ -11,8 +11,6 @@ mod vocabulary;
 
 use crate::files;
 
-pub(crate) use sizes::today;
-
 /// Runs every check and lists the findings.
 pub(crate) fn run() -> Result<(), String> {
     let files = files::all()?;
@@ -21,7 +19,7 @@ pub(crate) fn run() -> Result<(), String> {
     }
     let problems = [
         arrows::check(&arrows::read()?),
-        sizes::check(&files, sizes::EXCEPTIONS, &sizes::today()),
+        sizes::check(&files),
         vocabulary::check(&files),
         codemap::check(&files),
         openings::check(&files),

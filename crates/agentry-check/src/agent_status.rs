@@ -2,30 +2,16 @@
 //! There are two rules, so that a team can silence one and keep the other.
 
 use agentry_model::AgentStatus;
-use agentry_text::{Findings, LintRule, Severity, Span};
+use agentry_text::{Findings, LintRule, Span, rule};
 
-use crate::{CheckSubject, RuleCheck, examples};
+use crate::{CheckSubject, RuleCheck};
 
 pub(super) const DEPRECATED: RuleCheck = RuleCheck { rule: &DEPRECATED_AGENT, check: deprecated };
 pub(super) const DISABLED: RuleCheck = RuleCheck { rule: &DISABLED_AGENT, check: disabled };
 
-static DEPRECATED_AGENT: LintRule = LintRule {
-    code: "AG9007",
-    name: "deprecated-agent",
-    severity: Severity::Note,
-    why: "A deprecated agent still works, but its author asks not to use it any more.",
-    bad: examples::agent_md!("status: deprecated\n"),
-    good: examples::agent_md!("status: active\n"),
-};
+static DEPRECATED_AGENT: LintRule = rule!("AG9007");
 
-static DISABLED_AGENT: LintRule = LintRule {
-    code: "AG9008",
-    name: "disabled-agent",
-    severity: Severity::Note,
-    why: "A disabled agent does not start.",
-    bad: examples::agent_md!("status: disabled\n"),
-    good: examples::agent_md!("status: active\n"),
-};
+static DISABLED_AGENT: LintRule = rule!("AG9008");
 
 fn deprecated(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let Some(place) = place(subject, AgentStatus::Deprecated) else { return };

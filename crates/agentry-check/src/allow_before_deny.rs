@@ -2,30 +2,17 @@
 
 use agentry_policy::memo::PolicyMemo;
 use agentry_policy::{Action, PolicyRule, RuleList, Section, overlap};
-use agentry_text::{Findings, LintRule, Severity};
+use agentry_text::{Findings, LintRule, rule};
 
 use crate::commands::{MOST_RULES, compiled, words};
-use crate::{CheckSubject, RuleCheck, examples};
+use crate::{CheckSubject, RuleCheck};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
 /// The most pairs of rules of one agent that are compared exactly, which is expensive.
 const MOST_PAIRS: usize = 100;
 
-static RULE: LintRule = LintRule {
-    code: "AG9027",
-    name: "allow-before-deny",
-    severity: Severity::Warning,
-    why: "The first rule that matches decides. An allow that is wider than a later deny lets through \
-          a part of what the deny was written against. An allow for an exception, all of which the \
-          deny would match, is meant to stand first.",
-    bad: examples::bash!(
-        "intent = \"ask\"\nrules = [\"git push *:allow\", \"git ** --force:deny\"]\n"
-    ),
-    good: examples::bash!(
-        "intent = \"ask\"\nrules = [\"git ** --force:deny\", \"git push *:allow\"]\n"
-    ),
-};
+static RULE: LintRule = rule!("AG9027");
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let Some(permissions) = &subject.agent.policy.permissions else { return };

@@ -1,25 +1,13 @@
 //! AG9028: an allow rule in one layer of the policy, while another layer denies the whole section.
 
 use agentry_policy::{Action, PathAnchors, PolicyContext, PolicyLayer, RuleList, Section, layers};
-use agentry_text::{Findings, LintRule, Severity};
+use agentry_text::{Findings, LintRule, rule};
 
-use crate::{CheckSubject, RuleCheck, examples};
+use crate::{CheckSubject, RuleCheck};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-static RULE: LintRule = LintRule {
-    code: "AG9028",
-    name: "allow-without-effect",
-    severity: Severity::Warning,
-    why: "Every notation of what an agent may do only takes away, and the strictest answer counts. \
-          What `trust`, `abilities` or a list of tools denies as a whole no rule can allow again.",
-    bad: examples::manifest!(
-        "trust: {exec: none}\nextensions:\n  x-agentry:\n    permissions: {bash: {intent: ask, rules: ['git log *:allow']}}\n"
-    ),
-    good: examples::manifest!(
-        "trust: {exec: sandboxed}\nextensions:\n  x-agentry:\n    permissions: {bash: {intent: ask, rules: ['git log *:allow']}}\n"
-    ),
-};
+static RULE: LintRule = rule!("AG9028");
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let layers = layers(&subject.agent.policy, &PolicyContext::default(), &PathAnchors::default());

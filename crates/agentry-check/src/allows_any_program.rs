@@ -1,10 +1,10 @@
 //! AG9011: an allow rule for a shell or interpreter with free arguments.
 
 use agentry_policy::Action;
-use agentry_text::{Findings, LintRule, Severity};
+use agentry_text::{Findings, LintRule, rule};
 
 use crate::commands::{rules, words};
-use crate::{CheckSubject, RuleCheck, examples};
+use crate::{CheckSubject, RuleCheck};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
@@ -33,15 +33,7 @@ const RUNNERS: &[&str] = &[
 /// Options whose value is code to run.
 const CODE_FLAGS: &[&str] = &["-c", "-lc", "-e", "-E", "--eval", "-Command"];
 
-static RULE: LintRule = LintRule {
-    code: "AG9011",
-    name: "allows-any-program",
-    severity: Severity::Warning,
-    why: "A shell or an interpreter with free arguments runs any program, so an allow rule for it \
-          allows everything, whatever the other rules say.",
-    bad: examples::bash!("intent = \"ask\"\nrules = [\"python3 *:allow\"]\n"),
-    good: examples::bash!("intent = \"ask\"\nrules = [\"python3 -m pytest *:allow\"]\n"),
-};
+static RULE: LintRule = rule!("AG9011");
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for rule in rules(subject.agent).iter().filter(|rule| rule.action == Action::Allow) {

@@ -1,22 +1,14 @@
 //! AG9010: a `bash` section that allows every command.
 
 use agentry_policy::Action;
-use agentry_text::{Findings, LintRule, Severity};
+use agentry_text::{Findings, LintRule, rule};
 
 use crate::commands::bash;
-use crate::{CheckSubject, RuleCheck, examples};
+use crate::{CheckSubject, RuleCheck};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-static RULE: LintRule = LintRule {
-    code: "AG9010",
-    name: "allows-every-command",
-    severity: Severity::Warning,
-    why: "With every command allowed and none asked about, the other sections limit nothing: a \
-          shell can read, write and fetch whatever it likes.",
-    bad: examples::bash!("intent = \"allow\"\n"),
-    good: examples::bash!("intent = \"ask\"\nrules = [\"git status:allow\"]\n"),
-};
+static RULE: LintRule = rule!("AG9010");
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let Some(section) = bash(subject.agent) else { return };

@@ -2,22 +2,14 @@
 
 use agentry_policy::Action;
 use agentry_policy::commands::{ProgramTrait, has_trait};
-use agentry_text::{Findings, LintRule, Severity};
+use agentry_text::{Findings, LintRule, rule};
 
 use crate::commands::{rules, words};
-use crate::{CheckSubject, RuleCheck, examples};
+use crate::{CheckSubject, RuleCheck};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-static RULE: LintRule = LintRule {
-    code: "AG9012",
-    name: "allows-root",
-    severity: Severity::Warning,
-    why: "A rule that allows any command as the administrator lets the agent change the machine \
-          itself, beyond every other limit.",
-    bad: examples::bash!("intent = \"ask\"\nrules = [\"sudo *:allow\"]\n"),
-    good: examples::bash!("intent = \"ask\"\nrules = [\"sudo systemctl status *:allow\"]\n"),
-};
+static RULE: LintRule = rule!("AG9012");
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for rule in rules(subject.agent).iter().filter(|rule| rule.action == Action::Allow) {

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use agentry_text::{Findings, LintRule, Severity};
+use agentry_text::{Findings, LintRule, rule};
 
 use crate::packages::servers;
 use crate::text_spans::inside;
-use crate::{CheckSubject, RuleCheck, examples};
+use crate::{CheckSubject, RuleCheck};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
@@ -24,17 +24,7 @@ const SECRET_NAMES: &[&str] = &[
     "client_secret",
 ];
 
-static RULE: LintRule = LintRule {
-    code: "AG9019",
-    name: "credentials-in-url",
-    severity: Severity::Error,
-    why: "Addresses end up in logs, histories and error messages, and definitions are shared. A \
-          password or a token inside one is not a secret any more; the finding does not show it.",
-    bad: examples::server!("url: https://search.example.com/mcp?api_key=0123456789abcdef\n"),
-    good: examples::server!(
-        "url: https://search.example.com/mcp\nheaders:\n  Authorization: Bearer ${env:SEARCH_KEY}\n"
-    ),
-};
+static RULE: LintRule = rule!("AG9019");
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for server in servers(subject.agent) {

@@ -1,7 +1,7 @@
 //! AG9002: a description that harnesses truncate or reject.
 
 use agentry_formats::ReaderReport;
-use agentry_text::{Findings, LintRule, RuleExample, Severity};
+use agentry_text::{Findings, LintRule, rule};
 
 use crate::{CheckSubject, RuleCheck};
 
@@ -10,22 +10,8 @@ pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 /// The most characters that harnesses accept.
 const LONGEST: usize = 1024;
 
-static RULE: LintRule = LintRule {
-    code: "AG9002",
-    name: "description-too-long",
-    severity: Severity::Warning,
-    why: "Descriptions stand in the context of the model that picks an agent. Harnesses cut or \
-          refuse one of more than 1024 characters; what an agent does in detail belongs into its \
-          instructions.",
-    bad: RuleExample::Made("a manifest whose description has 1100 characters", || {
-        let long = "Answers questions. ".repeat(58);
-        vec![(
-            "helper.agent".to_owned(),
-            format!("name: helper\ndescription: {long}\n").into_bytes(),
-        )]
-    }),
-    good: RuleExample::File("helper.agent", "name: helper\ndescription: Answers questions\n"),
-};
+static RULE: LintRule = rule!("AG9002")
+    .make_bad(|| RULE.good.replace("Answers questions", &"Answers questions. ".repeat(58)));
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let Some(text) = &subject.agent.identity.description else { return };

@@ -1,26 +1,14 @@
 //! AG9016: a path pattern that ends with `/` and therefore matches no file.
 
 use agentry_policy::{PatternRule, Section};
-use agentry_text::{Findings, Fix, LintRule, Severity, Spanned};
+use agentry_text::{Findings, Fix, LintRule, Spanned, rule};
 
 use crate::text_spans::within;
-use crate::{CheckSubject, RuleCheck, examples};
+use crate::{CheckSubject, RuleCheck};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-static RULE: LintRule = LintRule {
-    code: "AG9016",
-    name: "directory-pattern",
-    severity: Severity::Warning,
-    why: "Path patterns match files. A pattern that ends with `/` names a directory and so matches \
-          nothing; `src/**` is everything below `src`.",
-    bad: examples::agent_toml!(
-        "\n[permissions.edit]\nintent = \"ask\"\nrules = [\"src/:allow\"]\n"
-    ),
-    good: examples::agent_toml!(
-        "\n[permissions.edit]\nintent = \"ask\"\nrules = [\"src/**:allow\"]\n"
-    ),
-};
+static RULE: LintRule = rule!("AG9016");
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let Some(permissions) = &subject.agent.policy.permissions else { return };

@@ -1,23 +1,14 @@
 //! AG9014: a deny or ask rule that the same command evades with another order of its options.
 
 use agentry_policy::{Action, PatternRule, RuleList};
-use agentry_text::{Findings, LintRule, Severity, Spanned};
+use agentry_text::{Findings, LintRule, Spanned, rule};
 
 use crate::commands::{MOST_RULES, answer, bash, compiled, words};
-use crate::{CheckSubject, RuleCheck, examples};
+use crate::{CheckSubject, RuleCheck};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-static RULE: LintRule = LintRule {
-    code: "AG9014",
-    name: "flag-may-move",
-    severity: Severity::Warning,
-    why: "Options are matched where they stand and as they are spelled. A rule against \
-          `git push --force*` does not hold for `git push origin --force`, one against `rm -rf *` \
-          not for `rm -fr`. `**` before an option lets it stand anywhere.",
-    bad: examples::bash!("intent = \"ask\"\nrules = [\"git push --force*:deny\"]\n"),
-    good: examples::bash!("intent = \"ask\"\nrules = [\"git push ** --force*:deny\"]\n"),
-};
+static RULE: LintRule = rule!("AG9014");
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let Some(section) = bash(subject.agent) else { return };

@@ -1,23 +1,12 @@
 //! AG9022: a schedule that fires every minute.
 
-use agentry_text::{Findings, LintRule, Severity};
+use agentry_text::{Findings, LintRule, rule};
 
-use crate::{CheckSubject, RuleCheck, examples};
+use crate::{CheckSubject, RuleCheck};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-static RULE: LintRule = LintRule {
-    code: "AG9022",
-    name: "frequent-schedule",
-    severity: Severity::Note,
-    why: "A schedule that fires every minute starts up to 1440 runs a day, each with its own cost. \
-          It is seldom meant: `0 * * * *` is once an hour, `* * * * *` is every minute.",
-    bad: examples::agent_dir!("schedules/tick.md", "---\ncron: '* * * * *'\n---\nLook for news.\n"),
-    good: examples::agent_dir!(
-        "schedules/tick.md",
-        "---\ncron: '0 * * * *'\n---\nLook for news.\n"
-    ),
-};
+static RULE: LintRule = rule!("AG9022");
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for schedule in &subject.agent.schedules {

@@ -1,29 +1,17 @@
 //! AG9003: a text that is too long for the context window.
 
 use agentry_text::limits::INSTRUCTION_BYTES;
-use agentry_text::{Findings, LintRule, RuleExample, Severity, Span};
+use agentry_text::{Findings, LintRule, Span, rule};
 
 use crate::text_spans::{attachments, instructions};
-use crate::{CheckSubject, RuleCheck, examples};
+use crate::{CheckSubject, RuleCheck};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-static RULE: LintRule = LintRule {
-    code: "AG9003",
-    name: "instructions-too-long",
-    severity: Severity::Error,
-    why: "A text of more than 256 KiB fills the context of most models before the agent has begun. \
-          Everything that enters the context has a limit.",
-    bad: RuleExample::Made("a `system-prompt.md` of 300,000 bytes", || {
-        let toml = "name = \"helper\"\ndescription = \"Answers questions\"\n";
-        let prompt = "You answer questions.\n".repeat(13_700);
-        vec![
-            ("helper/agent.toml".to_owned(), toml.as_bytes().to_vec()),
-            ("helper/system-prompt.md".to_owned(), prompt.into_bytes()),
-        ]
-    }),
-    good: examples::prompt!("You answer questions.\n"),
-};
+static RULE: LintRule = rule!("AG9003").make_bad(|| {
+    let sentence = "You answer questions.\n";
+    RULE.good.replace(sentence, &sentence.repeat(13_700))
+});
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let all = instructions(subject.agent).into_iter().chain(attachments(subject.agent));

@@ -9,7 +9,6 @@ use agentry_policy::memo::PolicyMemo;
 use agentry_text::{Findings, LintRule, Span};
 
 mod commands;
-mod examples;
 mod packages;
 #[cfg(test)]
 mod testing;

@@ -1,25 +1,17 @@
 //! AG9021: an MCP server that needs a path in one user's home directory.
 
-use agentry_text::{Findings, LintRule, Severity, Spanned};
+use agentry_text::{Findings, LintRule, Spanned, rule};
 
 use crate::packages::servers;
 use crate::text_spans::inside;
-use crate::{CheckSubject, RuleCheck, examples};
+use crate::{CheckSubject, RuleCheck};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
 /// The parents of home directories on Linux, macOS and Windows.
 const HOMES: &[&str] = &["/home/", "/Users/", "C:\\Users\\", "C:/Users/"];
 
-static RULE: LintRule = LintRule {
-    code: "AG9021",
-    name: "machine-path",
-    severity: Severity::Note,
-    why: "A path below the home of a user exists on one machine only, so the server starts for its \
-          author alone.",
-    bad: examples::server!("command: /home/alice/bin/search-server\n"),
-    good: examples::server!("command: search-server\n"),
-};
+static RULE: LintRule = rule!("AG9021");
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for server in servers(subject.agent) {

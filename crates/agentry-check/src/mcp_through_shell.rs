@@ -1,24 +1,16 @@
 //! AG9020: an MCP server that is started through a shell.
 
-use agentry_text::{Findings, LintRule, Severity};
+use agentry_text::{Findings, LintRule, rule};
 
 use crate::packages::{base_name, servers, words};
-use crate::{CheckSubject, RuleCheck, examples};
+use crate::{CheckSubject, RuleCheck};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
 const SHELLS: &[&str] = &["sh", "bash", "zsh", "dash", "fish", "cmd", "powershell", "pwsh"];
 const SCRIPT_FLAGS: &[&str] = &["-c", "-lc", "-ic", "/c", "/C", "-Command"];
 
-static RULE: LintRule = LintRule {
-    code: "AG9020",
-    name: "mcp-through-shell",
-    severity: Severity::Warning,
-    why: "A server that is started as a line of shell can start anything else with it. The user \
-          who is asked for consent sees a shell, not the program.",
-    bad: examples::server!("command: bash\nargs: [-c, search-server --port 80]\n"),
-    good: examples::server!("command: search-server\nargs: [--port, '80']\n"),
-};
+static RULE: LintRule = rule!("AG9020");
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for server in servers(subject.agent) {

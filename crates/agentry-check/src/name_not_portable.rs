@@ -2,7 +2,7 @@
 
 use agentry_formats::ReaderReport;
 use agentry_model::{slug, wrong_name};
-use agentry_text::{Findings, LintRule, RuleExample, Severity};
+use agentry_text::{Findings, LintRule, rule};
 
 use crate::{CheckSubject, RuleCheck};
 
@@ -11,17 +11,7 @@ pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 /// The most characters of a name that harnesses accept.
 const LONGEST: usize = 64;
 
-static RULE: LintRule = LintRule {
-    code: "AG9004",
-    name: "name-not-portable",
-    severity: Severity::Warning,
-    why: "Harnesses use the name as an identifier and as a file name: lower-case letters, digits and \
-          hyphens, at most 64, no hyphen at either end or beside another one, and no name that some \
-          systems have for a device (`con`, `nul`, `com1`). An agent with another name cannot be \
-          rendered for them.",
-    bad: RuleExample::File("helper.agent", "name: Code Reviewer\ndescription: Reviews code\n"),
-    good: RuleExample::File("helper.agent", "name: code-reviewer\ndescription: Reviews code\n"),
-};
+static RULE: LintRule = rule!("AG9004");
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let Some(name) = &subject.agent.identity.name else { return };

@@ -1,23 +1,13 @@
 //! AG9001: an agent without a description.
 
 use agentry_formats::ReaderReport;
-use agentry_text::{Findings, LintRule, RuleExample, Severity};
+use agentry_text::{Findings, LintRule, rule};
 
 use crate::{CheckSubject, RuleCheck};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-static RULE: LintRule = LintRule {
-    code: "AG9001",
-    name: "no-description",
-    severity: Severity::Warning,
-    why: "People and harnesses pick an agent by its description; without one it is never picked.",
-    bad: RuleExample::File("helper.agent", "name: helper\nsoul: You answer questions.\n"),
-    good: RuleExample::File(
-        "helper.agent",
-        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n",
-    ),
-};
+static RULE: LintRule = rule!("AG9001");
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let identity = &subject.agent.identity;

@@ -1,11 +1,11 @@
 //! AG9013: an allow rule such as `ls*`, which also matches longer program names.
 
 use agentry_policy::Action;
-use agentry_text::{Findings, Fix, LintRule, Severity};
+use agentry_text::{Findings, Fix, LintRule, rule};
 
 use crate::commands::rules;
 use crate::text_spans::within;
-use crate::{CheckSubject, RuleCheck, examples};
+use crate::{CheckSubject, RuleCheck};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
@@ -30,16 +30,7 @@ const LONGER: &[(&str, &str)] = &[
     ("cargo b", "cargo bench"),
 ];
 
-static RULE: LintRule = LintRule {
-    code: "AG9013",
-    name: "open-ended-command",
-    severity: Severity::Note,
-    why: "`ls*` allows every program whose name starts with `ls`, `lsof` and `lsblk` included, and \
-          `git diff*` also `git difftool`, which runs another program. `ls *` allows `ls` with any \
-          arguments, or none.",
-    bad: examples::bash!("intent = \"ask\"\nrules = [\"ls*:allow\"]\n"),
-    good: examples::bash!("intent = \"ask\"\nrules = [\"ls *:allow\"]\n"),
-};
+static RULE: LintRule = rule!("AG9013");
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for rule in rules(subject.agent).iter().filter(|rule| rule.action == Action::Allow) {

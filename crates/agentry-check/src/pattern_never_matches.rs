@@ -1,26 +1,14 @@
 //! AG9029: a pattern that no call of its section can match.
 
 use agentry_policy::{Action, PathAnchors, Pattern, Section};
-use agentry_text::{Findings, LintRule, Severity};
+use agentry_text::{Findings, LintRule, rule};
 
 use crate::commands::{MOST_RULES, words};
-use crate::{CheckSubject, RuleCheck, examples};
+use crate::{CheckSubject, RuleCheck};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-static RULE: LintRule = LintRule {
-    code: "AG9029",
-    name: "pattern-never-matches",
-    severity: Severity::Warning,
-    why: "A pattern is matched against what its tool is called with: a command word by word, a path, \
-          a web address, `server/tool`. One that no such call can look like decides nothing.",
-    bad: examples::agent_toml!(
-        "\n[permissions.mcp]\nintent = \"ask\"\nrules = [\"github:allow\"]\n"
-    ),
-    good: examples::agent_toml!(
-        "\n[permissions.mcp]\nintent = \"ask\"\nrules = [\"github/*:allow\"]\n"
-    ),
-};
+static RULE: LintRule = rule!("AG9029");
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let Some(permissions) = &subject.agent.policy.permissions else { return };

@@ -1,24 +1,16 @@
 //! AG9018: an MCP server on another machine that is reached over plain `http`.
 
-use agentry_text::{Findings, LintRule, Severity};
+use agentry_text::{Findings, LintRule, rule};
 
 use crate::packages::servers;
 use crate::text_spans::inside;
-use crate::{CheckSubject, RuleCheck, examples};
+use crate::{CheckSubject, RuleCheck};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
 const SCHEME: &str = "http://";
 
-static RULE: LintRule = LintRule {
-    code: "AG9018",
-    name: "plain-http-mcp",
-    severity: Severity::Warning,
-    why: "Over plain `http` anybody on the way can read what the agent sends, headers included, and \
-          can answer in the server's place.",
-    bad: examples::server!("url: http://search.example.com/mcp\n"),
-    good: examples::server!("url: https://search.example.com/mcp\n"),
-};
+static RULE: LintRule = rule!("AG9018");
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for server in servers(subject.agent) {

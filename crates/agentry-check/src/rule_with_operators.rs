@@ -1,26 +1,17 @@
 //! AG9015: a command rule with a shell operator, which never matches.
 
-use agentry_text::{Findings, LintRule, Severity};
+use agentry_text::{Findings, LintRule, rule};
 
 use crate::commands::rules;
 use crate::text_spans::within;
-use crate::{CheckSubject, RuleCheck, examples};
+use crate::{CheckSubject, RuleCheck};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
 /// Operators that join or redirect commands in a shell, longer ones before their prefixes.
 const OPERATORS: &[&str] = &["&&", "||", "$(", "<(", ">>", ";", "|", "`", ">"];
 
-static RULE: LintRule = LintRule {
-    code: "AG9015",
-    name: "rule-with-operators",
-    severity: Severity::Warning,
-    why: "A command line is taken apart first, and every simple command in it is judged by itself, \
-          so a pattern with `&&`, `|` or `>` never matches. Files that are written to are judged by \
-          the rules of `edit`.",
-    bad: examples::bash!("intent = \"ask\"\nrules = [\"cd web && npm test:allow\"]\n"),
-    good: examples::bash!("intent = \"ask\"\nrules = [\"npm test:allow\"]\n"),
-};
+static RULE: LintRule = rule!("AG9015");
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for rule in rules(subject.agent) {

@@ -1,39 +1,15 @@
 //! AG9023: a script tool that may call a shell, which undoes its isolation.
 
-use agentry_text::{Findings, LintRule, Severity};
+use agentry_text::{Findings, LintRule, rule};
 
-use crate::{CheckSubject, RuleCheck, examples};
+use crate::{CheckSubject, RuleCheck};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
 /// Tools that give a script everything the agent may do.
 const EVERYTHING: &[&str] = &["*", "**", "bash", "shell", "sh", "exec"];
 
-/// A script tool that may call the given tools.
-macro_rules! script {
-    ($tools:literal) => {
-        examples::agent_dir!(
-            "tools/count.md",
-            concat!(
-                "---\nkind: script\npath: scripts/count.js\nallowed_tools: ",
-                $tools,
-                "\n---\nCounts words.\n"
-            ),
-            "scripts/count.js",
-            "async function run(ctx, inputs) {\n  return inputs;\n}\n"
-        )
-    };
-}
-
-static RULE: LintRule = LintRule {
-    code: "AG9023",
-    name: "script-may-run-shell",
-    severity: Severity::Warning,
-    why: "A script is kept apart from the machine and reaches it only through the tools that it may \
-          call. With a shell among them it is kept apart from nothing.",
-    bad: script!("[bash]"),
-    good: script!("[read]"),
-};
+static RULE: LintRule = rule!("AG9023");
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for script in &subject.agent.tools.scripts {

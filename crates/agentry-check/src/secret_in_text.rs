@@ -2,25 +2,14 @@
 
 use agentry_formats::{FormatInfo, ReaderReport};
 use agentry_model::Agent;
-use agentry_text::{Findings, LintRule, Severity, Spanned, credentials};
+use agentry_text::{Findings, LintRule, Spanned, credentials, rule};
 
 use crate::text_spans::{attachments, inside, instructions};
-use crate::{CheckSubject, RuleCheck, examples};
+use crate::{CheckSubject, RuleCheck};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-static RULE: LintRule = LintRule {
-    code: "AG9005",
-    name: "secret-in-text",
-    severity: Severity::Error,
-    why: "Definitions are shared, committed and sent to models: a key inside one is not a secret \
-          any more. The finding says what kind of key it is, never the key.",
-    bad: examples::prompt!(concat!(
-        "You answer questions.\nThe token is ghp_",
-        "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8.\n"
-    )),
-    good: examples::prompt!("You answer questions.\nThe token is in `GITHUB_TOKEN`.\n"),
-};
+static RULE: LintRule = rule!("AG9005");
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for text in texts(subject.agent, subject.format) {

@@ -3,37 +3,13 @@
 use std::collections::HashMap;
 
 use agentry_formats::ReaderReport;
-use agentry_text::{Findings, LintRule, RuleExample, Severity};
+use agentry_text::{Findings, LintRule, rule};
 
 use crate::{CheckSubject, RuleCheck};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-/// An agent with a skill in its directory.
-macro_rules! skills {
-    ($line:literal) => {
-        RuleExample::Files(&[
-            (
-                "helper/agent.toml",
-                concat!("name = \"helper\"\ndescription = \"Answers questions\"\n", $line),
-            ),
-            ("helper/system-prompt.md", "You answer questions.\n"),
-            (
-                "helper/skills/review/SKILL.md",
-                "---\nname: review\ndescription: Reviews a text\n---\nRead it twice.\n",
-            ),
-        ])
-    };
-}
-
-static RULE: LintRule = LintRule {
-    code: "AG9006",
-    name: "skill-asked-for-twice",
-    severity: Severity::Warning,
-    why: "A skill that is listed twice is loaded once; perhaps another one was meant.",
-    bad: skills!("skills = [\"review\", \"review\"]\n"),
-    good: skills!("skills = [\"review\"]\n"),
-};
+static RULE: LintRule = rule!("AG9006");
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     // The reader of some formats reports this itself.

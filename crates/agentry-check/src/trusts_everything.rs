@@ -1,21 +1,13 @@
 //! AG9009: a manifest whose trust is unlimited on all three axes.
 
 use agentry_policy::{ExecTrust, FilesystemTrust, NetworkTrust};
-use agentry_text::{Findings, LintRule, Severity};
+use agentry_text::{Findings, LintRule, rule};
 
-use crate::{CheckSubject, RuleCheck, examples};
+use crate::{CheckSubject, RuleCheck};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-static RULE: LintRule = LintRule {
-    code: "AG9009",
-    name: "trusts-everything",
-    severity: Severity::Warning,
-    why: "An agent that may read and write every file, reach every host and run every program can \
-          do whatever its user can, and so can everyone who gets a sentence into its context.",
-    bad: examples::manifest!("trust: {filesystem: full, network: allowed, exec: full}\n"),
-    good: examples::manifest!("trust: {filesystem: full, network: none, exec: sandboxed}\n"),
-};
+static RULE: LintRule = rule!("AG9009");
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let Some(trust) = &subject.agent.policy.trust else { return };

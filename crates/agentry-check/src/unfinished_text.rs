@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use agentry_text::{Findings, LintRule, Severity, Spanned};
+use agentry_text::{Findings, LintRule, Spanned, rule};
 
 use crate::text_spans::{inside, instructions};
-use crate::{CheckSubject, RuleCheck, examples};
+use crate::{CheckSubject, RuleCheck};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
@@ -14,15 +14,7 @@ const MARKS: &[&str] = &["TODO", concat!("FIX", "ME"), "TBD", concat!("XX", "X")
 /// The usual placeholder text of designers.
 const FILLER: &str = "lorem ipsum";
 
-static RULE: LintRule = LintRule {
-    code: "AG9025",
-    name: "unfinished-text",
-    severity: Severity::Warning,
-    why: "Everything in the instructions is sent to the model. A note to oneself or a placeholder \
-          is followed like any other sentence.",
-    bad: examples::prompt!("You answer questions.\n\nTODO: say how\n"),
-    good: examples::prompt!("You answer questions.\n\nName your sources.\n"),
-};
+static RULE: LintRule = rule!("AG9025");
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let description = subject.agent.identity.description.iter();

@@ -1,10 +1,10 @@
 //! AG9017: an MCP server from a package registry without a version.
 
 use agentry_model::McpServer;
-use agentry_text::{Findings, LintRule, Severity, Spanned};
+use agentry_text::{Findings, LintRule, Spanned, rule};
 
 use crate::packages::{base_name, servers, words};
-use crate::{CheckSubject, RuleCheck, examples};
+use crate::{CheckSubject, RuleCheck};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
@@ -14,15 +14,7 @@ const WITH_VALUE: &[&str] =
 /// Options whose value is the package.
 const NAMES_PACKAGE: &[&str] = &["-p", "--package", "--from", "--spec"];
 
-static RULE: LintRule = LintRule {
-    code: "AG9017",
-    name: "unpinned-mcp-package",
-    severity: Severity::Warning,
-    why: "Without a version the newest release of the package is fetched and run at every start: \
-          an attacker who takes it over runs code on every machine that uses the agent.",
-    bad: examples::server!("command: npx\nargs: [-y, search-server]\n"),
-    good: examples::server!("command: npx\nargs: [-y, search-server@1.4.2]\n"),
-};
+static RULE: LintRule = rule!("AG9017");
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for server in servers(subject.agent) {

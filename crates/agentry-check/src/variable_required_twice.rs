@@ -2,20 +2,13 @@
 
 use std::collections::HashMap;
 
-use agentry_text::{Findings, LintRule, Severity};
+use agentry_text::{Findings, LintRule, rule};
 
-use crate::{CheckSubject, RuleCheck, examples};
+use crate::{CheckSubject, RuleCheck};
 
 pub(super) const CHECK: RuleCheck = RuleCheck { rule: &RULE, check };
 
-static RULE: LintRule = LintRule {
-    code: "AG9026",
-    name: "variable-required-twice",
-    severity: Severity::Warning,
-    why: "A variable that is required twice is looked for once; perhaps another one was meant.",
-    bad: examples::agent_md!("required: {env: [SEARCH_KEY, SEARCH_KEY]}\n"),
-    good: examples::agent_md!("required: {env: [SEARCH_KEY]}\n"),
-};
+static RULE: LintRule = rule!("AG9026");
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     let mut seen = HashMap::new();

@@ -1,32 +1,16 @@
 //! AG9040 and AG9041: scoped trust whose scope or host pattern leaves nothing out.
 
 use agentry_policy::Trust;
-use agentry_text::{Findings, LintRule, Severity, Spanned};
+use agentry_text::{Findings, LintRule, Spanned, rule};
 
-use crate::{CheckSubject, RuleCheck, examples};
+use crate::{CheckSubject, RuleCheck};
 
 pub(super) const SCOPE: RuleCheck = RuleCheck { rule: &WIDE_SCOPE, check: scope };
 pub(super) const HOSTS: RuleCheck = RuleCheck { rule: &WIDE_HOSTS, check: hosts };
 
-static WIDE_SCOPE: LintRule = LintRule {
-    code: "AG9040",
-    name: "scope-is-everything",
-    severity: Severity::Warning,
-    why: "A scope says where an agent may write. The root of the file system, the home directory or \
-          a pattern for every path leaves nothing out: it is `filesystem: full` by another name.",
-    bad: examples::manifest!("trust: {filesystem: scoped, scope: [/]}\n"),
-    good: examples::manifest!("trust: {filesystem: scoped, scope: [reports]}\n"),
-};
+static WIDE_SCOPE: LintRule = rule!("AG9040");
 
-static WIDE_HOSTS: LintRule = LintRule {
-    code: "AG9041",
-    name: "hosts-are-everything",
-    severity: Severity::Warning,
-    why: "`network: scoped` opens the hosts that are named. A pattern that every host matches opens \
-          them all: it is `network: allowed` by another name.",
-    bad: examples::manifest!("trust: {network: scoped, hosts: ['**']}\n"),
-    good: examples::manifest!("trust: {network: scoped, hosts: [api.example.com]}\n"),
-};
+static WIDE_HOSTS: LintRule = rule!("AG9041");
 
 fn scope(subject: &CheckSubject<'_>, findings: &mut Findings) {
     for path in listed(subject, |trust| trust.scope.as_ref()) {

@@ -17,6 +17,14 @@ pub enum WordPiece {
     Text(String),
     /// Any characters except `/`, or none: what a glob stands for.
     Segment,
+    /// Any path below a directory, as a glob or a program lists it: not absolute, without `..`.
+    Below,
+    /// A number, perhaps with a minus.
+    Number,
+    /// A text that does not start with a dash: the name of a revision, a date.
+    Label,
+    /// No text: the word may be split at blanks, so that it is any number of words to rules about commands.
+    Loose,
     /// Any characters, or none: a value that is unknown before the command runs.
     Any,
 }
@@ -43,6 +51,24 @@ impl ShellWord {
         Self { pieces: vec![WordPiece::Any] }
     }
 
+    /// Whether it may be any path: some of its text is unknown.
+    pub fn is_open(&self) -> bool {
+        self.pieces.iter().any(|piece| matches!(piece, WordPiece::Any | WordPiece::Label))
+    }
+
+    /// Whether it may be split at blanks.
+    pub fn is_loose(&self) -> bool {
+        self.pieces.contains(&WordPiece::Loose)
+    }
+
+    /// Returns the literal text that the word starts with.
+    pub fn start(&self) -> &str {
+        match self.pieces.first() {
+            Some(WordPiece::Text(text)) => text,
+            _ => "",
+        }
+    }
+
     /// Returns the text of the word, or `None` if it may have more than one.
     pub fn literal(&self) -> Option<&str> {
         match self.pieces.as_slice() {
@@ -54,6 +80,12 @@ impl ShellWord {
 }
 
 impl ShellArg {
+    /// Returns the set of texts that each of its words has.
+    pub fn word(&self) -> &ShellWord {
+        let (Self::One(word) | Self::Some(word) | Self::Many(word)) = self;
+        word
+    }
+
     /// Makes the argument that is exactly `text`.
     pub fn text(text: impl Into<String>) -> Self {
         Self::One(ShellWord::text(text))

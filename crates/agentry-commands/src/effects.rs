@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::argv::{self, ShellArg, ShellWord, WordPiece};
+use crate::argv::{self, ShellArg, ShellWord};
 use crate::data::program;
 use crate::hazard::{CommandHazard, RUNS, own_rules};
 use crate::operands::{self, FileUse, OperandKind};
@@ -66,6 +66,11 @@ impl<'a> CommandEffects<'a> {
     /// Whether its program has this trait.
     pub fn has(self, wanted: ProgramTrait) -> bool {
         self.facts.is_some_and(|facts| facts.has(wanted))
+    }
+
+    /// Whether it reads everything in a directory that it is given.
+    pub fn walks(self) -> bool {
+        self.facts.is_some_and(|facts| operands::walks(facts, &self.texts()))
     }
 
     /// Lists the files that it reads or writes and the addresses that it fetches, in order.
@@ -160,11 +165,7 @@ impl<'a> CommandEffects<'a> {
 
 /// Returns the literal text that an argument starts with.
 fn known_start(arg: &ShellArg) -> &str {
-    let (ShellArg::One(word) | ShellArg::Some(word) | ShellArg::Many(word)) = arg;
-    match word.pieces.first() {
-        Some(WordPiece::Text(text)) => text,
-        _ => "",
-    }
+    arg.word().start()
 }
 
 /// Whether an option makes a subcommand write that otherwise reads.
@@ -194,12 +195,7 @@ impl fmt::Display for CommandEffects<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts: Vec<String> = Vec::new();
         for (used, word) in self.uses() {
-            let verb = match used {
-                FileUse::Read => "reads",
-                FileUse::Write => "writes",
-                FileUse::Fetch => "fetches",
-            };
-            parts.push(format!("{verb} {}", word.literal().unwrap_or("?")));
+            parts.push(format!("{} {}", used.verb(), word.literal().unwrap_or("?")));
         }
         let mut does: Vec<&str> = self.own_rules().iter().map(|hazard| hazard.does).collect();
         does.dedup();

@@ -194,7 +194,7 @@ impl CommandHazard {
 
 /// Whether the hazard is among `words`, before a `--` that ends the search. Where global options may come
 /// first, a bare `--` at the very front does not end it.
-fn found(sign: HazardSign, words: &[&str], dashes: DashMeaning, globals: bool) -> bool {
+pub(crate) fn found(sign: HazardSign, words: &[&str], dashes: DashMeaning, globals: bool) -> bool {
     let mut may_be_value = globals;
     for word in words {
         let ends = match dashes {

@@ -17,6 +17,7 @@ mod git;
 pub mod hazard;
 mod operands;
 mod options;
+mod prints;
 mod program;
 mod regex;
 mod row;
@@ -32,6 +33,7 @@ pub use operands::{FileUse, OperandKind};
 pub use options::{
     CommandFront, GlobalOption, OptionValue, OptionWords, global_options, option_words, subcommand,
 };
+pub use prints::{PrintKind, PrintedWords, passes_lines, printed};
 pub use program::{FileRow, InnerSyntax, ProgramFacts, ProgramTrait, ShellKind, WordList};
 pub use wrapper::{
     InnerForm, RunnerRow, RunnerTrust, TextPlace, WrapperOption, WrapperReach, WrapperRow,

@@ -1,9 +1,11 @@
 //! Finds the arguments of a command that are files it reads or writes, or web addresses, so that rules about
 //! files also apply to `cat .env`.
 
+mod git;
 mod tar;
 
 use crate::argv::{ShellArg, ShellWord, WordPiece};
+use crate::hazard::{DashMeaning, HazardSign, found};
 use crate::options::subcommand;
 use crate::program::{ProgramFacts, ProgramTrait, WordList, words};
 
@@ -12,10 +14,33 @@ use crate::program::{ProgramFacts, ProgramTrait, WordList, words};
 pub enum FileUse {
     /// The contents of the file are read.
     Read,
+    /// The contents are read, if the word is a file and not a revision.
+    MayRead,
+    /// Only its existence and its properties are read: `test -f x`.
+    Test,
+    /// The names of files are listed.
+    List,
     /// The file is created, changed or deleted.
     Write,
+    /// It is, if the word is a file and not a revision.
+    MayWrite,
     /// The address is fetched.
     Fetch,
+}
+
+impl FileUse {
+    /// Returns what the command does, for a sentence with «it».
+    pub fn verb(self) -> &'static str {
+        match self {
+            Self::Read => "reads",
+            Self::MayRead => "may read",
+            Self::Test => "tests",
+            Self::List => "lists",
+            Self::Write => "writes",
+            Self::MayWrite => "may write",
+            Self::Fetch => "fetches",
+        }
+    }
 }
 
 /// A file or an address in the arguments, and how it is used.
@@ -40,8 +65,24 @@ words! {
         Pack = "pack",
         /// Like `copy`, but `host:path` is a file on another machine.
         Remote = "remote",
-        /// Files after a revision: `HEAD:.env`.
-        Revision = "revision",
+        /// Files whose names are listed.
+        List = "list",
+        /// The directories that `find` searches.
+        Found = "found",
+        /// Operators and operands of a test: `-f x`.
+        Tests = "tests",
+        /// Revisions, and paths that are read. After `--` there are only paths.
+        History = "history",
+        /// Like `history`, but a word that may be either counts as a path.
+        Diff = "diff",
+        /// Revisions, and paths that are written.
+        Checkout = "checkout",
+        /// Subcommands and revisions, and after `--` paths that are read and written.
+        Stash = "stash",
+        /// Paths of a checkout that are written.
+        Restored = "restored",
+        /// Paths of a checkout that are listed.
+        Tracked = "tracked",
         /// Web addresses.
         Web = "web",
         /// Names with values: `dd if=x of=y`.
@@ -75,6 +116,8 @@ pub(crate) struct OperandRow {
     pub(crate) in_place: WordList,
     /// Options with two values, a name and then the value.
     pub(crate) named: WordList,
+    /// The directory that is read without an operand, if the program walks.
+    pub(crate) here: WordList,
 }
 
 impl Default for OperandRow {
@@ -90,6 +133,7 @@ impl Default for OperandRow {
             writes: none,
             in_place: none,
             named: none,
+            here: none,
         }
     }
 }
@@ -112,8 +156,51 @@ pub(crate) fn files(facts: &ProgramFacts, argv: &[ShellArg]) -> Vec<UsedFile> {
         OperandKind::Assignments => assigned(row, words),
         OperandKind::Words => behind_words(row, words),
         OperandKind::Tar => tar::files(words),
-        _ => OperandReader::new(facts, row).read(words),
+        OperandKind::Tests => tested(words),
+        OperandKind::Found => searched(words),
+        _ => OperandReader::new(facts, row).read(argv, words),
     }
+}
+
+/// Whether a program reads everything in a directory that it is given. `texts` is the literal start of each
+/// argument.
+pub(crate) fn walks(facts: &ProgramFacts, texts: &[&str]) -> bool {
+    let rest = texts.get(1..).unwrap_or_default();
+    facts.walks.has("always")
+        || facts
+            .walks
+            .iter()
+            .filter_map(HazardSign::read)
+            .any(|sign| found(sign, rest, DashMeaning::EndAfterOperand, false))
+}
+
+/// Reads the operands of `test`: files after an operator with one operand, and around one with two.
+fn tested(words: &[ShellArg]) -> Vec<UsedFile> {
+    let is_unary = |text: &str| {
+        let letter = text.strip_prefix('-').filter(|letter| letter.len() == 1);
+        letter.is_some_and(|letter| "abcdefghkprsuwxGLNOS".contains(letter))
+    };
+    let literal = |at: usize| words.get(at).and_then(ShellArg::literal).unwrap_or_default();
+    let is_compared = |at: usize| matches!(literal(at), "-nt" | "-ot" | "-ef");
+    let is_file = |at: &usize| {
+        let before = at.checked_sub(1);
+        let follows = before.is_some_and(|before| is_unary(literal(before)) || is_compared(before));
+        // In `[ -f = x ]` the first word is no operator; it counts as one all the same.
+        follows || is_compared(at + 1)
+    };
+    let files = (0..words.len()).filter(is_file).filter_map(|at| words.get(at));
+    files.map(|arg| (FileUse::Test, arg.word().clone())).collect()
+}
+
+/// Reads the directories of `find`, which come before its conditions.
+fn searched(words: &[ShellArg]) -> Vec<UsedFile> {
+    let is_start = |arg: &&ShellArg| !start(arg).starts_with(['-', '(', '!']);
+    let mut starts: Vec<ShellWord> =
+        words.iter().take_while(is_start).map(|arg| arg.word().clone()).collect();
+    if starts.is_empty() {
+        starts.push(ShellWord::text("."));
+    }
+    starts.into_iter().map(|word| (FileUse::List, word)).collect()
 }
 
 /// Reads values of the form `dd if=x of=y`.
@@ -134,7 +221,7 @@ fn behind_words(row: &OperandRow, words: &[ShellArg]) -> Vec<UsedFile> {
         let option = option.literal()?.trim_start_matches('-');
         let read = row.reads.has(option).then_some(FileUse::Read);
         let written = row.writes.has(option).then_some(FileUse::Write);
-        Some((read.or(written)?, word_of(value).clone()))
+        Some((read.or(written)?, value.word().clone()))
     });
     used.collect()
 }
@@ -144,6 +231,8 @@ struct OperandReader<'a> {
     facts: &'a ProgramFacts,
     row: &'a OperandRow,
     operands: Vec<ShellWord>,
+    /// How many operands come before a bare `--`.
+    dashes: Option<usize>,
     found: Vec<UsedFile>,
     skip: usize,
     in_place: bool,
@@ -160,6 +249,7 @@ impl<'a> OperandReader<'a> {
             facts,
             row,
             operands,
+            dashes: None,
             found,
             skip: row.skip,
             in_place: false,
@@ -168,19 +258,28 @@ impl<'a> OperandReader<'a> {
         }
     }
 
-    fn read(mut self, words: &[ShellArg]) -> Vec<UsedFile> {
+    fn read(mut self, argv: &[ShellArg], words: &[ShellArg]) -> Vec<UsedFile> {
         let mut rest = words.iter();
         let mut is_ended = false;
         while let Some(arg) = rest.next() {
             let start = start(arg);
             if is_ended || !start.starts_with('-') || start == "-" {
-                self.operands.push(word_of(arg).clone());
+                self.operands.push(arg.word().clone());
             } else if arg.literal() == Some("--") {
                 is_ended = true;
+                self.dashes = Some(self.operands.len());
             } else if start.starts_with("--") {
                 self.long(arg, &mut rest);
             } else {
                 self.short(arg, &mut rest);
+            }
+        }
+        let is_alone = self.operands.len() <= self.skip;
+        if let Some(here) = self.row.here.iter().next().filter(|_| is_alone) {
+            let texts: Vec<&str> = argv.iter().map(start).collect();
+            if self.row.kind == OperandKind::List || walks(self.facts, &texts) {
+                self.operands.resize(self.skip, ShellWord::default());
+                self.operands.push(ShellWord::text(here));
             }
         }
         self.finish()
@@ -197,7 +296,7 @@ impl<'a> OperandReader<'a> {
                 if self.row.named.has(&text) {
                     rest.next();
                 }
-                let value = rest.next().map(word_of).cloned();
+                let value = rest.next().map(ShellArg::word).cloned();
                 self.option(&text, value);
             }
             None => self.option(&text, None),
@@ -216,7 +315,7 @@ impl<'a> OperandReader<'a> {
             if self.takes_value(&name) {
                 let joined = behind(arg, text.get(..end).unwrap_or_default());
                 let value = joined.filter(|value| !value.pieces.is_empty());
-                let value = value.or_else(|| rest.next().map(word_of).cloned());
+                let value = value.or_else(|| rest.next().map(ShellArg::word).cloned());
                 return self.option(&name, value);
             }
             self.option(&name, None);
@@ -239,6 +338,9 @@ impl<'a> OperandReader<'a> {
         if self.row.writes.has(name) {
             self.has_target |= matches!(name, "-t" | "--target-directory");
             self.found.push((FileUse::Write, value));
+        } else if name == "-L" && self.row.kind == OperandKind::History {
+            // `-L 1,5:file` and `-L :function:file`.
+            self.found.extend(git::file_of_range(&value).map(|file| (FileUse::Read, file)));
         } else if self.row.reads.has(name) {
             let is_marked = self.facts.has(ProgramTrait::AtFiles);
             let file = if is_marked { marked_file(name, &value) } else { Some(value) };
@@ -252,38 +354,38 @@ impl<'a> OperandReader<'a> {
         if self.is_symbolic && !self.has_target {
             return links(&operands);
         }
+        let before = self.dashes.map(|dashes| dashes.saturating_sub(self.skip));
+        let uses = git::uses(self.row.kind, &operands, before);
+        self.found.extend(uses);
         for (at, word) in operands.into_iter().enumerate() {
             // With only one operand, or a target option, no operand is the destination.
             let is_last = at + 1 == count && count > 1 && !self.has_target;
-            let uses: &[FileUse] = match self.row.kind {
-                OperandKind::Nothing
-                | OperandKind::Assignments
-                | OperandKind::Words
-                | OperandKind::Tar => &[],
-                OperandKind::Read | OperandKind::Revision if !self.in_place => &[FileUse::Read],
-                OperandKind::Read | OperandKind::Revision | OperandKind::Both => {
-                    &[FileUse::Read, FileUse::Write]
-                }
-                OperandKind::Write => &[FileUse::Write],
-                OperandKind::Copy | OperandKind::Remote | OperandKind::Move if is_last => {
-                    &[FileUse::Write]
-                }
-                OperandKind::Pack if at == 0 => &[FileUse::Write],
-                OperandKind::Copy | OperandKind::Remote | OperandKind::Pack => &[FileUse::Read],
-                OperandKind::Move => &[FileUse::Read, FileUse::Write],
-                OperandKind::Web => &[FileUse::Fetch],
-            };
-            let word = match self.row.kind {
-                OperandKind::Remote if is_remote(&word) => continue,
-                OperandKind::Revision => match path_of(&word) {
-                    Some(path) => path,
-                    None => continue,
-                },
-                _ => word,
-            };
+            if self.row.kind == OperandKind::Remote && is_remote(&word) {
+                continue;
+            }
+            let uses = self.uses(at == 0, is_last);
             self.found.extend(uses.iter().map(|used| (*used, word.clone())));
         }
         self.found
+    }
+
+    /// Returns how an operand is used, by its position.
+    fn uses(&self, is_first: bool, is_last: bool) -> &'static [FileUse] {
+        match self.row.kind {
+            OperandKind::Read if self.in_place => &[FileUse::Read, FileUse::Write],
+            OperandKind::Read => &[FileUse::Read],
+            OperandKind::List => &[FileUse::List],
+            OperandKind::Write => &[FileUse::Write],
+            OperandKind::Copy | OperandKind::Remote | OperandKind::Move if is_last => {
+                &[FileUse::Write]
+            }
+            OperandKind::Pack if is_first => &[FileUse::Write],
+            OperandKind::Copy | OperandKind::Remote | OperandKind::Pack => &[FileUse::Read],
+            OperandKind::Move | OperandKind::Both => &[FileUse::Read, FileUse::Write],
+            OperandKind::Web => &[FileUse::Fetch],
+            // The other kinds are read elsewhere.
+            _ => &[],
+        }
     }
 }
 
@@ -292,10 +394,10 @@ impl<'a> OperandReader<'a> {
 fn links(operands: &[ShellWord]) -> Vec<UsedFile> {
     let Some((link, targets)) = operands.split_last() else { return Vec::new() };
     let mut found = vec![(FileUse::Write, link.clone())];
-    let inside = first(link).to_owned();
+    let inside = link.start().to_owned();
     let beside = inside.rsplit_once('/').map_or("", |(directory, _)| directory).to_owned();
     for target in targets {
-        let is_known = link.literal().is_some() && !first(target).starts_with('/');
+        let is_known = link.literal().is_some() && !target.start().starts_with('/');
         let from = |directory: &str| {
             if directory.is_empty() && !inside.starts_with('/') {
                 return target.clone();
@@ -318,7 +420,7 @@ fn links(operands: &[ShellWord]) -> Vec<UsedFile> {
 
 /// Returns the file in the value of an option of `curl`: `@file`, `name=@file`, `name@file`.
 fn marked_file(name: &str, value: &ShellWord) -> Option<ShellWord> {
-    let text = first(value);
+    let text = value.start();
     match name {
         "-d" | "--data" | "--data-binary" | "--data-ascii" | "--json" => without(value, "@"),
         "--data-raw" => None,
@@ -344,37 +446,18 @@ fn marked_file(name: &str, value: &ShellWord) -> Option<ShellWord> {
 
 /// Whether a word has the form `host:path`.
 fn is_remote(word: &ShellWord) -> bool {
-    let text = first(word);
+    let text = word.start();
     let host = text.split('/').next().unwrap_or_default();
     host.contains(':')
 }
 
-/// Returns the path after a revision: `HEAD:path`.
-fn path_of(word: &ShellWord) -> Option<ShellWord> {
-    let text = first(word);
-    let (revision, _) = text.split_once(':')?;
-    without(word, &format!("{revision}:"))
-}
-
-fn word_of(arg: &ShellArg) -> &ShellWord {
-    let (ShellArg::One(word) | ShellArg::Some(word) | ShellArg::Many(word)) = arg;
-    word
-}
-
 /// Returns the literal text that an argument starts with.
 fn start(arg: &ShellArg) -> &str {
-    first(word_of(arg))
-}
-
-fn first(word: &ShellWord) -> &str {
-    match word.pieces.first() {
-        Some(WordPiece::Text(text)) => text,
-        _ => "",
-    }
+    arg.word().start()
 }
 
 fn behind(arg: &ShellArg, prefix: &str) -> Option<ShellWord> {
-    without(word_of(arg), prefix)
+    without(arg.word(), prefix)
 }
 
 /// Returns the word without a literal prefix, or `None` if it does not start with it.
@@ -386,86 +469,4 @@ fn without(word: &ShellWord, prefix: &str) -> Option<ShellWord> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::data::program;
-
-    #[test]
-    fn files_among_arguments() {
-        let cases = [
-            ("cat a -n b", "<a <b"),
-            ("cat -- -a", "<-a"),
-            ("head -n 5 a", "<a"),
-            ("head -n5 a", "<a"),
-            ("head -5 a", "<a"),
-            ("grep -rn x a", "<a"),
-            ("grep -E x a", "<a"),
-            ("grep -r x a", "<a"),
-            ("grep -T x a", "<a"),
-            ("rg -g b x a", "<a"),
-            ("od -c a", "<a"),
-            ("cut -f1 -s a", "<a"),
-            ("paste -s a", "<a"),
-            ("cp --backup a b", "<a >b"),
-            ("cp --preserve a b", "<a >b"),
-            ("mv --backup a b", "<a >a >b"),
-            ("git diff -W a", "<a"),
-            ("git diff --stat a", "<a"),
-            ("git diff -M a", "<a"),
-            ("curl -n u", "^u"),
-            ("mkdir -Z a", ">a"),
-            ("base64 -w 0 a", "<a"),
-            ("tar cf - -C /x a b", "<a <b </x/a </x/b"),
-            ("tar cf x.tgz --directory=/x a", ">x.tgz <a </x/a"),
-            ("grep -e x a", "<a"),
-            ("grep -f p a", "<p <a"),
-            ("grep -A 3 -e x a", "<a"),
-            ("sed -n 1,2p a", "<a"),
-            ("sed -i.bak s/a/b/ a", "<a >a"),
-            ("awk -F: {print} a", "<a"),
-            ("jq --rawfile x a . b", "<a <b"),
-            ("cp a b c", "<a <b >c"),
-            ("cp -t d a", ">d <a"),
-            ("mv a b", "<a >a >b"),
-            ("ln a b", "<a >b"),
-            ("ln -s ../a b/c", ">b/c <b/../a <b/c/../a"),
-            ("ln -s a b", ">b <a <b/a"),
-            ("ln -s a", ">a <a"),
-            ("ln -s /a b", ">b </a"),
-            ("dd if=a of=b", "<a >b"),
-            ("tar czf a b c", ">a <b <c"),
-            ("tar -c -f a b", ">a <b"),
-            ("tar xf a b", "<a"),
-            ("tar c a", "<a"),
-            ("zip a b", ">a <b"),
-            ("chmod +x a", ">a"),
-            ("curl -d @a -o b u", "<a >b ^u"),
-            ("curl -F x=@a;type=b u", "<a ^u"),
-            ("curl -X POST -d a=b u", "^u"),
-            ("wget -qO- u", ">- ^u"),
-            ("git diff --no-index a b", "<a <b"),
-            ("git -C x show HEAD:a", "<a"),
-            ("git show HEAD", ""),
-            ("git commit -m a -F b", "<b"),
-            ("scp a h:b", "<a"),
-            ("scp h:b a", ">a"),
-            ("openssl enc -in a -out b", "<a >b"),
-            ("tee a b", ">a >b"),
-            ("sort -o a b", ">a <b"),
-        ];
-        for (line, expected) in cases {
-            let argv: Vec<ShellArg> = line.split(' ').map(ShellArg::text).collect();
-            let shown = files(program(argv[0].literal().unwrap()).unwrap(), &argv).into_iter().map(
-                |(used, word)| {
-                    let mark = match used {
-                        FileUse::Read => '<',
-                        FileUse::Write => '>',
-                        FileUse::Fetch => '^',
-                    };
-                    format!("{mark}{}", word.literal().unwrap_or("?"))
-                },
-            );
-            assert_eq!(shown.collect::<Vec<_>>().join(" "), expected, "{line}");
-        }
-    }
-}
+mod tests;

@@ -3,6 +3,7 @@
 use crate::hazard::{CommandHazard, DashMeaning};
 use crate::operands::{OperandKind, OperandRow};
 use crate::options::GlobalOption;
+use crate::prints::PrintRow;
 use crate::wrapper::{RunnerRow, WrapperRow};
 
 /// Words of a data file, separated by white space and split on demand.
@@ -16,7 +17,6 @@ impl WordList {
     }
 
     /// Whether `word` is in the list.
-    /// Whether the list is empty.
     pub fn has(self, word: &str) -> bool {
         self.iter().any(|own| own == word)
     }
@@ -62,6 +62,10 @@ pub struct ProgramFacts {
     pub hazards: Vec<CommandHazard>,
     /// `operands:` which arguments are files, per list of subcommands; an empty list means all.
     pub(crate) operands: Vec<OperandRow>,
+    /// `walks:` options that make it read everything in a directory, or `always`.
+    pub walks: WordList,
+    /// `prints:` what it prints, per list of subcommands.
+    pub(crate) prints: Vec<PrintRow>,
     /// `discards:` pairs of a short and a long option that name an output, which may be `/dev/null`.
     pub discards: WordList,
     /// `methods:` the short and the long option that set the method of a request.
@@ -146,7 +150,7 @@ words! {
         Dashed = "dashed",
         /// A shell builtin that takes assignments as arguments.
         Declares = "declares",
-        /// Given a directory, it changes nothing in it, or only shows its properties.
+        /// Given a directory, it changes nothing in it.
         DirectoryItself = "directory-itself",
         /// It accepts no abbreviations of long options.
         ExactOptions = "exact-options",
@@ -154,6 +158,9 @@ words! {
         ForgetsVariables = "forgets-variables",
         /// A shell builtin that changes nothing outside the shell, whatever its arguments.
         FreeBuiltin = "free-builtin",
+        /// It only prints a fact about the machine or its arguments, so that the rules for the other commands of
+        /// a line cover it.
+        Glue = "glue",
         /// Its arguments are programs in its own language.
         Interpreter = "interpreter",
         /// It makes links, or mounts one directory at the path of another.

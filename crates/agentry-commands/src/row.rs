@@ -13,6 +13,7 @@
 use crate::hazard::{CommandHazard, DashMeaning, HazardSign};
 use crate::operands::{OperandKind, OperandRow};
 use crate::options::{GlobalOption, OptionValue};
+use crate::prints::PrintRow;
 use crate::program::{FileRow, InnerSyntax, ProgramFacts, ProgramTrait, ShellKind, WordList};
 use crate::wrapper::{RunnerRow, WrapperOption, WrapperRow};
 
@@ -111,6 +112,8 @@ fn add(facts: &mut ProgramFacts, row: DataRow) -> Option<()> {
         ("dashes", "") => facts.dashes.push((subcommands, DashMeaning::read(row.only()?)?)),
         ("own-rule", does) => add_hazards(facts, does, row)?,
         ("operands", "") => facts.operands.push(operand_row(subcommands, values)?),
+        ("walks", "") => facts.walks = values,
+        ("prints", "") => facts.prints.push(PrintRow::read(subcommands, values)?),
         ("discards", "") => facts.discards = values,
         ("methods", "") => facts.methods = values,
         ("no-effect", "") => facts.no_effect.push((subcommands, values)),
@@ -173,6 +176,7 @@ fn add_operand_options(row: &mut OperandRow, key: &str, values: WordList) -> Opt
         "reads" => &mut row.reads,
         "writes" => &mut row.writes,
         "in-place" => &mut row.in_place,
+        "here" => &mut row.here,
         "named" => &mut row.named,
         _ => return None,
     };

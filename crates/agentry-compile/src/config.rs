@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use agentry_text::path::{join, normal};
 use agentry_text::table::{Coercion, validate};
 use agentry_text::{
-    Diagnostic, Field, FieldKind, FieldTable, Findings, LintRule, RuleExample, Severity,
-    SourceFiles, Span, TableRecord, TreeNode, limits, toml,
+    Diagnostic, Field, FieldKind, FieldTable, Findings, Severity, SourceFiles, Span, TableRecord,
+    TreeNode, limits, rules, toml,
 };
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
@@ -18,8 +18,13 @@ use crate::registry::rule;
 use crate::render::config::{RENDER, RenderConfig};
 use crate::world::{EntryKind, ReadError, World};
 
-/// Every rule about the configuration, in code order.
-pub(crate) const RULES: &[&LintRule] = &[&UNKNOWN_RULE, &BAD_GLOB];
+rules! {
+    /// Every rule about the configuration, in code order.
+    pub(crate) RULES = [
+        UNKNOWN_RULE: "AG0021",
+        BAD_GLOB: "AG0022",
+    ]
+}
 
 /// The name of the file.
 pub(crate) const FILE: &str = "agentry.toml";
@@ -62,48 +67,6 @@ static CHECK: FieldTable = FieldTable::new(
         ),
     ],
 );
-
-pub(crate) static UNKNOWN_RULE: LintRule = LintRule {
-    code: "AG0021",
-    name: "unknown-rule",
-    severity: Severity::Error,
-    why: "A severity for a rule that does not exist changes nothing; the one that was meant keeps its own.",
-    bad: RuleExample::Files(&[
-        ("agentry.toml", "[check]\nseverity = { unknwon-field = \"error\" }\n"),
-        (
-            "helper.agent",
-            "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n",
-        ),
-    ]),
-    good: RuleExample::Files(&[
-        ("agentry.toml", "[check]\nseverity = { unknown-field = \"error\" }\n"),
-        (
-            "helper.agent",
-            "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n",
-        ),
-    ]),
-};
-
-pub(crate) static BAD_GLOB: LintRule = LintRule {
-    code: "AG0022",
-    name: "bad-glob",
-    severity: Severity::Error,
-    why: "A pattern that cannot be read excludes nothing, so files that should be left alone are checked.",
-    bad: RuleExample::Files(&[
-        ("agentry.toml", "[check]\nexclude = [\"vendor/[\"]\n"),
-        (
-            "helper.agent",
-            "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n",
-        ),
-    ]),
-    good: RuleExample::Files(&[
-        ("agentry.toml", "[check]\nexclude = [\"vendor/**\"]\n"),
-        (
-            "helper.agent",
-            "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n",
-        ),
-    ]),
-};
 
 /// The field table of `agentry.toml`, for the reference pages.
 pub fn configuration() -> &'static FieldTable {

@@ -12,7 +12,7 @@ use crate::secret_mask;
 /// The most findings of one rule in one file. The last one states how many more there are.
 const MOST: usize = 100;
 /// Rules that report something missing. They are dropped where a syntax error may hide it.
-const ABOUT_ABSENCE: &[&str] = &["no-description"];
+const ABOUT_ABSENCE: &[&str] = &["no-description", "no-system-text"];
 
 /// The findings in source order, with all secrets masked.
 pub(crate) fn ready(sources: &mut SourceFiles, mut findings: Findings) -> Vec<Diagnostic> {
@@ -27,6 +27,9 @@ pub(crate) fn ready(sources: &mut SourceFiles, mut findings: Findings) -> Vec<Di
     spans.into_iter().for_each(|span| sources.hide(span));
     for diagnostic in &mut diagnostics {
         mask(diagnostic, &secrets);
+        // The text of a file that is not UTF-8 cannot be written back, so its fixes are not offered.
+        let is_whole = |source: &SourceFile| !source.text.contains('\u{fffd}');
+        diagnostic.fix.take_if(|_| !sources.get(diagnostic.span.file).is_some_and(is_whole));
     }
     diagnostics
 }

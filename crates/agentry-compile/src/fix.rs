@@ -1,16 +1,15 @@
 //! Applies the fixes of findings and checks again, until no fix is left.
 
-use crate::memo::SessionMemo;
 use std::collections::BTreeMap;
 
 use agentry_text::edit::apply;
-use agentry_text::{Applicability, Diagnostic, FileId, Fix, Severity};
+use agentry_text::{Applicability, Diagnostic, FileId, Fix, Severity, SourceFile, Span, TextEdit};
 
 use crate::config::WorkspaceConfig;
 use crate::discover::FoundAgent;
-use crate::inherit::BaseMemo;
+use crate::overlay_world::OverlayWorld;
 use crate::pipeline::{CompiledAgent, check};
-use crate::world::{FileLayer, FileTree, MachineFacts, ReadError, World, WorldServices};
+use crate::world::{FileTree as _, World};
 
 /// Which fixes are applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,8 +31,8 @@ pub struct FixedAgent {
     pub compiled: CompiledAgent,
 }
 
-/// The limit of rounds. One fix may make another possible; no file needs ten rounds.
-const ROUNDS: usize = 10;
+/// The limit of rounds. One fix may make another possible: a syntax error hides everything behind it.
+const ROUNDS: usize = 100;
 
 /// Fixes an agent in memory. The caller writes the files.
 pub fn fix(
@@ -42,102 +41,161 @@ pub fn fix(
     config: &WorkspaceConfig,
     mode: FixMode,
 ) -> FixedAgent {
-    let mut overlay = OverlayWorld { world, files: BTreeMap::new() };
-    let mut compiled = check(&overlay, found, config);
-    let mut count = 0;
+    let overlay = OverlayWorld { world, files: BTreeMap::new() };
+    let compiled = check(&overlay, found, config);
+    let mut session = FixSession { overlay, config, mode, compiled, count: 0, failed: Vec::new() };
     for _ in 0..ROUNDS {
-        let (changed, applied) = round(&overlay, &compiled, mode);
-        if applied == 0 {
+        let wanted = session.wanted();
+        // A fix that does not work must not keep the others from being applied.
+        if wanted.is_empty() || !(session.apply(&wanted) || session.apply_one_of(&wanted)) {
             break;
         }
-        let before = overlay.files.clone();
-        overlay.files.extend(changed);
-        let after = check(&overlay, found, config);
-        // Fixes that cause new errors are rolled back.
-        if errors(&after) > errors(&compiled) {
-            overlay.files = before;
-            break;
-        }
-        count += applied;
-        compiled = after;
+    }
+    let FixSession { overlay, mut compiled, count, failed, .. } = session;
+    // A fix that does not work is not offered again.
+    let has_failed = |found: &Diagnostic| {
+        failed.iter().any(|other| is_same(other, found) && other.span == found.span)
+    };
+    for found in compiled.diagnostics.iter_mut().filter(|found| has_failed(found)) {
+        found.fix = None;
     }
     FixedAgent { files: overlay.files.into_iter().collect(), count, compiled }
 }
 
-/// The changed files after one round of fixes, and how many fixes were applied.
-fn round(
-    world: &dyn World,
-    compiled: &CompiledAgent,
+/// The state between two rounds of fixes.
+struct FixSession<'w> {
+    overlay: OverlayWorld<'w>,
+    config: &'w WorkspaceConfig,
     mode: FixMode,
-) -> (Vec<(String, Vec<u8>)>, usize) {
-    let mut by_file: BTreeMap<FileId, Vec<&Fix>> = BTreeMap::new();
-    for Diagnostic { fix, span, .. } in &compiled.diagnostics {
-        if let Some(fix) = fix.as_ref().filter(|fix| wanted(fix, span.file, mode)) {
-            by_file.entry(span.file).or_default().push(fix);
-        }
-    }
-    let mut files = Vec::new();
-    let mut count = 0;
-    for (file, fixes) in by_file {
-        let Some(source) = compiled.sources.get(file) else { continue };
-        let Ok(bytes) = world.read(&compiled.found.dir, &source.path, u64::MAX) else { continue };
-        let mark = if bytes.starts_with(b"\xef\xbb\xbf") { "\u{feff}" } else { "" };
-        // The text of a file that is not UTF-8 has replacement characters and must not be written back.
-        if bytes.strip_prefix(mark.as_bytes()) != Some(source.text.as_bytes()) {
-            continue;
-        }
-        let (text, applied) = apply(&source.text, fixes);
-        if applied > 0 && *text != *source.text {
-            files.push((source.path.to_string(), format!("{mark}{text}").into_bytes()));
-            count += applied;
-        }
-    }
-    (files, count)
+    /// The agent after the fixes so far.
+    compiled: CompiledAgent,
+    /// How many fixes were applied.
+    count: usize,
+    /// The findings whose fixes did not work.
+    failed: Vec<Diagnostic>,
 }
 
-/// Whether a fix is applied: its safety fits the mode, and all its edits are in one file.
-fn wanted(fix: &Fix, file: FileId, mode: FixMode) -> bool {
-    (mode == FixMode::Unsafe || fix.applicability == Applicability::Safe)
-        && fix.edits.iter().all(|edit| edit.span.file == file)
+impl FixSession<'_> {
+    /// The findings whose fixes can be applied now.
+    fn wanted(&self) -> Vec<Diagnostic> {
+        let is_wanted = |found: &&Diagnostic| {
+            let fits = |fix: &Fix| {
+                self.mode == FixMode::Unsafe || fix.applicability == Applicability::Safe
+            };
+            found.fix.as_ref().is_some_and(fits)
+                && !self
+                    .failed
+                    .iter()
+                    .any(|other| is_same(other, found) && other.span == found.span)
+        };
+        self.compiled.diagnostics.iter().filter(is_wanted).cloned().collect()
+    }
+
+    /// Applies the fixes of `wanted` one by one until one works; the others have failed.
+    fn apply_one_of(&mut self, wanted: &[Diagnostic]) -> bool {
+        for found in wanted {
+            if self.apply(std::slice::from_ref(found)) {
+                return true;
+            }
+            self.failed.push(found.clone());
+        }
+        false
+    }
+
+    /// Applies the fixes of `wanted` that do not overlap. Changes nothing and returns false if they do
+    /// not work.
+    fn apply(&mut self, wanted: &[Diagnostic]) -> bool {
+        let (changed, applied) = self.edited(wanted);
+        if applied.is_empty() {
+            return false;
+        }
+        let before = self.overlay.files.clone();
+        self.overlay.files.extend(changed);
+        let after = check(&self.overlay, &self.compiled.found, self.config);
+        let works = is_better(&self.compiled, &after, &applied);
+        if works {
+            self.compiled = after;
+            self.count += applied.len();
+        } else {
+            self.overlay.files = before;
+        }
+        works
+    }
+
+    /// The changed files, and the findings whose fixes were applied.
+    fn edited<'d>(
+        &self,
+        wanted: &'d [Diagnostic],
+    ) -> (Vec<(String, Vec<u8>)>, Vec<&'d Diagnostic>) {
+        let mut by_file: BTreeMap<FileId, Vec<(&Diagnostic, &Fix)>> = BTreeMap::new();
+        for found in wanted {
+            let edited = found.fix.iter().filter_map(|fix| Some((fix, file_of(fix)?)));
+            for (fix, file) in edited {
+                by_file.entry(file).or_default().push((found, fix));
+            }
+        }
+        let (mut files, mut applied) = (Vec::new(), Vec::new());
+        for (file, fixes) in by_file {
+            let Some((source, mark)) = self.whole_text(file) else { continue };
+            let (text, taken) = apply(&source.text, fixes.iter().map(|(_, fix)| *fix));
+            if *text != *source.text {
+                files.push((source.path.to_string(), format!("{mark}{text}").into_bytes()));
+                applied.extend(taken.into_iter().filter_map(|at| Some(fixes.get(at)?.0)));
+            }
+        }
+        (files, applied)
+    }
+
+    /// A file whose text is exactly what lies on disk, and its byte order mark. The text of a file that is
+    /// not UTF-8 has replacement characters and must not be written back.
+    fn whole_text(&self, file: FileId) -> Option<(&SourceFile, &'static str)> {
+        let source = self.compiled.sources.get(file)?;
+        let bytes = self.overlay.read(&self.compiled.workspace, &source.path, u64::MAX).ok()?;
+        let mark = if bytes.starts_with(b"\xef\xbb\xbf") { "\u{feff}" } else { "" };
+        let is_whole = bytes.strip_prefix(mark.as_bytes()) == Some(source.text.as_bytes());
+        is_whole.then_some((source, mark))
+    }
+}
+
+/// The file that a fix edits; `None` if it edits several.
+fn file_of(fix: &Fix) -> Option<FileId> {
+    let file = fix.edits.first()?.span.file;
+    fix.edits.iter().all(|edit| edit.span.file == file).then_some(file)
+}
+
+/// Whether the fixed findings are gone and nothing broke. An error may hide other errors, so only the fix of
+/// a warning must not cause more of them.
+fn is_better(before: &CompiledAgent, after: &CompiledAgent, fixed: &[&Diagnostic]) -> bool {
+    let edits = || fixed.iter().filter_map(|found| found.fix.as_ref()).flat_map(|fix| &fix.edits);
+    let is_left = |found: &&&Diagnostic| {
+        let path = before.sources.path(found.span);
+        let start = moved(found.span, edits());
+        after.diagnostics.iter().any(|other| {
+            is_same(other, found)
+                && after.sources.path(other.span) == path
+                && i64::from(other.span.start) == start
+        })
+    };
+    let had_error = fixed.iter().any(|found| found.severity == Severity::Error);
+    !fixed.iter().any(|found| is_left(&found)) && (had_error || errors(after) <= errors(before))
+}
+
+/// Where the text at the start of `span` is after `edits`.
+fn moved<'e>(span: Span, edits: impl Iterator<Item = &'e TextEdit>) -> i64 {
+    let before = |edit: &&TextEdit| edit.span.file == span.file && edit.span.end <= span.start;
+    // Files are far smaller than the limit of either type.
+    let length = |text: &str| i64::try_from(text.len()).unwrap_or(0);
+    let growth = |edit: &TextEdit| {
+        length(&edit.text) - i64::from(edit.span.end) + i64::from(edit.span.start)
+    };
+    i64::from(span.start) + edits.filter(before).map(growth).sum::<i64>()
+}
+
+/// Whether two findings say the same.
+fn is_same(one: &Diagnostic, other: &Diagnostic) -> bool {
+    one.rule == other.rule && one.message == other.message
 }
 
 fn errors(compiled: &CompiledAgent) -> usize {
     compiled.diagnostics.iter().filter(|found| found.severity == Severity::Error).count()
-}
-
-/// A world with some files replaced.
-struct OverlayWorld<'w> {
-    world: &'w dyn World,
-    files: BTreeMap<String, Vec<u8>>,
-}
-
-impl FileLayer for OverlayWorld<'_> {
-    fn below(&self) -> &dyn FileTree {
-        self.world
-    }
-
-    fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
-        self.files
-            .get(path)
-            .map_or_else(|| self.world.read(root, path, limit), |bytes| Ok(bytes.clone()))
-    }
-}
-
-impl World for OverlayWorld<'_> {
-    fn machine(&self) -> &MachineFacts {
-        self.world.machine()
-    }
-
-    fn services(&self) -> &dyn WorldServices {
-        self.world.services()
-    }
-
-    fn memo(&self) -> &SessionMemo {
-        self.world.memo()
-    }
-
-    /// Returns `None`: a fix may have changed a memoised base.
-    fn bases(&self) -> Option<&BaseMemo> {
-        None
-    }
 }

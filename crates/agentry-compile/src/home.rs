@@ -74,7 +74,9 @@ pub fn check_receipt(
     }
     let mut sources = std::mem::take(&mut files.sources);
     let diagnostics = finding_text::ready(&mut sources, findings);
-    let diagnostics = suppress(&sources, usize::MAX, diagnostics);
+    let mut diagnostics = suppress(&sources, usize::MAX, diagnostics);
+    // A receipt records what happened, so `--fix` does not change it.
+    diagnostics.iter_mut().for_each(|found| found.fix = None);
     CheckedReceipt { sources, diagnostics: config.weigh(finding_text::capped(diagnostics)) }
 }
 

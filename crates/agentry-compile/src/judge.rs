@@ -1,12 +1,12 @@
 //! Builds the judge of an agent: its own layers and the user's policy.
 
 use agentry_formats::{agentry_block, mcp};
-use agentry_model::{Agent, McpTransport};
-use agentry_policy::compare::{self, DecisionChange, RulesDiff};
+use agentry_model::Agent;
+use agentry_policy::compare::{SectionDiff, section_diffs};
 use agentry_policy::path::LinkResolver;
 use agentry_policy::{
-    HazardProtection, Judge, LayerSource, PathAnchors, PatternKind, Permissions, PolicyContext,
-    PolicyLayer, PolicyServer, PolicyTest, Section, SectionCall, Verdict, layer, layers,
+    Judge, LayerSource, PathAnchors, Permissions, PolicyLayer, PolicyTest, SectionCall, Verdict,
+    layer, layers,
 };
 use agentry_text::table::{Coercion, validate};
 use agentry_text::{
@@ -18,7 +18,7 @@ use crate::caps::RUN;
 use crate::pipeline::CompiledAgent;
 use crate::resolve::{MODEL, PROVIDER};
 use crate::rules::UNREADABLE;
-use crate::show::{asks_before_writing, resolved};
+use crate::show::resolved;
 use crate::signing::SIGNING;
 use crate::world::{ReadError, World};
 
@@ -96,7 +96,7 @@ pub fn inside(agent: &Agent, name: &str, places: &PathAnchors) -> Option<Option<
 /// The layers of the agent's own files.
 pub fn own_layers(compiled: &CompiledAgent, places: &PathAnchors) -> Vec<PolicyLayer> {
     let agent = resolved(compiled);
-    layers(&agent.policy, &place(&agent, &compiled.dir), places)
+    layers(&agent.policy, &agent.policy_context(&compiled.dir), places)
 }
 
 /// The verdict of each policy test under the agent's own layers. The user's policy is left out, so that
@@ -119,78 +119,16 @@ pub fn tested<'a>(
     })
 }
 
-/// The changes of one section between two versions of an agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SectionDiff {
-    /// The section.
-    pub section: Section,
-    /// Calls with a milder verdict now.
-    pub gained: Vec<DecisionChange>,
-    /// Calls with a stricter verdict now.
-    pub lost: Vec<DecisionChange>,
-    /// Why the comparison is incomplete; it must then be treated as a gain.
-    pub unknown: Option<String>,
-}
-
 /// What `new` may do more and less than `old`, section by section. Both are placed in the same directory,
 /// so that their real locations do not matter.
 pub fn policy_diff(old: &CompiledAgent, new: &CompiledAgent) -> Vec<SectionDiff> {
-    let judge = |compiled: &CompiledAgent| {
-        let places = PathAnchors::default();
-        Judge::new(own_layers(compiled, &places), places)
-    };
-    section_diffs(&judge(old), &judge(new))
+    section_diffs(&own_judge(old), &own_judge(new))
 }
 
-/// What the judge `new` allows more and less than `old`. Both use [`PathAnchors::default`].
-pub(crate) fn section_diffs(old: &Judge, new: &Judge) -> Vec<SectionDiff> {
-    let memo = new.memo();
-    let section = |section: &Section| {
-        let old: Vec<_> = old.rules(*section).map(|(_, rules)| rules).collect();
-        let new: Vec<_> = new.rules(*section).map(|(_, rules)| rules).collect();
-        let RulesDiff { mut gained, mut lost, unknown } =
-            compare::diff(memo, &old, &new, HazardProtection::On);
-        // Only paths contain the stand-in directories.
-        if section.kind() == PatternKind::Path {
-            gained.iter_mut().chain(&mut lost).for_each(at_home);
-        }
-        let is_something = !gained.is_empty() || !lost.is_empty() || unknown.is_some();
-        is_something.then_some(SectionDiff { section: *section, gained, lost, unknown })
-    };
-    Section::ALL.iter().filter_map(section).collect()
-}
-
-/// Rewrites the path of an example as a rule would name it. The default anchors are only stand-ins.
-fn at_home(change: &mut DecisionChange) {
-    let PathAnchors { workspace, home, .. } = PathAnchors::default();
-    let below = |dir: &str| change.example.strip_prefix(dir)?.strip_prefix('/');
-    let inside = below(&workspace).map(str::to_owned);
-    let shown = inside.or_else(|| Some(format!("~/{}", below(&home?)?)));
-    change.example = shown.unwrap_or_else(|| std::mem::take(&mut change.example));
-}
-
-/// The facts of the definition that its policy depends on.
-pub(crate) fn place(agent: &Agent, dir: &str) -> PolicyContext {
-    let server = |server: &agentry_model::McpServer| {
-        // A server that runs as a program has no host.
-        let program = server.command.is_some()
-            || server.transport.is_some_and(|how| how.value == McpTransport::Stdio);
-        let host = server.url.as_ref().filter(|_| !program).and_then(|url| host(&url.value));
-        PolicyServer { name: server.name.clone(), host }
-    };
-    PolicyContext {
-        dir: dir.to_owned(),
-        servers: agent.tools.mcp.iter().flatten().map(|spanned| server(spanned)).collect(),
-        asks_before_writing: asks_before_writing(agent),
-    }
-}
-
-/// The host of a web address, with its port unless it is the default port.
-fn host(url: &str) -> Option<String> {
-    let address = agentry_policy::web::address(url).ok()?;
-    let (_, rest) = address.text.split_once("://")?;
-    let host = rest.split('/').next()?;
-    Some(host.strip_suffix(":443").or_else(|| host.strip_suffix(":80")).unwrap_or(host).to_owned())
+/// The judge of the agent's own layers, in a directory that stands for any.
+pub(crate) fn own_judge(compiled: &CompiledAgent) -> Judge {
+    let places = PathAnchors::default();
+    Judge::new(own_layers(compiled, &places), places)
 }
 
 /// The directories that path patterns are anchored at.

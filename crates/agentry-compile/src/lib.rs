@@ -13,6 +13,7 @@
 mod baseline;
 mod caps;
 mod config;
+mod conversion;
 mod detect;
 mod digest;
 mod discover;
@@ -26,6 +27,7 @@ pub mod lock;
 mod memo;
 mod memory_world;
 mod new;
+mod overlay_world;
 mod pipeline;
 mod prompt;
 pub mod protected_names;
@@ -39,6 +41,7 @@ mod schema;
 mod secret_mask;
 mod show;
 mod signing;
+mod start_gate;
 mod store_reference;
 mod suppress;
 mod world;
@@ -46,12 +49,13 @@ mod world;
 pub use baseline::Baseline;
 pub use caps::SpendingCaps;
 pub use config::{SeverityOverride, WorkspaceConfig, configuration};
+pub use conversion::{ConversionRefusal, ConversionRequest, convert_agent, is_moved, write_target};
 pub use digest::{AgentDigest, digest, hash};
 pub use discover::{AgentDiscovery, FoundAgent, at, discover};
 pub use fix::{FixMode, FixedAgent, fix};
 pub use home::{CheckedReceipt, HomeReceipt, check_receipt};
 pub use inherit::{BaseAgent, BaseMemo};
-pub use judge::{SectionDiff, WorldLinks, inside, judge, own_layers, places, policy_diff, tested};
+pub use judge::{WorldLinks, inside, judge, own_layers, places, policy_diff, tested};
 pub use memo::SessionMemo;
 pub use memory_world::MemoryWorld;
 pub use new::new_agent;
@@ -64,12 +68,13 @@ pub use render::subject;
 pub use resolve::{
     CandidateOrigin, CandidateOutcome, CatalogueModel, ModelCandidate, ModelCatalogue, ModelLookup,
     ModelProvider, ModelsEndpoint, PlannedFile, PlannedSkill, PlannedTool, ProviderApi,
-    ResolveSettings, ResolvedPlan, SkillResolution, TokenPrice, ToolKind, candidates, named_model,
-    native_tool, resolve,
+    ResolveSettings, ResolvedPlan, SEARCH_VARIABLES, SkillResolution, TokenPrice, ToolKind,
+    candidates, named_model, native_tool, resolve,
 };
 pub use schema::schema;
 pub use show::{ShowRow, convertible, declared, flat, resolved, rows};
 pub use signing::{SigningSettings, signing};
+pub use start_gate::{StartRefusal, gate};
 pub use store_reference::{FetchError, StoreRef, StoredAgent};
 pub use world::{
     DirectoryEntry, EntryKind, FileLayer, FileTree, MachineFacts, NoServices, ReadError,

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use agentry_check::CheckSubject;
-use agentry_formats::{AgentPackage, info};
+use agentry_formats::agent_dir::variables;
+use agentry_formats::{AgentPackage, info, startup};
 use agentry_model::Agent;
 use agentry_policy::PolicyTest;
 use agentry_text::path::{join, split};
-use agentry_text::{Data, Diagnostic, FileId, Findings, Severity, SourceFile, SourceFiles, Span};
+use agentry_text::{Diagnostic, FileId, Findings, Severity, SourceFile, SourceFiles, Span};
 
 use crate::config::WorkspaceConfig;
 use crate::discover::FoundAgent;
@@ -126,7 +127,8 @@ fn checks(
     let run = |agent: &Agent, findings: &mut Findings| {
         let (format, memo) = (info(compiled.found.format), &world.memo().render.policy);
         agentry_check::run(&CheckSubject { agent, format, memo }, findings);
-        unset_variables(world, agent, findings);
+        startup::check(agent, format, findings);
+        unset_variables(world, agent, &compiled.sources, findings);
     };
     let (Some(base), Some(named)) = (base, &compiled.agent.inheritance.base) else {
         run(&compiled.agent, findings);
@@ -210,14 +212,21 @@ fn placed(sources: &mut SourceFiles, found: &FoundAgent, findings: &mut Findings
 }
 
 /// Reports variables that the definition names but the environment does not have.
-fn unset_variables(world: &dyn World, agent: &Agent, findings: &mut Findings) {
+fn unset_variables(
+    world: &dyn World,
+    agent: &Agent,
+    sources: &SourceFiles,
+    findings: &mut Findings,
+) {
     for (_, block) in &agent.settings {
-        let mut names = Vec::new();
-        variables(&block.value, &mut names);
-        for name in names.into_iter().filter(|name| !world.services().has_env(name)) {
-            findings
-                .add(&UNSET_VARIABLE, block.span, format!("the variable `{name}` is not set"))
-                .hint("set it before the agent runs");
+        let Some(source) = sources.get(block.span.file) else { continue };
+        for name in variables(&block.value, source, block.span) {
+            if !world.services().has_env(&name.value) {
+                let message = format!("the variable `{}` is not set", name.value);
+                findings
+                    .add(&UNSET_VARIABLE, name.span, message)
+                    .hint("set it before the agent runs");
+            }
         }
     }
 }
@@ -238,17 +247,6 @@ fn failed_tests(world: &dyn World, compiled: &CompiledAgent, findings: &mut Find
                 found.related(span, "this decides");
             }
         }
-    }
-}
-
-fn variables<'d>(data: &'d Data, names: &mut Vec<&'d str>) {
-    match data {
-        Data::Call(function, arguments) if function == "env" => {
-            names.extend(arguments.first().and_then(Data::as_str));
-        }
-        Data::List(items) => items.iter().for_each(|item| variables(item, names)),
-        Data::Map(entries) => entries.iter().for_each(|(_, value)| variables(value, names)),
-        _ => {}
     }
 }
 

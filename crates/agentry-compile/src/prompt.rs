@@ -45,38 +45,57 @@ pub fn prompt(world: &dyn World, compiled: &CompiledAgent) -> Vec<PromptPart> {
     parts.into_iter().map(|part| PromptPart { text: mask.text(part.text), ..part }).collect()
 }
 
-/// The identity of the agent: its system text, or else a raw override, followed by role and traits. If
-/// there is none of these, its description or its title.
+/// The identity of the agent: system text, role and traits, then a raw override. Without a system text, the
+/// override replaces role and traits. Without all of them but traits, the description or the title comes
+/// first.
 fn identity(compiled: &CompiledAgent, agent: &Agent, parts: &mut Vec<PromptPart>) {
     let instructions = &agent.instructions;
+    let raw = instructions.system_override.as_ref();
     if let Some(system) = &instructions.system {
         parts.push(part(compiled, "system", system.span, system.value.trim().to_owned()));
-    } else if let Some(raw) = &instructions.system_override {
-        // A raw override is the whole identity: role and traits are not added.
-        parts.push(part(compiled, "system_override", raw.span, raw.value.trim().to_owned()));
-        return;
     }
-    if let Some(role) = &agent.identity.role {
-        parts.push(part(
-            compiled,
-            "role",
-            role.span,
-            format!("Your role: {}.", role.value.replace('-', " ")),
-        ));
-    }
-    if let Some(traits) = instructions.traits.as_ref().filter(|traits| !traits.is_empty()) {
-        let lines: Vec<_> = traits.iter().map(|name| habit(name).unwrap_or(name)).collect();
-        let span = traits.first().map_or(Span::start_of(FileId::BUILT_IN), |first| first.span);
-        parts.push(part(compiled, "traits", span, lines.join("\n")));
-    }
-    if parts.is_empty() && info(compiled.found.format).prompt.uses_description {
-        let identity = &agent.identity;
-        let fallback = identity.description.as_ref().map(|text| ("description", text));
-        let fallback = fallback.or(identity.display_name.as_ref().map(|text| ("title", text)));
-        if let Some((name, text)) = fallback {
-            parts.push(part(compiled, name, text.span, text.value.clone()));
+    if instructions.system.is_some() || raw.is_none() {
+        if let Some(role) = &agent.identity.role {
+            parts.push(part(compiled, "role", role.span, role_text(&role.value)));
         }
+        if parts.is_empty() {
+            parts.extend(description(compiled, agent));
+        }
+        parts.extend(traits(compiled, agent));
     }
+    if let Some(raw) = raw {
+        parts.push(part(compiled, "system_override", raw.span, raw.value.trim().to_owned()));
+    }
+}
+
+/// The sentence for a role. A slug such as `security-auditor` is spoken as words; other text is kept.
+fn role_text(role: &str) -> String {
+    let is_slug =
+        |role: &str| role.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+    let role = role.trim();
+    if is_slug(role) {
+        format!("Your role: {}.", role.replace('-', " "))
+    } else if role.ends_with(['.', '!', '?', '…', ':']) {
+        format!("Your role: {role}")
+    } else {
+        format!("Your role: {role}.")
+    }
+}
+
+fn traits(compiled: &CompiledAgent, agent: &Agent) -> Option<PromptPart> {
+    let traits = agent.instructions.traits.as_ref().filter(|traits| !traits.is_empty())?;
+    let lines: Vec<_> = traits.iter().map(|name| habit(name).unwrap_or(name)).collect();
+    let span = traits.first().map_or(Span::start_of(FileId::BUILT_IN), |first| first.span);
+    Some(part(compiled, "traits", span, lines.join("\n")))
+}
+
+/// The description or the title, in place of a missing system text.
+fn description(compiled: &CompiledAgent, agent: &Agent) -> Option<PromptPart> {
+    let identity = &agent.identity;
+    let described = identity.description.as_ref().map(|text| ("description", text));
+    let named = || identity.display_name.as_ref().map(|text| ("title", text));
+    let (name, text) = described.or_else(named)?;
+    Some(part(compiled, name, text.span, text.value.clone()))
 }
 
 /// Adds the context and rule files that the definition names.

@@ -2,7 +2,7 @@
 
 use agentry_formats::info;
 use agentry_model::{Agent, Format, Inheritance, tree};
-use agentry_policy::{Action, Permissions, Section, SectionRules, flattened};
+use agentry_policy::flattened;
 use agentry_text::{Data, FileId, SourceFiles, Span, Spanned, TreeNode, TreeValue};
 
 use crate::pipeline::{CarriedFile, CompiledAgent};
@@ -84,10 +84,6 @@ pub fn convertible(compiled: &CompiledAgent, to: Format, keep_base: bool) -> Age
         if info(compiled.found.format).denies_without_policy.is_some() && compiled.whole.is_none() {
             agent.policy.trust.get_or_insert_default();
         }
-        // Other formats may not have the trait, so it becomes a layer of rules.
-        if asks_before_writing(&agent) && agent.policy.permissions.is_none() {
-            agent.policy.permissions = Some(ask_before_edit());
-        }
     }
     agent
 }
@@ -116,25 +112,6 @@ fn renamed(reference: &str, dir: &str) -> String {
     let path = relative(&format!("/{dir}"), &normal(&format!("/{path}")));
     let start = if path.starts_with('.') { "" } else { "./" };
     format!("{start}{path}{sign}{pin}")
-}
-
-/// Whether the agent has the trait `ask-before-writing`.
-pub(crate) fn asks_before_writing(agent: &Agent) -> bool {
-    agent.instructions.traits.iter().flatten().any(|name| name.value == "ask-before-writing")
-}
-
-/// The layer of the trait `ask-before-writing`. It leaves all other verdicts to the other layers.
-fn ask_before_edit() -> Permissions {
-    let nowhere = Span::start_of(FileId::BUILT_IN);
-    let rules = |section: &Section| SectionRules {
-        section: Spanned::new(*section, nowhere),
-        intent: Some(Spanned::new(
-            if *section == Section::Edit { Action::Ask } else { Action::Allow },
-            nowhere,
-        )),
-        rules: Vec::new(),
-    };
-    Permissions { sections: Section::ALL.iter().map(rules).collect() }
 }
 
 /// The agent as data with secrets masked. With its defaults, this is the canonical form.

@@ -8,8 +8,7 @@ use agentry_policy::{Action, PatternRule, Permissions, PolicyTest, Section, Sect
 use agentry_text::data::MapBuilder;
 use agentry_text::table::{Coercion, KeyMatching, TextForm, UnknownKeys, validate};
 use agentry_text::{
-    Data, Field, FieldKind, FieldTable, Findings, LintRule, RuleExample, Severity, Spanned,
-    TableRecord, TreeNode,
+    Data, Field, FieldKind, FieldTable, Findings, Spanned, TableRecord, TreeNode, rules,
 };
 
 use crate::policy_tests;
@@ -17,25 +16,12 @@ use crate::policy_tests;
 /// The key of the block, as the formats with extensions write it.
 pub const KEY: &str = "x-agentry";
 
-/// The lint rules of the block.
-pub const RULES: &[&LintRule] = &[&BROKEN_PERMISSION];
-
-/// A rule that cannot be parsed.
-pub static BROKEN_PERMISSION: LintRule = LintRule {
-    code: "AG0171",
-    name: "broken-permission",
-    severity: Severity::Error,
-    why: "A rule of `x-agentry` is `pattern:action`. One that cannot be understood allows nothing, \
-          but it also denies nothing: the agent is not used before it is fixed.",
-    bad: RuleExample::File(
-        "helper.agent",
-        "name: helper\ndescription: Answers questions\nextensions:\n  x-agentry:\n    permissions: {bash: {intent: ask, rules: [git push]}}\n",
-    ),
-    good: RuleExample::File(
-        "helper.agent",
-        "name: helper\ndescription: Answers questions\nextensions:\n  x-agentry:\n    permissions: {bash: {intent: ask, rules: ['git push:deny']}}\n",
-    ),
-};
+rules! {
+    /// The lint rules of the block.
+    pub RULES = [
+        BROKEN_PERMISSION: "AG0171",
+    ]
+}
 
 /// The form of a rule: a pattern and a verdict.
 pub static PERMISSION_RULE: TextForm = TextForm {

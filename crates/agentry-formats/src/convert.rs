@@ -1,11 +1,13 @@
-//! Conversion from one format to another: write, read the result again, and list the differences.
+//! Conversion from one format to another: write, read the result again, prove that it allows no more, and
+//! list the differences.
 
 use agentry_model::{
     Agent, AgentRequirements, AgentStatus, ConversionLoss, ConversionLossKind, Format, additions,
     losses, tree,
 };
+use agentry_policy::compare::{SectionDiff, milder_sections, section_diffs};
 use agentry_policy::memo::PolicyMemo;
-use agentry_policy::{Permissions, Policy, to_permissions, widened};
+use agentry_policy::{Judge, LayerSource, PathAnchors, Policy, layers, to_permissions};
 use agentry_text::{Data, FileId, Findings, Span, Spanned};
 
 use crate::agentry_block::AgentryBlock;
@@ -32,26 +34,30 @@ pub struct ConvertedAgent {
 /// that the format cannot express go into the `x-agentry` block, which only Agentry reads. So nothing
 /// is widened.
 pub fn convert(agent: &Agent, format: Format, target: &WriteTarget) -> ConvertedAgent {
+    let place = agent.policy_context(&target.place.dir);
+    let target = &WriteTarget { place, ..target.clone() };
+    let notation = info(format).notation;
     let mut source = agent.clone();
     let mut kept = gates(agent, format);
     let mut carried = carried_fields(&kept);
     // The format writes its own kind of policy; the rules go into the block as a second layer.
-    if says_more_than_its_own(&agent.policy, format) {
+    if notation != LayerSource::Permissions && has_notation(&agent.policy, notation) {
         kept.permissions = source.policy.permissions.take();
     }
     carry(&mut source, &kept);
     let mut result = attempt(agent, &source, format, target);
-    // The first attempt shows which rules the format failed to express; the second one adds them.
-    if let Some(before) = to_permissions(&PolicyMemo::default(), &agent.policy, &target.place) {
-        let missing = widened(&before, &permissions(&result.agent, target));
-        if !missing.sections.is_empty() && !has_rules_of_its_own(format) {
-            let fields = missing.sections.iter();
-            carried.extend(fields.map(|rules| format!("permissions.{}", rules.section.value)));
-            kept.permissions = Some(together(kept.permissions.take(), missing));
-            carry(&mut source, &kept);
-            result = attempt(agent, &source, format, target);
-        }
-        result.widened = wider(&before, &permissions(&result.agent, target));
+    let before = judge(agent, target);
+    // The first attempt shows which rules the format failed to express. The second one adds all rules:
+    // a block with some of them would answer `ask` for all other sections.
+    let milder = milder_sections(&before, &result_judge(&result.agent, format, target));
+    if notation != LayerSource::Permissions && !milder.is_empty() {
+        carried.extend(milder.iter().map(|section| format!("permissions.{section}")));
+        let rules = to_permissions(&PolicyMemo::default(), &agent.policy, &target.place);
+        let mut rules = rules.unwrap_or_default();
+        rules.sections.sort_by_key(|rules| rules.section.value);
+        kept.permissions = Some(rules);
+        carry(&mut source, &kept);
+        result = attempt(agent, &source, format, target);
     }
     result.losses.extend(carried.into_iter().map(|field| ConversionLoss {
         field,
@@ -59,8 +65,32 @@ pub fn convert(agent: &Agent, format: Format, target: &WriteTarget) -> Converted
         detail: "kept in `x-agentry`, which only Agentry reads".to_owned(),
     }));
     result.losses.sort();
-    result.widened = result.widened.or_else(|| ungated(agent, &result.agent));
+    let after = result_judge(&result.agent, format, target);
+    result.widened = gain(&before, &after).or_else(|| ungated(agent, &result.agent));
     result
+}
+
+/// Returns where `after` allows more than `before`, as a sentence.
+pub fn gain(before: &Judge, after: &Judge) -> Option<String> {
+    // The cheap comparison comes first.
+    if milder_sections(before, after).is_empty() {
+        return None;
+    }
+    let found = section_diffs(before, after).iter().find_map(SectionDiff::gain);
+    Some(found.unwrap_or_else(|| "it cannot be proved that the result allows no more".to_owned()))
+}
+
+/// The judge of the layers of `agent`, in a directory that stands for any.
+fn judge(agent: &Agent, target: &WriteTarget) -> Judge {
+    let (places, context) = (PathAnchors::default(), agent.policy_context(&target.place.dir));
+    Judge::new(layers(&agent.policy, &context, &places), places)
+}
+
+/// The judge of an agent that was read in `format`, whose defaults may have rules.
+fn result_judge(agent: &Agent, format: Format, target: &WriteTarget) -> Judge {
+    let mut agent = agent.clone();
+    (info(format).defaults)(&mut agent);
+    judge(&agent, target)
 }
 
 /// Returns the start conditions of `agent` that `format` cannot express.
@@ -107,39 +137,18 @@ fn ungated(before: &Agent, after: &Agent) -> Option<String> {
     (!kept).then(|| format!("`{tool}` must succeed first in the source"))
 }
 
-/// Returns where `after` allows more than `before`, as a sentence.
-fn wider(before: &Permissions, after: &Permissions) -> Option<String> {
-    let left = widened(before, after);
-    let rules = left.sections.first()?;
-    Some(format!("`{}` is {} in the source", rules.section.value, rules.mildest()))
-}
-
-/// Adds the missing rules to those already kept; a missing section replaces the kept one.
-fn together(kept: Option<Permissions>, missing: Permissions) -> Permissions {
-    let mut sections = kept.unwrap_or_default().sections;
-    let is_missing = |section| missing.sections.iter().any(|rules| rules.section.value == section);
-    sections.retain(|rules| !is_missing(rules.section.value));
-    sections.extend(missing.sections);
-    sections.sort_by_key(|rules| rules.section.value);
-    Permissions { sections }
-}
-
-/// Whether an agent has rules besides the kind of policy that `format` writes.
-fn says_more_than_its_own(policy: &Policy, format: Format) -> bool {
-    policy.permissions.is_some()
-        && match format {
-            Format::AgentMd => policy.abilities.is_some(),
-            Format::Manifest => policy.trust.is_some(),
-            Format::AgentFs => policy.tool_permissions.is_some(),
-            Format::AgentToml | Format::AgentDir => false,
-        }
-}
-
-/// Whether `format` writes rules itself. A second copy in `x-agentry` would have no effect there.
-fn has_rules_of_its_own(format: Format) -> bool {
-    match format {
-        Format::AgentToml | Format::AgentDir => true,
-        Format::AgentMd | Format::Manifest | Format::AgentFs => false,
+/// Whether a policy uses this notation.
+fn has_notation(policy: &Policy, notation: LayerSource) -> bool {
+    match notation {
+        LayerSource::Permissions => policy.permissions.is_some(),
+        LayerSource::Trust => policy.trust.is_some(),
+        LayerSource::Abilities => policy.abilities.is_some(),
+        LayerSource::ToolPermissions => policy.tool_permissions.is_some(),
+        LayerSource::Base
+        | LayerSource::User
+        | LayerSource::AllowedTools
+        | LayerSource::Default
+        | LayerSource::BuiltIn => false,
     }
 }
 
@@ -152,10 +161,6 @@ fn carry(agent: &mut Agent, block: &AgentryBlock) {
     let data = Spanned::new(agentry_block::merged(&kept, block), Span::start_of(FileId::BUILT_IN));
     agent.extensions.retain(|(key, _)| key != agentry_block::KEY);
     agent.extensions.push((agentry_block::KEY.to_owned(), data));
-}
-
-fn permissions(agent: &Agent, target: &WriteTarget) -> Permissions {
-    to_permissions(&PolicyMemo::default(), &agent.policy, &target.place).unwrap_or_default()
 }
 
 /// Writes `source`, reads the result, and compares that with `agent`.
@@ -186,6 +191,7 @@ const POLICIES: &[&str] = &["permissions", "trust", "abilities", "tool_permissio
 fn differences(agent: &Agent, result: &Agent, notes: Vec<ConversionLoss>) -> Vec<ConversionLoss> {
     let (before, after) = (tree::tree(agent).to_data(), tree::tree(result).to_data());
     let mut out = losses(&before, &after);
+    out.retain(|loss| !is_only_a_full_stop(&loss.field, &before, &after));
     let translated = |loss: &ConversionLoss| {
         let top = loss.field.split('.').next().unwrap_or("");
         !agent.policy.is_empty() && POLICIES.contains(&top)
@@ -201,4 +207,11 @@ fn differences(agent: &Agent, result: &Agent, notes: Vec<ConversionLoss>) -> Vec
     out.extend(notes);
     out.sort();
     out
+}
+
+/// Whether a description lost only the full stop at its end, which is a matter of style.
+fn is_only_a_full_stop(field: &str, before: &Data, after: &Data) -> bool {
+    let text = |data: &Data| data.get("description").and_then(Data::as_str).map(str::to_owned);
+    let (Some(before), Some(after)) = (text(before), text(after)) else { return false };
+    field == "description" && before.trim_end().strip_suffix('.') == Some(after.as_str())
 }

@@ -4,29 +4,15 @@ use agentry_text::markdown::{self, MarkdownParts};
 use agentry_text::table::{Coercion, validate};
 use agentry_text::yaml::{self, YamlVersion};
 use agentry_text::{
-    Data, FieldTable, Findings, LintRule, RuleExample, Severity, SourceFile, Span, Spanned,
-    TableRecord, TreeNode,
+    Data, FieldTable, Findings, SourceFile, Span, Spanned, TableRecord, TreeNode, rules,
 };
 
-/// Every rule about front matter, in code order.
-pub const RULES: &[&LintRule] = &[&UNCLOSED_METADATA];
-
-/// An opening `---` without a closing one.
-pub static UNCLOSED_METADATA: LintRule = LintRule {
-    code: "AG0081",
-    name: "unclosed-metadata",
-    severity: Severity::Error,
-    why: "A file that opens with `---` starts with metadata; without the closing `---` it is not \
-          clear where the text begins.",
-    bad: RuleExample::File(
-        "agents/help_helper.agent.md",
-        "---\nstatus: active\n\n# Helper\n\nAnswers questions.\n",
-    ),
-    good: RuleExample::File(
-        "agents/help_helper.agent.md",
-        "---\nstatus: active\n---\n# Helper\n\nAnswers questions.\n",
-    ),
-};
+rules! {
+    /// Every rule about front matter, in code order.
+    pub RULES = [
+        UNCLOSED_METADATA: "AG0081",
+    ]
+}
 
 /// A Markdown file, split into front matter and body.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 //! needs only its folder, its variant of [`Format`] and its row in [`FORMATS`](crate::FORMATS).
 
 use agentry_model::{Agent, Format, TextMerge};
+use agentry_policy::LayerSource;
 use agentry_text::{FieldTable, Findings, LintRule, SourceFile};
 
 use crate::{AgentPackage, DetectedFile, OutputShape, WriteTarget, WrittenFiles};
@@ -21,6 +22,8 @@ pub struct FormatInfo {
     pub rules: &'static [&'static LintRule],
     /// The fields of the model (paths of [`agentry_model::tree`]) that it can express.
     pub carries: &'static [&'static str],
+    /// The notation in which its files express a policy.
+    pub notation: LayerSource,
     /// Reads an agent. Never fails: a part that cannot be read is reported and left out.
     pub read: fn(&mut AgentPackage<'_>, &mut Findings) -> Agent,
     /// Writes an agent, as far as the format can express it.
@@ -82,8 +85,6 @@ pub struct FormatFiles {
 pub struct FormatPrompt {
     /// The heading above the rules, if there is one.
     pub rules_heading: Option<&'static str>,
-    /// Whether the description, else the title, replaces a missing system text.
-    pub uses_description: bool,
     /// Parts that Agentry adds after the instructions and that no file of the agent replaces: names and
     /// texts.
     pub fixed_parts: &'static [(&'static str, &'static str)],
@@ -108,6 +109,8 @@ pub enum ReaderReport {
     RepeatedSkill,
     /// The environment or a header of an MCP server holds a secret.
     ServerSecret,
+    /// The start-up tool does not exist.
+    StartupTool,
 }
 
 impl FormatInfo {

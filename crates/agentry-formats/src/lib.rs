@@ -27,13 +27,14 @@ pub mod mcp;
 pub mod policy_tests;
 mod references;
 pub mod skill;
+pub mod startup;
 #[cfg(test)]
 mod tests;
 mod text_checks;
 mod walk;
 mod writer_output;
 
-pub use convert::{ConvertedAgent, convert};
+pub use convert::{ConvertedAgent, convert, gain};
 pub use detect::DetectedFile;
 pub use files::{AgentPackage, ListedName, MemoryFiles, PackageFiles, PathBase, PathPresence};
 pub use info::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport};

@@ -13,6 +13,7 @@ mod instructions;
 mod interface;
 mod loss;
 mod memory;
+mod policy_context;
 mod schedule;
 mod skill;
 mod tools;
@@ -34,6 +35,7 @@ pub use memory::{
     AgentMemory, LongTermMemory, MemoryFile, MemoryImportance, MemorySource, MemoryType,
     WorkingMemory,
 };
+pub use policy_context::ASK_BEFORE_WRITING;
 pub use schedule::{MisfirePolicy, OverlapPolicy, Schedule};
 pub use skill::{SkillPack, SkillRef, SkillStep, StepKind};
 pub use tools::{

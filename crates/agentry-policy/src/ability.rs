@@ -34,7 +34,8 @@ pub struct Ability {
     pub command: Option<String>,
 }
 
-/// The allowed and the denied abilities; if given at all, everything else is denied.
+/// The allowed and the denied abilities. An allow list denies everything else; without one, the default
+/// policy decides about everything that is not denied.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Abilities {
     /// The allowed abilities.

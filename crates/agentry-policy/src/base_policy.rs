@@ -4,7 +4,7 @@ use agentry_text::Spanned;
 
 use crate::memo::PolicyMemo;
 use crate::narrow::strictest;
-use crate::notations::{nowhere, of_abilities, of_tools, of_trust, section, sections_of};
+use crate::notations::{nowhere, of_abilities, of_tools, of_trust, section};
 use crate::{
     Abilities, Action, DeclaredList, PatternRule, Permissions, Policy, PolicyContext, Section,
     SectionRules, ToolPermissions, Trust,
@@ -96,12 +96,12 @@ fn speaks(policy: &Policy, section: Section) -> bool {
 /// Whether a policy itself has rules about `section`, rather than the default `ask`.
 fn names(policy: &Policy, section: Section) -> bool {
     let tools = policy.tool_permissions.as_ref().map(of_tools);
+    let abilities = policy.abilities.as_ref().map(of_abilities);
     let trust = of_trust(&Trust::default(), &PolicyContext::default());
     policy.permissions.as_ref().is_some_and(|rules| rules.get(section).is_some())
         || tools.is_some_and(|rules| rules.get(section).is_some())
         || (policy.trust.is_some() && trust.get(section).is_some())
-        || (policy.abilities.is_some()
-            && crate::AbilityBase::ALL.iter().any(|base| sections_of(*base).contains(&section)))
+        || abilities.is_some_and(|rules| rules.get(section).is_some())
 }
 
 /// Returns the same rules with every section present; a missing one becomes `ask`.
@@ -112,7 +112,7 @@ fn spelt_out(permissions: &Permissions) -> Permissions {
 }
 
 /// Returns the default rules of a section that no layer mentions.
-fn asks(name: Section) -> SectionRules {
+pub(crate) fn asks(name: Section) -> SectionRules {
     let free = if name == Section::Read { ["**/*", "."].as_slice() } else { &[] };
     let rule = |text: &&str| {
         let rule = PatternRule { pattern: (*text).to_owned(), action: Action::Allow };

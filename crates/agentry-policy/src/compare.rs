@@ -7,6 +7,7 @@
 mod changes;
 mod dead_rules;
 mod groups;
+mod section_diff;
 
 use std::cell::OnceCell;
 use std::ops::ControlFlow;
@@ -22,6 +23,7 @@ use crate::{Action, PolicyRule, RuleList};
 
 pub use changes::{DecisionChange, RulesDiff, diff};
 pub use dead_rules::{DeadRule, dead};
+pub use section_diff::{SectionDiff, milder_sections, section_diffs};
 
 /// The rule that decides, and its verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -175,7 +175,9 @@ fn some_member(arg: &ShellArg) -> Option<String> {
     let (ShellArg::One(word) | ShellArg::Some(word)) = arg else { return None };
     let text = |piece: &WordPiece| match piece {
         WordPiece::Text(text) => text.clone(),
-        WordPiece::Segment | WordPiece::Any => "x".to_owned(),
+        WordPiece::Segment | WordPiece::Below | WordPiece::Label | WordPiece::Any => "x".to_owned(),
+        WordPiece::Number => "1".to_owned(),
+        WordPiece::Loose => String::new(),
     };
     Some(word.pieces.iter().map(text).collect())
 }
@@ -215,11 +217,25 @@ impl CommandSet {
 
 fn add_word(nfa: &mut Nfa, from: StateId, word: &ShellWord, items: &ItemCharacters) -> StateId {
     let mut here = from;
+    if word.is_loose() {
+        // Split at blanks, a part of it may be any word.
+        here = nfa.star(here, &items.any);
+        return nfa.one(here, &CharSet::one(items.end));
+    }
     for piece in &word.pieces {
         here = match piece {
             WordPiece::Text(text) => nfa.text(here, text),
             WordPiece::Segment => nfa.star(here, &items.any.without('/')),
-            WordPiece::Any => nfa.star(here, &items.any),
+            WordPiece::Below | WordPiece::Any => nfa.star(here, &items.any),
+            WordPiece::Number => {
+                let digits = [('-', '-'), ('0', '9')];
+                nfa.star(here, &CharSet::ranges(digits.into_iter()))
+            }
+            WordPiece::Label => {
+                let first = nfa.one(here, &items.any.without('-'));
+                nfa.star(first, &items.any)
+            }
+            WordPiece::Loose => here,
         };
     }
     nfa.one(here, &CharSet::one(items.end))

@@ -35,6 +35,13 @@ crate::words! {
     }
 }
 
+impl LayerSource {
+    /// Whether the notation decides about every section: one that is not written has the default rules.
+    pub(crate) fn decides_all(self) -> bool {
+        matches!(self, Self::Permissions | Self::ToolPermissions)
+    }
+}
+
 /// The compiled rules of one source, at most one list per section; it does not decide about other sections.
 #[derive(Debug, Clone)]
 pub struct PolicyLayer {
@@ -120,8 +127,8 @@ fn said(
     let written = permissions.sections.iter();
     let mut sections: Vec<RuleList> =
         written.map(|rules| compile(source, rules, words, places)).collect();
-    // These two notations decide about every section, so missing sections get the default rules.
-    if matches!(source, LayerSource::Permissions | LayerSource::ToolPermissions) {
+    // Missing sections get the default rules.
+    if source.decides_all() {
         let silent = |section: &&Section| permissions.get(**section).is_none();
         sections.extend(Section::ALL.iter().filter(silent).map(|of| default_rules(*of, places)));
     }
@@ -152,6 +159,7 @@ fn ability(abilities: &Abilities, section: Section, action: Action) -> String {
     let list = if action == Action::Allow { &abilities.allow } else { &abilities.deny };
     match list.iter().flatten().find(about) {
         Some(found) => format!("{action}: {}", found.value),
+        None if action == Action::Ask => "not among the denied abilities: ask".to_owned(),
         None => "not among the abilities".to_owned(),
     }
 }

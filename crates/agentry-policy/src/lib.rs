@@ -45,7 +45,7 @@ pub use anchors::PathAnchors;
 pub use base_policy::{flattened, under};
 pub use judge::{Judge, SectionCall};
 pub use layer::{LayerSource, PolicyLayer, default_rules, layer, layers, written};
-pub use narrow::{to_abilities, to_permissions, to_tool_permissions, to_trust, widened};
+pub use narrow::{to_abilities, to_permissions, to_tool_permissions, to_trust};
 pub use notations::{PolicyContext, PolicyServer};
 pub use pattern::{ANYTHING, HazardProtection, Pattern, PatternKind, PatternSubject};
 pub use permissions::{InvalidRule, PatternRule, Permissions, Section, SectionRules};
@@ -84,6 +84,12 @@ impl Policy {
             && abilities.is_none()
             && tool_permissions.is_none()
             && bases.is_empty()
+    }
+
+    /// Whether its commands may run only inside the sandbox: the sandbox enforces the other axes of trust.
+    pub fn needs_sandbox(&self) -> bool {
+        let exec = self.trust.as_ref().and_then(|trust| trust.exec);
+        exec.is_some_and(|exec| exec.value == ExecTrust::Sandboxed)
     }
 }
 

@@ -5,15 +5,15 @@
 
 use agentry_text::Spanned;
 
+use crate::base_policy::asks;
 use crate::compare::{RefinementAnswer, refines};
-use crate::layer::default_rules;
 use crate::memo::PolicyMemo;
-use crate::notations::{nowhere, of_abilities, of_tools, of_trust, section, sections_of};
+use crate::notations::{nowhere, section, sections_of};
 use crate::tool_permissions::tools_of;
 use crate::{
     Abilities, Ability, AbilityBase, Action, ExecTrust, FilesystemTrust, HazardProtection,
-    NetworkTrust, PathAnchors, PatternRule, Permissions, Policy, PolicyContext, RuleList, Section,
-    SectionRules, ToolPermissions, Trust,
+    LayerSource, NetworkTrust, PathAnchors, PatternRule, Permissions, Policy, PolicyContext,
+    RuleList, Section, SectionRules, ToolPermissions, Trust, written,
 };
 
 /// Combines all layers into one set of ordered rules; `None` if the definition has no policy.
@@ -22,52 +22,28 @@ pub fn to_permissions(
     policy: &Policy,
     place: &PolicyContext,
 ) -> Option<Permissions> {
-    let Policy { permissions, trust, abilities, tool_permissions, bases, tests: _ } = policy;
-    let layers = [
-        permissions.clone(),
-        trust.as_ref().map(|trust| of_trust(trust, place)),
-        abilities.as_ref().map(of_abilities),
-        tool_permissions.as_ref().map(of_tools),
-    ];
-    let own = layers.into_iter().flatten().reduce(|a, b| meet(memo, &a, &b));
-    bases.iter().fold(own, |own, base| Some(bounded(memo, own.as_ref(), base)))
+    let layers = written(policy, place);
+    match layers.as_slice() {
+        [] => None,
+        [(_, only)] => Some(only.clone()),
+        several => {
+            let sections = Section::ALL.iter().filter_map(|name| combine(memo, *name, several));
+            Some(Permissions { sections: sections.collect() })
+        }
+    }
 }
 
-/// Returns rules at least as strict as `own` and `base`; a section that `base` does not have is not
-/// restricted.
-fn bounded(memo: &PolicyMemo, own: Option<&Permissions>, base: &Permissions) -> Permissions {
-    let section = |name: &Section| {
-        let own = own.and_then(|own| own.get(*name));
-        match (own, base.get(*name)) {
-            (None, rules) | (rules, None) => rules.cloned(),
-            (Some(own), Some(base)) => Some(strictest(memo, own, base)),
-        }
+/// Returns rules of one section at least as strict as every layer; `None` if no layer has the section.
+fn combine(
+    memo: &PolicyMemo,
+    name: Section,
+    layers: &[(LayerSource, Permissions)],
+) -> Option<SectionRules> {
+    layers.iter().find(|(_, rules)| rules.get(name).is_some())?;
+    let rules = |(source, rules): &(LayerSource, Permissions)| {
+        rules.get(name).cloned().or_else(|| source.decides_all().then(|| asks(name)))
     };
-    Permissions { sections: Section::ALL.iter().filter_map(section).collect() }
-}
-
-/// Returns the sections in which `result` has a milder verdict than `source` for some call, with the rules of
-/// the source. A missing section counts as `ask`, and a comparison without an answer as milder.
-pub fn widened(source: &Permissions, result: &Permissions) -> Permissions {
-    let (places, memo) = (PathAnchors::default(), PolicyMemo::default());
-    let compiled = |permissions: &Permissions, section| match permissions.get(section) {
-        Some(written) => RuleList::new(written, &places),
-        None => default_rules(section, &places),
-    };
-    let wider = |name: &&Section| {
-        let (before, after) = (source.get(**name), result.get(**name));
-        // The cheap comparisons come first.
-        let stricter = result.mildest(**name) >= source.strictest(**name);
-        !stricter && !says_the_same(before, after) && {
-            let (before, after) = (compiled(source, **name), compiled(result, **name));
-            refines(&memo, &[&after], &[&before], HazardProtection::On) != RefinementAnswer::Yes
-        }
-    };
-    let rules = |name: &Section| {
-        let asks = || section(*name, nowhere(), source.mildest(*name), Vec::new());
-        source.get(*name).cloned().unwrap_or_else(asks)
-    };
-    Permissions { sections: Section::ALL.iter().filter(wider).map(rules).collect() }
+    layers.iter().filter_map(rules).reduce(|one, other| strictest(memo, &one, &other))
 }
 
 /// Returns the trust that grants only what the rules allow without exception. The one exception is reading
@@ -122,11 +98,23 @@ pub fn to_abilities(rules: &Permissions) -> Abilities {
             .collect()
     };
     if allow.is_empty() {
+        // Without an allow list, everything that is not denied has the default rules.
+        let is_left = |base: &&AbilityBase| {
+            let sections = sections_of(**base);
+            !sections.is_empty() && sections.iter().all(|of| is_within_default(rules, *of))
+        };
+        let deny = deny.into_iter().filter(|base| !is_left(base)).collect();
         Abilities { allow: None, deny: Some(spanned(deny)) }
     } else {
         // An allow list denies everything else, so no deny list is needed.
         Abilities { allow: Some(spanned(allow)), deny: None }
     }
+}
+
+/// Whether the default rules of a section are at least as strict as these.
+fn is_within_default(rules: &Permissions, section: Section) -> bool {
+    let default = if section == Section::Read { Action::Allow } else { Action::Ask };
+    rules.strictest(section) <= default
 }
 
 /// Returns the tool lists that grant only what the rules allow without exception.
@@ -160,27 +148,6 @@ pub fn to_tool_permissions(rules: &Permissions) -> ToolPermissions {
     }
     let full = |list: Vec<_>| (!list.is_empty()).then_some(list);
     ToolPermissions { allowed: full(allowed), denied: full(denied) }
-}
-
-/// Whether two sections have the same intent and the same rules in the same order.
-fn says_the_same(a: Option<&SectionRules>, b: Option<&SectionRules>) -> bool {
-    let plain = |rules: &SectionRules| {
-        let intent = rules.intent.map(|intent| intent.value);
-        (intent, rules.rules.iter().map(|rule| rule.value.clone()).collect::<Vec<_>>())
-    };
-    a.map(plain) == b.map(plain)
-}
-
-/// Returns rules at least as strict as both. Where both have rules in a section, the strictest verdict of
-/// either may apply to the whole section.
-fn meet(memo: &PolicyMemo, a: &Permissions, b: &Permissions) -> Permissions {
-    let both = |section: Section| match (a.get(section), b.get(section)) {
-        (None, None) => None,
-        (Some(x), None) => Some(x.at_least(b.strictest(section))),
-        (None, Some(y)) => Some(y.at_least(a.strictest(section))),
-        (Some(x), Some(y)) => Some(strictest(memo, x, y)),
-    };
-    Permissions { sections: Section::ALL.iter().filter_map(|section| both(*section)).collect() }
 }
 
 /// Returns rules of one section at least as strict as both. The result is exact if one of them has no rules
@@ -231,40 +198,6 @@ mod tests {
                 lists.allowed.iter().flatten().map(|tool| tool.value.as_str()).collect();
             let allowed: Vec<_> = allowed.into_iter().filter(|tool| *tool != "Read").collect();
             assert_eq!(allowed, *expected, "{written:?}");
-        }
-    }
-
-    #[test]
-    fn a_milder_result_is_noticed_even_where_the_source_is_silent() {
-        let deny = rules(Section::Env, Action::Deny, &[]);
-        let allow = rules(Section::Bash, Action::Allow, &[]);
-        let sections = |found: Permissions| -> Vec<Section> {
-            found.sections.iter().map(|rules| rules.section.value).collect()
-        };
-        assert_eq!(sections(widened(&deny, &Permissions::default())), [Section::Env]);
-        assert_eq!(sections(widened(&Permissions::default(), &allow)), [Section::Bash]);
-        assert_eq!(sections(widened(&allow, &Permissions::default())), []);
-    }
-
-    #[test]
-    fn a_single_call_that_is_milder_is_noticed() {
-        let cases: &[(&[&str], &[&str], bool)] = &[
-            (&["git log *:allow"], &["git log *:allow"], false),
-            (
-                &["git log *:allow", "git push *:deny"],
-                &["git push *:deny", "git log *:allow"],
-                false,
-            ),
-            (&["git push *:deny"], &["git push *:deny", "git log *:allow"], true),
-            (&["git *:allow", "rm *:deny"], &["git log *:allow", "rm *:deny"], false),
-            (&["rm -rf *:deny"], &["rm *:deny"], false),
-            (&["rm *:deny"], &["rm -rf *:deny"], true),
-        ];
-        for (before, after, expected) in cases {
-            let before = rules(Section::Bash, Action::Ask, before);
-            let after = rules(Section::Bash, Action::Ask, after);
-            let wider = !widened(&before, &after).sections.is_empty();
-            assert_eq!(wider, *expected, "{before:?} to {after:?}");
         }
     }
 

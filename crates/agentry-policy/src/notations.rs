@@ -126,19 +126,27 @@ fn scope_rule(path: &Spanned<String>, place: &PolicyContext) -> Option<Spanned<P
 pub(crate) fn of_abilities(abilities: &Abilities) -> Permissions {
     let allow_list = abilities.allow.as_deref().unwrap_or_default();
     let deny_list = abilities.deny.as_deref().unwrap_or_default();
+    // An allow list denies everything else. Without one, the default policy decides about the rest.
+    let is_deny_only = abilities.allow.is_none();
     let span = allow_list.iter().chain(deny_list).next().map_or(nowhere(), |first| first.span);
     let sections = AbilityBase::ALL.iter().flat_map(|base| {
         let whole = Ability { base: *base, command: None };
         let allowed = allow_list.iter().any(|ability| ability.value == whole);
         let denied = deny_list.iter().any(|ability| ability.value == whole);
-        let intent = if allowed && !denied { Action::Allow } else { Action::Deny };
-        sections_of(*base).iter().map(move |of| {
+        let is_left = is_deny_only && !denied;
+        let intent = match (is_left, allowed && !denied) {
+            (true, _) => Action::Ask,
+            (false, true) => Action::Allow,
+            (false, false) => Action::Deny,
+        };
+        sections_of(*base).iter().filter_map(move |of| {
             let rules = if *of == Section::Bash && !denied {
                 commands(allow_list, deny_list)
             } else {
                 Vec::new()
             };
-            section(*of, span, intent, rules)
+            let decides = !is_left || !rules.is_empty();
+            decides.then(|| section(*of, span, intent, rules))
         })
     });
     Permissions { sections: sections.collect() }

@@ -149,6 +149,8 @@ struct ObjectGathering<'w> {
     dir: String,
     root: String,
     files: BTreeMap<String, TakenFile>,
+    /// The bytes of all files.
+    total: usize,
 }
 
 /// Files with their paths in the object.
@@ -164,7 +166,7 @@ impl<'w> ObjectGathering<'w> {
     fn new(world: &'w dyn World, compiled: &'w CompiledAgent) -> Self {
         let full = |path: &str| plain(&world.absolute(path));
         let (dir, root) = (full(&compiled.found.dir), full(&compiled.workspace));
-        Self { world, found: &compiled.found, dir, root, files: BTreeMap::new() }
+        Self { world, found: &compiled.found, dir, root, files: BTreeMap::new(), total: 0 }
     }
 
     fn refuse(&self, why: &str) -> StoreError {
@@ -188,7 +190,7 @@ impl<'w> ObjectGathering<'w> {
             }
             match bytes {
                 Some(bytes) if self.is_inside(&full) => {
-                    self.files.insert(full, TakenFile { bytes, was_read: true });
+                    self.insert(full, TakenFile { bytes, was_read: true })?;
                 }
                 Some(_) => {
                     let why = format!(
@@ -214,9 +216,14 @@ impl<'w> ObjectGathering<'w> {
         let root = if below(&self.root, full).is_some() { &self.root } else { &self.dir };
         let bytes = self.world.read(root, full, limits::FILE_BYTES);
         let bytes = bytes.map_err(|error| self.refuse(&format!("`{full}`: {error}")))?;
-        self.files.insert(full.to_owned(), TakenFile { bytes, was_read: false });
-        let total: usize = self.files.values().map(|taken| taken.bytes.len()).sum();
-        if self.files.len() > limits::FILES || total > MOST_BYTES {
+        self.insert(full.to_owned(), TakenFile { bytes, was_read: false })
+    }
+
+    /// Adds a file, unless the object would become too large.
+    fn insert(&mut self, full: String, taken: TakenFile) -> Result<(), StoreError> {
+        self.total = self.total.saturating_add(taken.bytes.len());
+        self.files.insert(full, taken);
+        if self.files.len() > limits::FILES || self.total > MOST_BYTES {
             return Err(self.refuse(&format!(
                 "it has more than {} files or {MOST_BYTES} bytes",
                 limits::FILES

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use agentry_compile::formats::info;
@@ -48,6 +48,23 @@ impl StoreObject {
 }
 
 impl AgentStore {
+    /// The directory with the files of an object, which must have been verified.
+    pub fn files(&self, manifest: &ObjectManifest) -> Result<PathBuf, StoreError> {
+        Ok(self.object(&manifest.digest)?.join("files"))
+    }
+
+    /// The tags of an agent, inherited ones included.
+    pub fn tags(&self, digest: &str) -> Result<Vec<String>, StoreError> {
+        let reading = ObjectReading { store: self, known: Mutex::default() };
+        let object = reading.object(digest, 0)?;
+        let fetch = |reference: &StoreRef| reading.base(reference, 0);
+        let bytes = object.files.iter().map(|(path, bytes)| (path.clone(), bytes.as_slice()));
+        let world = ObjectWorld::new(bytes, &fetch);
+        let compiled = world.compiled(&object.manifest.main, object.manifest.format);
+        let tags = compiled.whole().identity.tags.iter().flatten();
+        Ok(tags.map(|tag| tag.value.clone()).collect())
+    }
+
     /// Reads an object by its full digest and verifies it.
     pub fn read(&self, digest: &str) -> Result<StoreObject, StoreError> {
         ObjectReading { store: self, known: Mutex::default() }.object(digest, 0)

@@ -4,9 +4,9 @@
 use agentry_compile::SessionMemo;
 use agentry_compile::model::Format;
 use agentry_compile::{
-    BaseMemo, FetchError, FileLayer, FileTree, FoundAgent, MachineFacts, MemoryWorld,
-    ModelsEndpoint, NoServices, ReadError, StoreRef, StoredAgent, World, WorldServices, digest,
-    read,
+    BaseMemo, CompiledAgent, FetchError, FileLayer, FileTree, FoundAgent, MachineFacts,
+    MemoryWorld, ModelsEndpoint, NoServices, ReadError, StoreRef, StoredAgent, World,
+    WorldServices, digest, read,
 };
 
 use crate::path::split;
@@ -32,6 +32,11 @@ impl<'f> ObjectWorld<'f> {
 
     /// The full digest of the agent with the main file `main`.
     pub(crate) fn digest(&self, main: &str, format: Format) -> String {
+        digest(self, &self.compiled(main, format))
+    }
+
+    /// The agent with the main file `main`.
+    pub(crate) fn compiled(&self, main: &str, format: Format) -> CompiledAgent {
         let (dir, name) = split(main);
         let found = FoundAgent {
             path: main.to_owned(),
@@ -39,7 +44,7 @@ impl<'f> ObjectWorld<'f> {
             main: name.to_owned(),
             format,
         };
-        digest(self, &read(self, &found))
+        read(self, &found)
     }
 }
 

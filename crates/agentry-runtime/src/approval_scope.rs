@@ -83,7 +83,7 @@ fn is_literal(part: &LinePart) -> bool {
         PartEffect::Read(word) | PartEffect::Write(word) | PartEffect::Set { value: word, .. } => {
             word.literal().is_some()
         }
-        PartEffect::Enter(_) | PartEffect::Unclear { .. } => false,
+        PartEffect::Enter(_) | PartEffect::Lasting { .. } | PartEffect::Unclear { .. } => false,
     }
 }
 

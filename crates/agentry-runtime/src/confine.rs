@@ -19,6 +19,7 @@ mod roots;
 mod secrets;
 #[cfg(test)]
 mod tests;
+pub mod variables;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,6 +50,20 @@ pub struct ConfinementInputs {
     pub definition: Vec<DefinitionPart>,
     /// The directories of `PATH`.
     pub programs: Vec<PathBuf>,
+    /// The directories at the root of the file system: see [`top_level`].
+    pub top_level: Vec<PathBuf>,
+}
+
+/// Returns the directories at the root of the file system, without those of the kernel and of services. A
+/// policy that allows everything opens each of them.
+pub fn top_level() -> Vec<PathBuf> {
+    const LEFT_OUT: &[&str] = &["proc", "sys", "dev", "run"];
+    let entries = fs::read_dir("/").into_iter().flatten().filter_map(Result::ok);
+    let entries = entries.filter(|entry| {
+        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        is_directory && !LEFT_OUT.iter().any(|name| entry.file_name() == *name)
+    });
+    entries.map(|entry| entry.path()).collect()
 }
 
 /// A confinement, and what cannot be part of it.
@@ -66,8 +81,8 @@ pub struct PlannedConfinement {
 pub fn confinement(judge: &Judge, surroundings: &ConfinementInputs) -> PlannedConfinement {
     let mut narrowed = Vec::new();
     let workspace = PathBuf::from(&judge.places().workspace);
-    let writes = roots::of(judge, Section::Edit, surroundings.home.as_deref(), &mut narrowed);
-    let open = roots::of(judge, Section::Read, surroundings.home.as_deref(), &mut narrowed);
+    let writes = roots::of(judge, Section::Edit, surroundings, &mut narrowed);
+    let open = roots::of(judge, Section::Read, surroundings, &mut narrowed);
     let writable = |root: &PathBuf| open.open.iter().any(|other| root.starts_with(other));
     // A mount that can be written can also be read, so write-only directories stay closed.
     let (writes_open, unread): (Vec<_>, Vec<_>) = writes.open.into_iter().partition(writable);
@@ -79,7 +94,10 @@ pub fn confinement(judge: &Judge, surroundings: &ConfinementInputs) -> PlannedCo
     let mut read_only = writes.closed;
     read_only.extend(protected(&workspace, surroundings));
     let mut hidden = unseen(&workspace, surroundings);
-    hidden.extend(secrets::below(&open.open, judge, &mut narrowed));
+    // The secrets of the system are a list, so its directories are not searched.
+    let is_system = |path: &&PathBuf| SYSTEM.iter().any(|system| *path == Path::new(system));
+    let searched: Vec<PathBuf> = open.open.iter().filter(|it| !is_system(it)).cloned().collect();
+    hidden.extend(secrets::below(&searched, judge, &mut narrowed));
     hidden.extend(open.closed);
     let hosts = PolicyHosts::new(judge);
     let network = if hosts.is_empty() { NetworkAccess::Off } else { NetworkAccess::Proxy(PROXY) };
@@ -91,11 +109,17 @@ pub fn confinement(judge: &Judge, surroundings: &ConfinementInputs) -> PlannedCo
         hidden: tidy(hidden),
         directories: directories(&workspace, surroundings),
         private,
+        empty: Vec::new(),
         network,
         limits: ResourceLimits::default(),
     };
     // Last, because it needs all lists complete.
     leave_out_what_is_not_seen(&mut confinement);
+    let Confinement { reads, writes, .. } = &confinement;
+    if !reads.iter().chain(writes).any(|root| workspace.starts_with(root)) {
+        // Commands start in the workspace, even if they may read nothing there.
+        confinement.empty.push(workspace);
+    }
     PlannedConfinement { confinement, hosts, narrowed }
 }
 

@@ -15,7 +15,7 @@ use crate::private_files;
 pub struct ConsentListing {
     /// What it may do, by kind: `commands`, `writes`, `reads`, `web` …, each with its lines.
     pub may: Vec<(&'static str, Vec<String>)>,
-    /// The names of the variables that its commands get.
+    /// The variables that its commands get: names, and patterns of rules.
     pub variables: Vec<String>,
     /// What confines its commands.
     pub sandbox: Vec<String>,

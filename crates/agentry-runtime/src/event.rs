@@ -27,6 +27,10 @@ pub enum RunEvent {
         asks_at_limit: bool,
         /// What to do when a tool call or a model fails.
         on_error: ErrorStrategy,
+        /// Whether the definition writes `on_error`. A default does not decide about a call that may have
+        /// changed something when the process was killed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        on_error_is_written: bool,
         /// How many models the plan has.
         models: usize,
         /// The smallest context window of the models, in tokens.

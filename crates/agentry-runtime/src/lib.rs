@@ -24,7 +24,6 @@ pub mod conversation;
 pub mod driver;
 pub mod effect;
 pub mod event;
-pub mod gate;
 pub mod journal;
 mod private_files;
 pub mod prompt;

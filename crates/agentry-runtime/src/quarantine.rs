@@ -21,7 +21,7 @@ mod settle;
 mod snapshot;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::commands::{CommandConfinement, CommandStarter, WriteReach};
@@ -137,6 +137,14 @@ impl CommandWindow {
             self.said.push(format!("the same with {more} more; see `{}`", taken.display()));
         }
     }
+}
+
+/// Returns whether the quarantine of a run has anything that a report names.
+pub fn has_items(run: &Path) -> bool {
+    [settle::TAKEN, leftover::WAS].iter().any(|name| {
+        let items = std::fs::read_dir(run.join(DIRECTORY).join(name));
+        items.is_ok_and(|mut items| items.next().is_some())
+    })
 }
 
 fn locked(window: &Mutex<CommandWindow>) -> MutexGuard<'_, CommandWindow> {

@@ -4,27 +4,39 @@
 use crate::budget::RunLimits;
 use crate::conversation::MessageRole;
 use crate::event::{CallClass, RunEnding};
-use crate::state::{CallProgress, RunPhase, StepState};
+use crate::state::{CallProgress, ErrorStrategy, RunPhase, StepState};
 
-/// Reopens an ended run for a new message. Open calls end as failed, and the model is informed. What was
-/// spent stays spent.
-pub(crate) fn reopen(state: &mut StepState) {
+/// Reopens an ended run for a new message. Calls that did not run end as failed, and the model is informed. A
+/// call with unknown effects stays open: the user is asked about it first. What was spent stays spent.
+/// Returns whether such a call is left.
+pub(crate) fn reopen(state: &mut StepState) -> bool {
     if !matches!(state.phase, RunPhase::Ended(_)) {
-        return;
+        return false;
     }
+    let asks = matches!(state.on_unfinished(), ErrorStrategy::Ask | ErrorStrategy::Retry);
+    let mut is_unfinished = false;
     for call in &mut state.calls {
         let text = match &call.progress {
             CallProgress::Over(..) => continue,
             CallProgress::Failed(why) => why.clone(),
             // Only a call that was running and may change something leaves its effects unknown.
+            CallProgress::Running if call.class != CallClass::Read && asks => {
+                is_unfinished = true;
+                continue;
+            }
             CallProgress::Running if call.class != CallClass::Read => UNKNOWN.to_owned(),
             _ => "not run: the run had ended".to_owned(),
         };
         call.progress = CallProgress::Over(text, true);
     }
-    state.report();
     afresh(state);
-    state.phase = RunPhase::Idle;
+    if is_unfinished {
+        state.phase = RunPhase::Calling;
+    } else {
+        state.report();
+        state.phase = RunPhase::Idle;
+    }
+    is_unfinished
 }
 
 /// Continues a run whose reason to end is gone, or whose turn was cancelled.

@@ -27,6 +27,8 @@ pub struct StepState {
     pub asks_at_limit: bool,
     /// What to do when a tool call or a model fails.
     pub on_error: ErrorStrategy,
+    /// Whether the definition writes `on_error`.
+    pub on_error_is_written: bool,
     /// The model in use, as its index in the plan.
     pub model: usize,
     /// How many models the plan has.
@@ -142,6 +144,7 @@ impl Default for StepState {
             spent: RunSpending::default(),
             asks_at_limit: false,
             on_error: ErrorStrategy::default(),
+            on_error_is_written: false,
             model: 0,
             models: 1,
             window: None,
@@ -195,6 +198,12 @@ impl StepState {
         };
         let idle = matches!(self.phase, RunPhase::Idle | RunPhase::Blocked(_) | RunPhase::Ended(_));
         idle || (self.calls.iter().any(is_asked) && !self.any_runs())
+    }
+
+    /// Returns what to do about a call that was started and has no result. It may have changed something, so
+    /// only a written strategy decides without the user.
+    pub(crate) fn on_unfinished(&self) -> ErrorStrategy {
+        if self.on_error_is_written { self.on_error } else { ErrorStrategy::Ask }
     }
 
     /// Returns whether a tool call runs.

@@ -1,11 +1,10 @@
 //! The run loop as a pure function: takes an event, changes the state, and returns effects for the driver.
 
+mod compact;
 mod limits;
 mod resume;
 
-use std::sync::Arc;
-
-use crate::conversation::{Message, TokenUsage};
+use crate::conversation::Message;
 pub use crate::effect::{PersonQuestion, RunEffect};
 use crate::event::{
     ApprovalAnswer, CallClass, CallJudgement, ModelFailure, ModelFailureKind, ModelTurn, RunEnding,
@@ -13,6 +12,7 @@ use crate::event::{
 };
 use crate::reopen;
 use crate::state::{BlockedRun, CallProgress, CallState, ErrorStrategy, RunPhase, StepState};
+use compact::{compact, compact_most, compacted, make_room};
 use limits::{asking, more, over, time_up};
 
 /// The most calls of one answer that are run.
@@ -27,15 +27,6 @@ const LONG_WAIT: u64 = 60_000;
 const LONGEST_WAIT: u64 = 600_000;
 /// How many answers with calls in a row may be truncated.
 const MOST_CUT_OFF: u32 = 3;
-/// The share of the context window, in percent, at which the conversation is compacted.
-const FULL: u64 = 80;
-/// The share that remains used after texts were cut, because compaction was not enough.
-const ROOMY: u64 = 60;
-/// The messages at the end that compaction keeps.
-const KEPT: usize = 4;
-/// The messages that the last compaction keeps: an answer and its results.
-const LAST: usize = 2;
-
 /// Applies an event to the state, and returns what is to be done.
 pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
     if matches!(happened.event, RunEvent::Resumed) {
@@ -45,24 +36,29 @@ pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
         return resume::resumed(state);
     }
     state.tick(happened.at);
-    match happened.event {
-        RunEvent::Adjusted { limits, models, window } => {
-            reopen::adjust(state, limits, models, window);
-            return Vec::new();
-        }
-        RunEvent::Said { .. } => reopen::reopen(state),
-        _ => {}
+    if let RunEvent::Adjusted { limits, models, window } = happened.event {
+        reopen::adjust(state, limits, models, window);
+        return Vec::new();
     }
+    let is_unfinished = matches!(happened.event, RunEvent::Said { .. }) && reopen::reopen(state);
     // A message reopens an ended run above; every other event comes too late.
     if matches!(state.phase, RunPhase::Ended(_)) {
         return Vec::new();
     }
     match happened.event {
-        RunEvent::Began { limits, asks_at_limit, on_error, models, window } => {
+        RunEvent::Began {
+            limits,
+            asks_at_limit,
+            on_error,
+            on_error_is_written,
+            models,
+            window,
+        } => {
             *state = StepState {
                 limits,
                 asks_at_limit,
                 on_error,
+                on_error_is_written,
                 models,
                 window,
                 clock: state.clock,
@@ -72,7 +68,11 @@ pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
         }
         RunEvent::Said { text } => {
             state.queue.push(text);
-            if state.phase == RunPhase::Idle { ask(state) } else { Vec::new() }
+            match state.phase {
+                RunPhase::Idle => ask(state),
+                RunPhase::Calling if is_unfinished => resume::unfinished(state),
+                _ => Vec::new(),
+            }
         }
         RunEvent::Asking { usage } => asking(state, usage),
         RunEvent::Turned(turn) => turned(state, turn),
@@ -117,53 +117,6 @@ fn ask(state: &mut StepState) -> Vec<RunEffect> {
     state.asking = None;
     state.phase = RunPhase::Asking;
     vec![RunEffect::Ask { model: state.model }]
-}
-
-/// Makes the conversation fit the context window, by estimate. Compacts older messages; if that was just
-/// done, cuts the longest texts; if that is not enough, compacts all but the last exchange.
-fn make_room(state: &mut StepState, window: u64) -> Option<Vec<RunEffect>> {
-    let full = window.saturating_mul(FULL) / 100;
-    let tokens = state.tokens();
-    if tokens < full {
-        return None;
-    }
-    compact(state).or_else(|| {
-        state.shorten(tokens.saturating_sub(window.saturating_mul(ROOMY) / 100));
-        // If the prompt and the tools fill the window, compaction would not help.
-        let helps = state.tokens() >= full && state.weight() >= window / 4;
-        if helps { compact_most(state) } else { None }
-    })
-}
-
-/// Compacts all but the last messages, unless that was just done.
-fn compact(state: &mut StepState) -> Option<Vec<RunEffect>> {
-    if state.messages.len() <= state.compacted + KEPT {
-        return None;
-    }
-    let messages = whole(&state.messages, state.messages.len() - KEPT);
-    compacting(state, messages)
-}
-
-/// Compacts all but the last answer and its results.
-fn compact_most(state: &mut StepState) -> Option<Vec<RunEffect>> {
-    let messages = whole(&state.messages, state.messages.len().saturating_sub(LAST));
-    // A summary in place of a single message would repeat for ever.
-    compacting(state, if messages > 1 { messages } else { 0 })
-}
-
-fn compacting(state: &mut StepState, messages: usize) -> Option<Vec<RunEffect>> {
-    if messages == 0 {
-        return None;
-    }
-    state.asking = None;
-    state.phase = RunPhase::Compacting;
-    Some(vec![RunEffect::Compact { messages }])
-}
-
-/// Returns the largest count of messages, at most `count`, that does not separate a call from its result.
-fn whole(messages: &[Arc<Message>], count: usize) -> usize {
-    let parts = |count: &usize| messages.get(*count).is_some_and(|message| message.has_results());
-    (0..=count.min(messages.len())).rev().find(|count| !parts(count)).unwrap_or(0)
 }
 
 fn end(state: &mut StepState, ending: RunEnding) -> Vec<RunEffect> {
@@ -451,26 +404,6 @@ fn advance(state: &mut StepState) -> Vec<RunEffect> {
 /// Returns whether every call before this one is over.
 fn is_first(state: &StepState, at: usize) -> bool {
     state.calls.iter().take(at).all(|call| matches!(call.progress, CallProgress::Over(..)))
-}
-
-fn compacted(
-    state: &mut StepState,
-    messages: usize,
-    summary: String,
-    usage: TokenUsage,
-) -> Vec<RunEffect> {
-    state.spent.use_up(usage);
-    state.asking = None;
-    if state.phase != RunPhase::Compacting {
-        return Vec::new();
-    }
-    // The count comes from an effect or a journal; it is checked again before messages are replaced.
-    let messages = whole(&state.messages, messages);
-    state.messages_mut().splice(..messages, [Arc::new(Message::user(summary))]);
-    state.compacted = state.messages.len();
-    state.last = TokenUsage::default();
-    state.attempts = 0;
-    ask(state)
 }
 
 /// Cancels the turn, or the whole run.

@@ -154,7 +154,14 @@ impl Run {
         let mut driver = RunDriver::new(parts, Arc::default());
         let How { limits, on_error, .. } = how;
         let window = how.window.or(window);
-        let began = RunEvent::Began { limits, asks_at_limit: false, on_error, models, window };
+        let began = RunEvent::Began {
+            limits,
+            asks_at_limit: false,
+            on_error,
+            on_error_is_written: true,
+            models,
+            window,
+        };
         driver.begin(began).expect("a journal");
         Self { folder, driver }
     }

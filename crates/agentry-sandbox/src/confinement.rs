@@ -20,6 +20,8 @@ pub struct Confinement {
     /// Directories that start empty, may be written, and are deleted after the run, such as the home.
     /// The Landlock back end has them under other paths: see [`crate::Sandbox::private`].
     pub private: Vec<PathBuf>,
+    /// Directories that exist for commands to start in, with nothing in them unless another list has it.
+    pub empty: Vec<PathBuf>,
     /// The network access.
     pub network: NetworkAccess,
     /// The resource limits.

@@ -13,8 +13,17 @@ pub struct EnforcedRule {
 
 /// Lists how `back_end` enforces a confinement, one rule a line.
 pub fn explain(confinement: &Confinement, back_end: BackEnd) -> Vec<EnforcedRule> {
-    let Confinement { reads, writes, read_only, hidden, directories: _, private, network, limits } =
-        confinement;
+    let Confinement {
+        reads,
+        writes,
+        read_only,
+        hidden,
+        directories: _,
+        private,
+        empty: _,
+        network,
+        limits,
+    } = confinement;
     let namespaces = back_end == BackEnd::Namespaces;
     let files = if namespaces { "mounts, Landlock" } else { "Landlock" };
     let mut out = Vec::new();

@@ -15,8 +15,18 @@ impl Confinement {
     /// The same confinement or a narrower one, without protected paths inside granted ones. `None` if
     /// that takes too many paths.
     pub fn plain(&self) -> Option<Self> {
-        let Self { reads, writes, read_only, hidden, directories: _, private, network, limits } =
-            self;
+        // A directory to start in needs no grant here: it is the machine's own.
+        let Self {
+            reads,
+            writes,
+            read_only,
+            hidden,
+            directories: _,
+            private,
+            empty: _,
+            network,
+            limits,
+        } = self;
         let (read_only, hidden) = (with_targets(read_only), with_targets(hidden));
         let mut out = Self {
             private: private.clone(),

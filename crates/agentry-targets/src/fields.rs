@@ -321,7 +321,11 @@ pub(crate) fn read_turns(value: &Data, draft: &mut ImportDraft) {
 pub(crate) fn read_temperature(value: &Data, draft: &mut ImportDraft) {
     draft.agent.behaviour.temperature = to_temperature(value).map(at);
     if draft.agent.behaviour.temperature.is_none() {
-        draft.lose("temperature", LossKind::Dropped, format!("{} is not a number", value.to_json()));
+        draft.lose(
+            "temperature",
+            LossKind::Dropped,
+            format!("{} is not a number", value.to_json()),
+        );
     }
 }
 

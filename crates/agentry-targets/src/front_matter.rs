@@ -76,7 +76,10 @@ pub(crate) fn read_leniently(text: &str) -> Result<FrontMatter, ImportError> {
 }
 
 /// Parses YAML, or returns its first error.
-pub(crate) fn checked(source: &SourceFile, range: std::ops::Range<usize>) -> Result<Data, ImportError> {
+pub(crate) fn checked(
+    source: &SourceFile,
+    range: std::ops::Range<usize>,
+) -> Result<Data, ImportError> {
     let mut findings = Findings::default();
     let node = yaml::parse(source, range, YamlVersion::V1_2, &mut findings);
     match findings.iter().find(|found| found.severity == Severity::Error) {
@@ -114,7 +117,8 @@ fn quoted(text: &str, first: usize) -> (String, Vec<(TextPosition, String)>) {
             return line.to_owned();
         }
         let at = TextPosition { line: number, column: key.chars().count() + 3 };
-        notes.push((at, format!("`{key}` should be in quotes: it was read to the end of its line")));
+        notes
+            .push((at, format!("`{key}` should be in quotes: it was read to the end of its line")));
         format!("{key}: '{}'", value.replace('\'', "''"))
     };
     let lines: Vec<String> = (first..).zip(text.lines()).map(&mut line).collect();

@@ -19,9 +19,18 @@ pub struct GuardProtocol {
     pub question: fn(&str) -> Result<GuardQuestion, String>,
     /// Writes the answer to a question.
     pub answer: fn(&Verdict) -> GuardAnswer,
+    /// Writes the answer to a question about a command that may run only in the sandbox, if the harness lets
+    /// an answer change the command: it runs what `wrap` makes of it. Returns why this call cannot be changed.
+    pub confined: Option<ConfinedAnswer>,
     /// Writes the answer after a failure with this reason: never an approval.
     pub failure: fn(&str) -> GuardAnswer,
 }
+
+/// Makes the command line that runs a command line in the sandbox.
+pub type CommandWrapper<'a> = &'a dyn Fn(&str) -> String;
+
+/// See [`GuardProtocol::confined`].
+pub type ConfinedAnswer = fn(&str, &Verdict, CommandWrapper<'_>) -> Result<GuardAnswer, String>;
 
 /// One question of a harness.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,6 +11,7 @@
 //! harness does not check is a gap ([`gap`]); it is reported, or closed.
 #![warn(clippy::disallowed_methods, clippy::indexing_slicing)]
 
+mod adapt;
 pub mod agent_skills;
 pub mod agents_md;
 mod blind_spots;
@@ -43,6 +44,8 @@ pub mod original;
 pub mod pi;
 pub mod proof;
 pub mod prose_rules;
+pub mod question_habits;
+mod questions;
 mod render;
 pub mod render_result;
 mod rivals;
@@ -56,16 +59,16 @@ pub mod wildcard;
 pub use encoding::{EncodedRule, MatchOrder, RuleEncoding};
 pub use fields::{MODEL_FIELDS, TargetField};
 pub use gap::{BlindSpot, PolicyGap};
-pub use guard::{GuardAnswer, GuardProtocol, GuardQuestion};
+pub use guard::{CommandWrapper, GuardAnswer, GuardProtocol, GuardQuestion};
 pub use harness_files::{FileRoot, HarnessFiles, HarnessPath, ListedFiles, Unreadable};
 pub use harness_place::{HarnessPlace, PlaceRole};
 pub use import::{HarnessImport, ImportedAgent};
 pub use import_loss::ImportLoss;
 pub use model::{HarnessModel, HarnessTool};
-pub use render::{GUARD_FIELD, read_back, render};
+pub use render::{GUARD_FIELD, REQUIRED, read_back, render};
 pub use render_result::{
     LossKind, ProjectRendering, RenderLoss, RenderRefusal, RenderScope, RenderSettings,
-    RenderedAgent, RenderedFile,
+    RenderedAgent, RenderedFile, SharedLine,
 };
 pub use subject::{BundledSkill, PromptText, PromptTextKind, RenderSubject};
 pub use user_settings::UserSettings;
@@ -83,6 +86,9 @@ pub struct Target {
     pub places: &'static [HarnessPlace],
     /// Its fields, in the order in which a file is written.
     pub fields: &'static [TargetField],
+    /// The files that also hold for other agents or for the user's own sessions. They are written only on
+    /// request, and stay as they are otherwise.
+    pub shared: &'static [&'static str],
     /// Whether it has one main session, so that a project may have to choose its agent with
     /// `[render.NAME]` `primary`.
     pub one_primary: bool,
@@ -129,12 +135,10 @@ pub const TARGETS: &[&Target] = &[
     &codex::TARGET,
     &gemini::TARGET,
     &copilot::TARGET,
+    &cursor::TARGET,
     &agents_md::TARGET,
     &agent_skills::TARGET,
 ];
-
-/// Harnesses whose agents can be imported, but not rendered.
-pub const IMPORT_ONLY: &[&Target] = &[&cursor::TARGET];
 
 /// Whether the target of that name writes to a path.
 pub fn is_written_by(name: &str, path: &str) -> bool {
@@ -144,5 +148,5 @@ pub fn is_written_by(name: &str, path: &str) -> bool {
 
 /// Returns the target of that name.
 pub fn target(name: &str) -> Option<&'static Target> {
-    TARGETS.iter().chain(IMPORT_ONLY).copied().find(|target| target.name == name)
+    TARGETS.iter().copied().find(|target| target.name == name)
 }

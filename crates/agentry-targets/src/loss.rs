@@ -1,13 +1,17 @@
 //! Losses that every harness has: rules that became stricter than their source, fields that no harness
 //! supports, and what the guard cannot see.
 
+use std::collections::BTreeSet;
+
 use agentry_model::{Agent, AgentRequirements, AgentTools, DeclaredList, RunBudget};
 use agentry_policy::path::NoLinks;
 use agentry_policy::{Action, RuleList, Section, SectionCall};
 
+use crate::Target;
 use crate::model::{HarnessModel, always};
 use crate::proof::{PolicyProof, told, within};
-use crate::render_result::{LossKind, RenderedAgent};
+use crate::render::{REQUIRED, is_guarded};
+use crate::render_result::{LossKind, RenderSettings, RenderedAgent};
 use crate::subject::RenderSubject;
 
 /// The remedy for inexact rules in a harness with hooks.
@@ -22,7 +26,7 @@ pub fn compare(
     out: &mut RenderedAgent,
 ) {
     let field = format!("permissions.{section}");
-    match told(&subject.memo, section, &subject.bounds(section), target) {
+    match told(&subject.memo, section, &subject.written_bounds(section), target) {
         PolicyProof::Holds => {}
         PolicyProof::Fails { example, source, target } => {
             // The sides are swapped: the source is on the left, so `target` is its verdict.
@@ -78,20 +82,30 @@ pub fn toolless(
     }
 }
 
+/// Returns the sections for which the source gives a tool and the harness leaves none.
+pub(crate) fn lost_tools(subject: &RenderSubject, model: &HarnessModel) -> BTreeSet<Section> {
+    let permits = |section: Section, layers: &[RuleList]| {
+        let nothing = always(section, Action::Deny, "nothing");
+        within(&subject.memo, layers, &[nothing]) != PolicyProof::Holds
+    };
+    let is_left = |section: Section| {
+        let mut ways = model.ways.iter().filter(|way| way.section == section);
+        ways.any(|way| permits(section, &way.layers))
+    };
+    let is_lost =
+        |section: &Section| permits(*section, &subject.bounds(*section)) && !is_left(*section);
+    WORK.into_iter().filter(is_lost).collect()
+}
+
 /// The remedy for lost tools in a harness with hooks.
 pub const BY_GUARD: &str = "`--guard` would keep them";
 
-/// Reports that an unattended run cannot answer questions, for harnesses that deny then.
-pub fn unattended(model: &HarnessModel, out: &mut RenderedAgent) {
-    let mut rules = model.ways.iter().flat_map(|way| &way.layers).flat_map(RuleList::all);
-    if rules.any(|rule| rule.action == Action::Ask) {
-        let detail = "a run without a person refuses what would be asked about";
-        out.lose("permissions", LossKind::Narrowed, detail);
-    }
-}
-
-/// Reports the fields of an agent that no harness supports; `title` is the harness.
-pub(crate) fn without_place(agent: &Agent, title: &str, out: &mut RenderedAgent) {
+/// Reports the fields of an agent that no harness supports. The guard checks the start-up gates.
+pub(crate) fn without_place(
+    agent: &Agent,
+    (target, settings): (&Target, &RenderSettings<'_>),
+    out: &mut RenderedAgent,
+) {
     // No `..`: a new field of the model must get a row in every target, or be listed here.
     let Agent {
         // Each target has rows for these.
@@ -125,8 +139,8 @@ pub(crate) fn without_place(agent: &Agent, title: &str, out: &mut RenderedAgent)
         ("on_error", behaviour.on_error.is_some(), "decides by itself"),
         ("budget", *budget != RunBudget::default(), "has no budget"),
         (
-            "required",
-            *requirements != AgentRequirements::default(),
+            REQUIRED,
+            *requirements != AgentRequirements::default() && !is_guarded(target, settings),
             "checks nothing before the start",
         ),
         ("tools.scripts", !scripts.is_empty(), "has no sandbox for them"),
@@ -136,6 +150,7 @@ pub(crate) fn without_place(agent: &Agent, title: &str, out: &mut RenderedAgent)
         ("pipeline", is_full(pipeline), "has no pipelines"),
         ("schedules", !schedules.is_empty(), "has no schedules"),
     ];
+    let title = target.title;
     for (field, _, why) in lost.iter().filter(|(_, is_there, _)| *is_there) {
         out.lose(*field, LossKind::Dropped, format!("{title} {why}"));
     }

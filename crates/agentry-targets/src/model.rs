@@ -13,6 +13,8 @@ use crate::proof;
 pub struct HarnessModel {
     /// The tools, each with its rules. Agents with the same rules share this list.
     pub ways: Arc<Vec<HarnessTool>>,
+    /// Whether the agent is only text, which a session follows with its own tools.
+    pub is_text: bool,
 }
 
 /// One tool of a harness, and the rules that decide about its calls.
@@ -22,12 +24,21 @@ pub struct HarnessTool {
     pub section: Section,
     /// The name of the tool in the harness.
     pub tool: String,
-    /// The rules of the tool; the strictest of several lists decides.
+    /// The rules of the tool in every mode; the strictest of several lists decides.
     pub layers: Vec<RuleList>,
+    /// What the harness also asks about in its ordinary interactive mode. Other modes skip it.
+    pub asked: Option<RuleList>,
+    /// How many of the layers hold in every mode.
+    lasting: usize,
     key: OnceLock<Arc<str>>,
 }
 
 impl HarnessTool {
+    /// The rules that hold in every mode.
+    pub(crate) fn lasting(&self) -> &[RuleList] {
+        self.layers.get(..self.lasting).unwrap_or(&self.layers)
+    }
+
     /// A text of everything that its verdicts depend on, for the memo.
     pub(crate) fn key(&self) -> Arc<str> {
         Arc::clone(self.key.get_or_init(|| proof::key(&self.layers).into()))
@@ -37,8 +48,32 @@ impl HarnessTool {
 impl HarnessModel {
     /// Adds a tool.
     pub fn add(&mut self, section: Section, tool: impl Into<String>, layers: Vec<RuleList>) {
-        let way = HarnessTool { section, tool: tool.into(), layers, key: OnceLock::new() };
+        self.add_asked(section, tool, layers, None);
+    }
+
+    /// Adds a tool that the harness also asks about in its ordinary mode.
+    pub fn add_asked(
+        &mut self,
+        section: Section,
+        tool: impl Into<String>,
+        layers: Vec<RuleList>,
+        asked: Option<RuleList>,
+    ) {
+        let (tool, lasting, key) = (tool.into(), layers.len(), OnceLock::new());
+        let way = HarnessTool { section, tool, layers, asked, lasting, key };
         Arc::make_mut(&mut self.ways).push(way);
+    }
+
+    /// Returns the model of a session: with the questions of the ordinary mode if a person answers them.
+    #[must_use]
+    pub fn in_session(mut self, attended: bool) -> Self {
+        if attended && self.ways.iter().any(|way| way.asked.is_some()) {
+            for way in Arc::make_mut(&mut self.ways) {
+                way.layers.extend(way.asked.take());
+                way.key = OnceLock::new();
+            }
+        }
+        self
     }
 
     /// Removes all tools for which `keep` is false.
@@ -47,10 +82,16 @@ impl HarnessModel {
     }
 
     /// Adds a tool once per reading of its rules, with the layers `others` beside them.
-    pub fn add_readings(&mut self, tool: &str, encoding: &RuleEncoding, others: &[RuleList]) {
+    pub fn add_readings(
+        &mut self,
+        tool: &str,
+        encoding: &RuleEncoding,
+        others: &[RuleList],
+        asked: Option<&RuleList>,
+    ) {
         for rules in encoding.readings() {
             let layers = std::iter::once(rules).chain(others.iter().cloned()).collect();
-            self.add(encoding.section, tool, layers);
+            self.add_asked(encoding.section, tool, layers, asked.cloned());
         }
     }
 }

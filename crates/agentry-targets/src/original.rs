@@ -5,8 +5,8 @@
 //! files as the least that they may mean, so what may or may not be asked becomes an ask. Rendering reads
 //! them as the most, so the agent would lose the tool on the way back. Grants are therefore kept as written,
 //! and count while the definition still has the imported permissions. A deny of the definition stays a deny.
-//! An ask may then run without a question, which is reported as a gap. `--close-gaps` and the guard restore
-//! none.
+//! An ask may then run without a question, which is reported as a gap. `--close-gaps`, `--unattended` and the
+//! guard restore none.
 
 mod store;
 mod trial;
@@ -17,16 +17,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agentry_model::{Agent, AgentIdentity, AgentInstructions, tree};
-use agentry_policy::{Policy, PolicyContext};
+use agentry_policy::PolicyContext;
 use agentry_text::Data;
 use rayon::prelude::*;
 
+use crate::adapt::adapted;
 use crate::fields::grants;
 use crate::front_matter::list_items;
 use crate::import::ImportedAgent;
 use crate::import_loss::ImportLoss;
 use crate::proof::{self, PolicyProof};
-use crate::render_result::{LossKind, RenderScope, RenderSettings, RenderedAgent};
+use crate::render_result::{LossKind, RenderSettings, RenderedAgent};
 use crate::subject::{PolicySlack, RenderSubject};
 use crate::{HarnessFiles, HarnessModel, HarnessTool, TARGETS, Target};
 
@@ -100,7 +101,7 @@ pub(crate) fn given_back<'a>(
     settings: &RenderSettings<'_>,
 ) -> Cow<'a, [RenderSubject]> {
     let keeps = |subject: &RenderSubject| kept(&subject.agent, target).is_some();
-    if settings.guard || settings.close_gaps || !subjects.iter().any(keeps) {
+    if settings.guard || !settings.is_attended() || !subjects.iter().any(keeps) {
         return subjects;
     }
     subjects.to_mut().par_iter_mut().filter(|subject| keeps(subject)).for_each(|subject| {
@@ -167,7 +168,7 @@ pub(crate) fn beyond(
     };
     match proof::told(&subject.memo, way.section, &way.layers, &known.layers) {
         PolicyProof::Fails { example, target, .. } => {
-            let bounds = subject.bounds(way.section);
+            let bounds = subject.written_bounds(way.section);
             let source = proof::action(&bounds.iter().collect::<Vec<_>>(), &example);
             // The user's settings permit more than the project's, but no more than the source.
             if source <= target {
@@ -187,7 +188,7 @@ pub(crate) fn report(
     settings: &RenderSettings<'_>,
     out: &mut RenderedAgent,
 ) {
-    let wanted = !settings.guard && !settings.close_gaps;
+    let wanted = !settings.guard && settings.is_attended();
     let Some(kept) = kept(&subject.agent, target).filter(|_| wanted) else { return };
     if subject.grants.is_empty() {
         let detail = "it does not match the permissions and the settings, and is ignored: remove \
@@ -236,7 +237,10 @@ pub fn forgotten(
     kept(agent, target)?;
     let subject = RenderSubject::of(result.clone(), &PolicyContext::default(), memo);
     let useful = memo.trials.get(trial_key(target, &subject, "forgotten"), || {
-        anywhere(files, |settings| GrantTrial::new(target, &subject, settings)?.useful())
+        anywhere(files, |settings| {
+            let subject = adapted_one(target, &subject, settings);
+            GrantTrial::new(target, &subject, settings)?.useful()
+        })
     });
     let counts = useful.is_some();
     let mut bare = agent.clone();
@@ -249,14 +253,17 @@ pub(crate) fn anywhere<T>(
     files: &dyn HarnessFiles,
     render: impl FnOnce(&RenderSettings<'_>) -> T,
 ) -> T {
-    render(&RenderSettings {
-        scope: RenderScope::Project,
-        guard: false,
-        close_gaps: false,
-        force: true,
-        options: &[],
-        existing: files,
-    })
+    render(&RenderSettings { force: true, ..RenderSettings::new(files) })
+}
+
+/// Returns one agent as the target gets it.
+fn adapted_one(
+    target: &Target,
+    subject: &RenderSubject,
+    settings: &RenderSettings<'_>,
+) -> RenderSubject {
+    let subjects = adapted(target, Cow::Borrowed(std::slice::from_ref(subject)), settings);
+    subjects.first().unwrap_or(subject).clone()
 }
 
 /// Keeps the grants of an imported agent that rendering would otherwise lose, as far as they can be restored.
@@ -282,6 +289,7 @@ pub(crate) fn keep(
     set(&mut agent, target.name, AS_WRITTEN, Data::Map(written));
     let subject = RenderSubject::of(agent, &PolicyContext::default(), memo);
     let try_them = |settings: &RenderSettings<'_>| {
+        let subject = adapted_one(target, &subject, settings);
         let trial = GrantTrial::new(target, &subject, settings)?;
         let plain = trial.read(&[]);
         // Without a difference between the rendered and the imported grants, there is nothing to keep.
@@ -305,7 +313,7 @@ fn trial_key(target: &Target, subject: &RenderSubject, more: &str) -> String {
     agent.instructions = AgentInstructions::default();
     agent.identity = AgentIdentity { mode: agent.identity.mode, ..AgentIdentity::default() };
     // The number of the policy stands for the rules.
-    agent.policy = Policy::default();
+    agent.policy.permissions = None;
     let rest = tree::tree(&agent).to_data().to_json();
     format!("{} {} {rest} {more}", target.name, subject.kind())
 }

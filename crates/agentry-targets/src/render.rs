@@ -3,16 +3,18 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use agentry_model::wrong_name;
+use agentry_model::{AgentRequirements, wrong_name};
 use agentry_policy::Section;
 use rayon::prelude::*;
 
+use crate::adapt::adapted;
 use crate::built_in_protection::unprotected;
 use crate::gap::gaps;
 use crate::harness_files::{HarnessPath, MemoFiles, Unreadable};
 use crate::loss;
 use crate::original;
 use crate::proof::PolicyProof;
+use crate::questions;
 use crate::render_result::{
     LossKind, ProjectRendering, RenderSettings, RenderedAgent, RenderedFile,
 };
@@ -27,10 +29,11 @@ pub fn render(
     subjects: &[RenderSubject],
     settings: &RenderSettings<'_>,
 ) -> ProjectRendering {
-    let subjects = original::filled(target, subjects);
+    let subjects = adapted(target, Cow::Borrowed(subjects), settings);
+    let subjects = original::filled(target, &subjects);
     let mut subjects = original::given_back(target, subjects, settings);
-    let mut refused: Vec<Option<RenderedAgent>> =
-        subjects.iter().map(|subject| name(target, subject)).collect();
+    let unfit = |subject| name(target, subject).or_else(|| gates(target, subject, settings));
+    let mut refused: Vec<Option<RenderedAgent>> = subjects.iter().map(unfit).collect();
     // Each round but the last refuses at least one more agent, or removes the grants of one, so this ends.
     loop {
         let kept = kept(&subjects, &refused);
@@ -40,7 +43,7 @@ pub fn render(
                 ..ProjectRendering::default()
             };
         }
-        let ProjectRendering { agents, shared } = proved(target, &kept, settings);
+        let ProjectRendering { agents, shared, lines } = proved(target, &kept, settings);
         drop(kept);
         // Remove grants before refusing: without them, the agent may still hold.
         if original::taken_back(&mut subjects, &refused, &agents) {
@@ -52,7 +55,8 @@ pub fn render(
             *out = rendered.next().filter(|agent| is_final || agent.refused.is_some());
         }
         if is_final {
-            return ProjectRendering { agents: refused.into_iter().flatten().collect(), shared };
+            let agents = refused.into_iter().flatten().collect();
+            return ProjectRendering { agents, shared, lines };
         }
     }
 }
@@ -84,7 +88,7 @@ fn proved(
     let unverified = subjects.iter().zip(agents.into_iter().zip(models));
     rendering.agents = each_of(unverified, |subject, (mut rendered, model)| {
         verify(target, subject, model.as_ref(), settings, &mut rendered);
-        loss::without_place(&subject.agent, target.title, &mut rendered);
+        loss::without_place(&subject.agent, (target, settings), &mut rendered);
         trimmed(subject, target.title, &mut rendered);
         rendered
     });
@@ -96,6 +100,7 @@ fn proved(
         }
     }
     beyond_the_project(target, subjects, &mut rendering, settings);
+    rendering.agents.iter_mut().for_each(|agent| agent.accept(settings));
     rendering
 }
 
@@ -133,7 +138,8 @@ pub fn read_back(
 ) -> Option<HarnessModel> {
     let name = original::name(target, subject).unwrap_or(&subject.name);
     let written = FutureFiles::of(rendering, settings);
-    (target.model)(&MemoFiles { below: &written, memo: &subject.memo }, name)
+    let model = (target.model)(&MemoFiles { below: &written, memo: &subject.memo }, name);
+    model.map(|model| model.in_session(settings.is_attended()))
 }
 
 /// The files of a project as they will be after rendering.
@@ -151,13 +157,14 @@ impl<'a> FutureFiles<'a> {
         Self { files, replaced: replaced.map(String::as_str).collect(), settings }
     }
 
-    /// Returns a harness' model of these files for one agent.
+    /// Returns a harness' model of these files for one agent, in the session that the settings describe.
     pub(crate) fn model(
         &self,
         model: fn(&dyn HarnessFiles, &str) -> Option<HarnessModel>,
         subject: &RenderSubject,
     ) -> Option<HarnessModel> {
-        model(&MemoFiles { below: self, memo: &subject.memo }, &subject.name)
+        let model = model(&MemoFiles { below: self, memo: &subject.memo }, &subject.name)?;
+        Some(model.in_session(self.settings.is_attended()))
     }
 }
 
@@ -270,13 +277,16 @@ fn beyond_the_project(
     let Some(personal) = personal else { return };
     let written = FutureFiles::of(rendering, settings);
     let models = each(subjects, |subject| {
-        let known = (!subject.grants.is_empty()).then(|| written.model(target.model, subject));
+        let is_compared = !subject.grants.is_empty() || !subject.eased.is_empty();
+        let known = is_compared.then(|| written.model(target.model, subject));
         (written.model(personal.model, subject), known.flatten())
     });
     for ((subject, (model, known)), out) in subjects.iter().zip(models).zip(&mut rendering.agents) {
         let model = model.filter(|_| out.refused.is_none());
         for way in model.iter().flat_map(|model| model.ways.iter()) {
-            let known = known.as_ref().filter(|_| out.unasked.contains(&way.section));
+            let is_skipped =
+                out.unasked.contains(&way.section) || subject.eased.contains(&way.section);
+            let known = known.as_ref().filter(|_| is_skipped);
             let proof = match known {
                 Some(known) => original::beyond(subject, way, known),
                 None => subject.within(way, slack(way.section, settings, out)),
@@ -296,7 +306,7 @@ fn slack(section: Section, settings: &RenderSettings<'_>, out: &RenderedAgent) -
 pub const GUARD_FIELD: &str = "guard";
 
 /// Whether the guard is asked about calls: not every harness supports it.
-fn is_guarded(target: &Target, settings: &RenderSettings<'_>) -> bool {
+pub(crate) fn is_guarded(target: &Target, settings: &RenderSettings<'_>) -> bool {
     settings.guard && target.guard.is_some()
 }
 
@@ -320,8 +330,13 @@ fn verify(
             bound(way.section, proof, (target.title, guards), out);
         }
     }
+    // Only a harness whose agents can be imported has tools of its own.
+    if target.import.is_some() && !model.is_text && !is_guarded(target, settings) {
+        out.lost_tools = loss::lost_tools(subject, model);
+    }
     overriding(target, subject, out);
     original::report(target, subject, settings, out);
+    questions::report(target, (subject, model), settings, out);
     if is_guarded(target, settings) {
         loss::programs_behind_the_guard(subject, out);
     } else {
@@ -366,6 +381,34 @@ fn bound(
         PolicyProof::Unknown(why) => out.refuse(&field, why, Some("write fewer or simpler rules")),
     }
 }
+
+/// Refuses an agent whose start-up gates nothing would check, unless a person has accepted that.
+fn gates(
+    target: &Target,
+    subject: &RenderSubject,
+    settings: &RenderSettings<'_>,
+) -> Option<RenderedAgent> {
+    let has_gates = subject.agent.requirements != AgentRequirements::default();
+    if !has_gates || is_guarded(target, settings) || settings.has_accepted(REQUIRED) {
+        return None;
+    }
+    let mut out = RenderedAgent::default();
+    let message = format!(
+        "{} does not check what must hold before the agent starts: its environment variables and its \
+         start-up tool",
+        target.title
+    );
+    let hint = if target.guard.is_some() {
+        "render with `--guard`, which checks it, or without the check: `--accept required`"
+    } else {
+        "render it without the check: `--accept required`"
+    };
+    out.refuse(REQUIRED, message, Some(hint));
+    Some(out)
+}
+
+/// The field of the start-up gates.
+pub const REQUIRED: &str = "required";
 
 /// Refuses a name that is built into the harness, or that is not a valid file name.
 fn name(target: &Target, subject: &RenderSubject) -> Option<RenderedAgent> {

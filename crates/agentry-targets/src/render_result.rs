@@ -14,12 +14,45 @@ pub struct RenderSettings<'a> {
     pub guard: bool,
     /// Whether gaps are closed by stricter rules.
     pub close_gaps: bool,
+    /// Whether no person answers questions, so that an ask of the source becomes a deny.
+    pub unattended: bool,
+    /// Whether files that also hold for other agents and sessions are written.
+    pub shared: bool,
     /// Whether files that Agentry did not write may be replaced.
     pub force: bool,
+    /// The fields of losses that a person has accepted for this target, such as `permissions.bash`.
+    pub accepted: &'a [String],
     /// Options of the target from `agentry.toml`; `primary` names the agent of the main session.
     pub options: &'a [(String, String)],
     /// The existing files of the project, of the user and of the machine.
     pub existing: &'a dyn HarnessFiles,
+}
+
+impl<'a> RenderSettings<'a> {
+    /// The defaults of a project with these files.
+    pub fn new(existing: &'a dyn HarnessFiles) -> Self {
+        Self {
+            scope: RenderScope::Project,
+            guard: false,
+            close_gaps: false,
+            unattended: false,
+            shared: false,
+            force: false,
+            accepted: &[],
+            options: &[],
+            existing,
+        }
+    }
+
+    /// Whether a person answers the questions of the harness in its ordinary mode.
+    pub fn is_attended(&self) -> bool {
+        !self.unattended && !self.close_gaps
+    }
+
+    /// Whether a person has accepted the losses of a field.
+    pub fn has_accepted(&self, field: &str) -> bool {
+        self.accepted.iter().any(|accepted| accepted == field)
+    }
 }
 
 words! {
@@ -39,6 +72,21 @@ pub struct ProjectRendering {
     pub agents: Vec<RenderedAgent>,
     /// Files that all agents share, and that may contain settings of the user.
     pub shared: Vec<RenderedFile>,
+    /// The lines of shared files that agents need, whether they are written or not.
+    pub lines: Vec<SharedLine>,
+}
+
+/// A line of a shared file, and the agent that needs it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharedLine {
+    /// The path of the shared file.
+    pub path: String,
+    /// Where in the file it stands, such as `permissions.deny`; empty for a line of its own.
+    pub place: String,
+    /// The text of the line.
+    pub text: String,
+    /// The position of the agent in the list of agents.
+    pub agent: usize,
 }
 
 /// The rendering of one agent.
@@ -50,6 +98,10 @@ pub struct RenderedAgent {
     pub replaced: BTreeSet<String>,
     /// What the harness does not get, or gets more strictly, sorted by field.
     pub losses: BTreeSet<RenderLoss>,
+    /// The losses that a person has accepted.
+    pub accepted: BTreeSet<RenderLoss>,
+    /// The sections for which the source gives a tool and the harness leaves none.
+    pub lost_tools: BTreeSet<Section>,
     /// Why nothing is written for the agent.
     pub refused: Option<RenderRefusal>,
     /// The sections in which the harness may ask where the source denies, because the guard denies.
@@ -126,12 +178,26 @@ impl RenderedAgent {
         self.losses.insert(RenderLoss { field: field.into(), kind, detail: detail.into() });
     }
 
+    /// Moves the losses that a person has accepted out of the others.
+    pub(crate) fn accept(&mut self, settings: &RenderSettings<'_>) {
+        if settings.accepted.is_empty() {
+            return;
+        }
+        let losses = std::mem::take(&mut self.losses);
+        let (accepted, losses): (BTreeSet<_>, BTreeSet<_>) =
+            losses.into_iter().partition(|loss| settings.has_accepted(&loss.field));
+        self.accepted.extend(accepted);
+        self.losses = losses;
+    }
+
     /// Merges another result into this one.
     pub(crate) fn add(&mut self, other: Self) {
-        let Self { files, replaced, losses, refused, guarded, unasked } = other;
+        let Self { files, replaced, losses, accepted, lost_tools, refused, guarded, unasked } = other;
         self.files.extend(files);
         self.replaced.extend(replaced);
         self.losses.extend(losses);
+        self.accepted.extend(accepted);
+        self.lost_tools.extend(lost_tools);
         self.guarded.extend(guarded);
         self.unasked.extend(unasked);
         self.refused = self.refused.take().or(refused);

@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use agentry_model::Agent;
 use agentry_policy::{
-    Action, Judge, PathAnchors, PatternRule, Permissions, PolicyContext, PolicyRule, RuleList,
-    Section, SectionRules, layers, to_permissions,
+    Action, ExecTrust, Judge, PathAnchors, PatternRule, Permissions, PolicyContext, PolicyLayer,
+    PolicyRule, RuleList, Section, SectionRules, layers, to_permissions,
 };
 use agentry_text::{FileId, Span, Spanned};
 
@@ -23,6 +23,9 @@ pub struct RenderSubject {
     pub agent: Agent,
     /// The path of its definition relative to the project, for the mark in rendered files.
     pub path: String,
+    /// The path of its definition relative to the root that files are written below, for the guard; empty if
+    /// that is the project.
+    pub guarded_path: String,
     /// The digest of the definition, where the guard needs it.
     pub digest: String,
     /// The texts of its prompt, in order.
@@ -42,6 +45,12 @@ pub struct RenderSubject {
     pub memo: Arc<RenderMemo>,
     /// The restored grants.
     pub grants: Vec<OriginalGrant>,
+    /// The facts of the definition that its policy depends on.
+    pub context: PolicyContext,
+    /// The sections in which the target may run what the source asks about. Each is reported as a gap.
+    pub eased: Vec<Section>,
+    /// Whether commands that may only run in the sandbox were removed.
+    pub without_sandbox: bool,
 }
 
 /// How far a harness may exceed the policy of an agent.
@@ -118,6 +127,7 @@ impl RenderSubject {
         Self {
             name: agent.name().to_owned(),
             path: String::new(),
+            guarded_path: String::new(),
             digest: String::new(),
             parts: prompt.into_iter().collect(),
             skills,
@@ -128,7 +138,57 @@ impl RenderSubject {
             kind: OnceLock::new(),
             memo: Arc::clone(memo),
             grants: Vec::new(),
+            context: place.clone(),
+            eased: Vec::new(),
+            without_sandbox: false,
         }
+    }
+
+    /// Removes everything that the agent may do only inside the sandbox.
+    pub(crate) fn leave_sandbox(&mut self) {
+        let mut policy = self.agent.policy.clone();
+        if let Some(exec) = policy.trust.as_mut().and_then(|trust| trust.exec.as_mut()) {
+            exec.value = ExecTrust::None;
+        }
+        let places = self.judge.places().clone();
+        let permissions = to_permissions(&self.memo.policy, &policy, &self.context);
+        self.permissions = complete(permissions.unwrap_or_default());
+        self.judge = Judge::new(layers(&policy, &self.context, &places), places);
+        self.without_sandbox = true;
+        (self.policy, self.kind) = (OnceLock::new(), OnceLock::new());
+    }
+
+    /// Denies what the source asks about, because no person answers.
+    pub(crate) fn deny_questions(&mut self) {
+        let deny = |action: Action| if action == Action::Ask { Action::Deny } else { action };
+        for section in &mut self.permissions.sections {
+            section.intent.iter_mut().for_each(|intent| intent.value = deny(intent.value));
+            section.rules.iter_mut().for_each(|rule| rule.value.action = deny(rule.value.action));
+        }
+        let mut layers = Vec::new();
+        for (source, rules) in Section::ALL.iter().flat_map(|section| self.judge.rules(*section)) {
+            let mut rules = rules.clone();
+            rules.all_mut().for_each(|rule| rule.action = deny(rule.action));
+            layers.push(PolicyLayer { source, sections: vec![rules] });
+        }
+        self.judge = Judge::new(layers, self.judge.places().clone());
+        (self.policy, self.kind) = (OnceLock::new(), OnceLock::new());
+    }
+
+    /// Lets the target skip the questions of some sections.
+    pub(crate) fn ease(&mut self, sections: Vec<Section>) {
+        if self.eased == sections {
+            return;
+        }
+        // The policy stays as it is, but its bounds are others.
+        let kind = self.memo.kind(&format!("{} eased {sections:?}", self.kind()));
+        self.eased = sections;
+        self.kind = OnceLock::from(kind);
+    }
+
+    /// The path of its definition, as the guard finds it from the directory of the rendered files.
+    pub(crate) fn guarded_path(&self) -> &str {
+        if self.guarded_path.is_empty() { &self.path } else { &self.guarded_path }
     }
 
     /// The path of its definition on one line, so that a line break in it cannot end the mark.
@@ -146,13 +206,25 @@ impl RenderSubject {
 
     /// The rules that a rendered section must stay within: each layer as it is written. For files, rules
     /// about paths outside the workspace are a layer as well.
+    /// Questions that the target may skip count as allowed.
     pub fn bounds(&self, section: Section) -> Arc<[RuleList]> {
         self.memo.bounds.get((self.kind(), section), || {
-            let own = self.judge.rules(section).map(|(_, rules)| rules.as_written());
-            let files = matches!(section, Section::Edit | Section::Read);
-            let outside = self.judge.rules(Section::ExternalDirectory).filter(|_| files);
-            own.chain(outside.map(|(_, rules)| outside_of(section, rules))).collect()
+            let mut bounds = self.written_bounds(section);
+            if self.eased.contains(&section) {
+                for rule in bounds.iter_mut().flat_map(RuleList::all_mut) {
+                    rule.action = PolicySlack::Questions.of(rule.action);
+                }
+            }
+            bounds.into()
         })
+    }
+
+    /// The rules of the source about a section, with every question.
+    pub(crate) fn written_bounds(&self, section: Section) -> Vec<RuleList> {
+        let own = self.judge.rules(section).map(|(_, rules)| rules.as_written());
+        let files = matches!(section, Section::Edit | Section::Read);
+        let outside = self.judge.rules(Section::ExternalDirectory).filter(|_| files);
+        own.chain(outside.map(|(_, rules)| outside_of(section, rules))).collect()
     }
 
     /// The whole policy as one text. Agents with the same text get the same verdicts, since all subjects have
@@ -207,6 +279,11 @@ impl RenderSubject {
         let identity = &self.agent.identity;
         let said = identity.description.as_ref().or(identity.display_name.as_ref());
         said.map(|text| text.value.trim()).filter(|text| !text.is_empty()).unwrap_or(&self.name)
+    }
+
+    /// Whether rules about a section stay within the policy, with every question.
+    pub(crate) fn permits_unasked(&self, section: Section, layers: &[RuleList]) -> bool {
+        within(&self.memo, layers, &self.written_bounds(section)) == PolicyProof::Holds
     }
 
     /// Whether rules about a section stay within the policy.

@@ -54,18 +54,18 @@ impl Fix {
 }
 
 /// Applies as many of `fixes` to `text` as do not overlap, earlier ones first.
-/// All edits must be in the file with this text. Returns the new text and the number of applied fixes.
-pub fn apply<'a>(text: &str, fixes: impl IntoIterator<Item = &'a Fix>) -> (String, usize) {
+/// All edits must be in the file with this text. Returns the new text and the indexes of the applied fixes.
+pub fn apply<'a>(text: &str, fixes: impl IntoIterator<Item = &'a Fix>) -> (String, Vec<usize>) {
     let mut taken: Vec<&TextEdit> = Vec::new();
-    let mut count = 0;
-    for fix in fixes {
+    let mut applied = Vec::new();
+    for (at, fix) in fixes.into_iter().enumerate() {
         let fits = |edit: &TextEdit| {
             text.get(edit.span.range()).is_some() && !taken.iter().any(|other| clash(edit, other))
         };
         // A fix is applied as a whole or not at all: half of one could break the file.
         if fix.edits.iter().all(fits) {
             taken.extend(&fix.edits);
-            count += 1;
+            applied.push(at);
         }
     }
     taken.sort_by_key(|edit| (edit.span.start, edit.span.end));
@@ -78,7 +78,7 @@ pub fn apply<'a>(text: &str, fixes: impl IntoIterator<Item = &'a Fix>) -> (Strin
         at = range.end;
     }
     out.push_str(text.get(at..).unwrap_or(""));
-    (out, count)
+    (out, applied)
 }
 
 /// Reports whether two edits overlap or start at the same byte.
@@ -96,13 +96,13 @@ mod tests {
     fn overlapping_fixes_wait_for_the_next_round() {
         let fix = |start, end, text: &str| Fix::safe("x", Span::new(FileId(0), start, end), text);
         let cases = [
-            (vec![fix(0, 1, "A"), fix(2, 3, "C")], "AbC", 2),
-            (vec![fix(0, 2, "x"), fix(1, 3, "y")], "xc", 1),
-            (vec![fix(1, 1, "-"), fix(1, 1, "+")], "a-bc", 1),
-            (vec![fix(9, 12, "out of the text")], "abc", 0),
+            (vec![fix(0, 1, "A"), fix(2, 3, "C")], "AbC", vec![0, 1]),
+            (vec![fix(0, 2, "x"), fix(1, 3, "y")], "xc", vec![0]),
+            (vec![fix(1, 1, "-"), fix(1, 1, "+")], "a-bc", vec![0]),
+            (vec![fix(9, 12, "out of the text")], "abc", vec![]),
         ];
-        for (fixes, expected, count) in cases {
-            assert_eq!(apply("abc", &fixes), (expected.to_owned(), count));
+        for (fixes, expected, applied) in cases {
+            assert_eq!(apply("abc", &fixes), (expected.to_owned(), applied));
         }
     }
 }

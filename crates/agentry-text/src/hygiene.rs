@@ -8,87 +8,20 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::diagnostic::Findings;
-use crate::diagnostic::Severity::{Error, Warning};
 use crate::edit::Fix;
-use crate::rule::{LintRule, RuleExample};
+use crate::rule::LintRule;
 use crate::source::{SourceFile, Span};
 
-/// Every rule about characters, in code order.
-pub const RULES: &[&LintRule] =
-    &[&BIDI_CONTROL, &TAG_CHARACTER, &ZERO_WIDTH_CHARACTER, &NUL_CHARACTER, &CONTROL_CHARACTER];
-
-const CLEAN: RuleExample =
-    RuleExample::File("helper.agent", "name: helper\ndescription: \"Answers questions\"\n");
-
-/// A character that changes the direction of text.
-pub static BIDI_CONTROL: LintRule = LintRule {
-    code: "AG0011",
-    name: "bidi-control",
-    severity: Error,
-    why: "Characters that set the direction of text make a line look different from what a program \
-          or a model reads: a reviewer sees one instruction, the agent gets another.",
-    bad: RuleExample::File(
-        "helper.agent",
-        "name: helper\ndescription: \"Answers \u{202E}snoitseuq\u{202C}\"\n",
-    ),
-    good: CLEAN,
-};
-
-/// A character of the invisible copy of ASCII.
-pub static TAG_CHARACTER: LintRule = LintRule {
-    code: "AG0012",
-    name: "tag-character",
-    severity: Error,
-    why: "Tag characters repeat ASCII without being shown. A person sees nothing, a model may read \
-          and follow them. Only the flags of regions (a black flag with its tags) need them.",
-    bad: RuleExample::File(
-        "helper.agent",
-        "name: helper\ndescription: \"Answers questions\u{E006F}\u{E0062}\u{E0065}\u{E0079}\"\n",
-    ),
-    good: CLEAN,
-};
-
-/// A zero-width character.
-pub static ZERO_WIDTH_CHARACTER: LintRule = LintRule {
-    code: "AG0013",
-    name: "zero-width-character",
-    severity: Error,
-    why: "Characters without width make two texts that look the same differ, which hides text from \
-          a search and breaks rules that compare it. The joiner inside an emoji is fine.",
-    bad: RuleExample::File(
-        "helper.agent",
-        "name: helper\ndescription: \"Answers que\u{200B}stions\"\n",
-    ),
-    good: CLEAN,
-};
-
-/// The NUL character.
-pub static NUL_CHARACTER: LintRule = LintRule {
-    code: "AG0014",
-    name: "nul-character",
-    severity: Error,
-    why: "Many programs take NUL for the end of the text, so what follows it is read by some and \
-          not by others.",
-    bad: RuleExample::Files(&[
-        ("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"),
-        ("helper/SOUL.md", "You answer\0 questions.\n"),
-    ]),
-    good: CLEAN,
-};
-
-/// A control character other than tab and line ending.
-pub static CONTROL_CHARACTER: LintRule = LintRule {
-    code: "AG0015",
-    name: "control-character",
-    severity: Warning,
-    why: "Control characters are commands to a terminal, not text: shown raw, they can move the \
-          cursor, change colours and overwrite what stands on the screen.",
-    bad: RuleExample::Files(&[
-        ("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"),
-        ("helper/SOUL.md", "You answer\u{8} questions.\n"),
-    ]),
-    good: CLEAN,
-};
+crate::rules! {
+    /// Every rule about characters, in code order.
+    pub RULES = [
+        BIDI_CONTROL: "AG0011",
+        TAG_CHARACTER: "AG0012",
+        ZERO_WIDTH_CHARACTER: "AG0013",
+        NUL_CHARACTER: "AG0014",
+        CONTROL_CHARACTER: "AG0015",
+    ]
+}
 
 /// The most findings of one rule in a file; the last one also counts the rest.
 const MOST: usize = 20;

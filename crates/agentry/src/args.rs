@@ -19,7 +19,8 @@ pub(crate) use runs::{
     RunsUndoArguments,
 };
 pub(crate) use sandbox::{
-    DoctorArguments, SandboxArguments, SandboxCommand, SandboxExplainArguments,
+    DoctorArguments, SandboxArguments, SandboxCommand, SandboxExecArguments,
+    SandboxExplainArguments,
 };
 pub(crate) use store::{
     GcArguments, KeygenArguments, ListArguments, PullArguments, PushArguments, SearchArguments,
@@ -31,7 +32,8 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 use agentry_compile::model::Format;
 use agentry_compile::policy::Section;
-use agentry_compile::targets::{IMPORT_ONLY, RenderScope, TARGETS, Target};
+use agentry_compile::render::AcceptedLoss;
+use agentry_compile::targets::{RenderScope, TARGETS, Target};
 
 /// A compiler and a runtime for AI-agent definitions.
 #[derive(Debug, Parser)]
@@ -258,6 +260,12 @@ pub(crate) struct RenderArguments {
     /// Show the rules of both sides, section by section
     #[arg(long)]
     pub(crate) explain: bool,
+    /// List every file and every loss
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    /// Print the counts and what is refused, and nothing else
+    #[arg(short, long, conflicts_with_all = ["verbose", "explain"])]
+    pub(crate) quiet: bool,
     /// Let the harness ask `agentry guard` before each call, if it has hooks
     #[arg(long)]
     pub(crate) guard: bool,
@@ -270,6 +278,15 @@ pub(crate) struct RenderArguments {
     /// Remove these rules; otherwise a target that has them keeps them
     #[arg(long, conflicts_with = "close_gaps")]
     pub(crate) no_close_gaps: bool,
+    /// Deny what the source asks about, for runs without a person
+    #[arg(long)]
+    pub(crate) unattended: bool,
+    /// Also write files that hold for other agents and for your own sessions
+    #[arg(long)]
+    pub(crate) shared: bool,
+    /// Accept the losses of a field in a target, or `required` for start-up gates
+    #[arg(long, value_name = "TARGET:FIELD", value_delimiter = ',')]
+    pub(crate) accept: Vec<AcceptedLoss>,
     /// Replace files that were edited or not written by Agentry
     #[arg(long)]
     pub(crate) force: bool,
@@ -423,7 +440,7 @@ fn target() -> impl TypedValueParser<Value = &'static Target> {
 
 /// A harness whose agents can be imported, by its name.
 fn harness() -> impl TypedValueParser<Value = &'static Target> {
-    let all = TARGETS.iter().chain(IMPORT_ONLY).filter(|target| target.import.is_some());
+    let all = TARGETS.iter().filter(|target| target.import.is_some());
     named(all.map(|target| PossibleValue::new(target.name)).collect())
 }
 

@@ -58,15 +58,27 @@ fn find(
     paths: &[String],
     format: Option<Format>,
 ) -> (Vec<FoundAgent>, Vec<CliFailure>) {
-    let found = discover(disk, paths, format, &|_| false);
-    let mut wrong = failures(disk, &found);
+    let (mut agents, mut wrong, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    for path in paths {
+        match store::stored(disk, path) {
+            Some(Ok(stored)) => agents.push(stored.found),
+            Some(Err(failure)) => wrong.push(failure),
+            None => others.push(path.clone()),
+        }
+    }
+    if others.is_empty() && !paths.is_empty() {
+        return (agents, wrong);
+    }
+    let found = discover(disk, &others, format, &|_| false);
+    wrong.extend(failures(disk, &found));
     wrong.extend(found.diagnostics.iter().map(|diagnostic| {
         let path = found.sources.path(diagnostic.span);
         let failure = CliFailure::new(format!("`{path}`: {}", diagnostic.message));
         failure.hint_opt(diagnostic.hint.clone()).finding()
     }));
     wrong.extend(found.empty.iter().map(|path| none_in(disk, path)));
-    (found.agents, wrong)
+    agents.extend(found.agents);
+    (agents, wrong)
 }
 
 /// Finds the one agent at `path`.

@@ -69,6 +69,18 @@ impl PeekedFiles {
     }
 }
 
+/// The root of the stored agent that a path belongs to: an object of the store is a workspace of its own.
+pub(crate) fn stored_root(path: &str) -> Option<String> {
+    let objects = agentry_home()?.join("store").join("objects");
+    let rest = Path::new(path).strip_prefix(&objects).ok()?;
+    let mut parts = rest.components();
+    // `ab/abcd…/files`
+    let root: PathBuf = parts.by_ref().take(3).collect();
+    let is_files = root.file_name().is_some_and(|name| name == "files");
+    (is_files && root.components().count() == 3)
+        .then(|| objects.join(root).to_string_lossy().into_owned())
+}
+
 /// A tree with at most this many entries is walked by one thread: more threads would start too late.
 const FEW: usize = 1_000;
 
@@ -153,7 +165,7 @@ impl FileTree for DiskWorld {
     }
 
     fn workspace(&self, path: &str) -> String {
-        self.workspaces.of(path)
+        stored_root(&self.absolute(path)).unwrap_or_else(|| self.workspaces.of(path))
     }
 
     fn inside(&self, root: &str, path: &str) -> bool {

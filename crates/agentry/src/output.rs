@@ -27,6 +27,8 @@ pub(crate) enum ExitKind {
     Refused,
     /// The user stopped it.
     Interrupted,
+    /// The exit code of a command that was run for the user.
+    Command(u8),
 }
 
 /// The exit code of a program that the user stopped.
@@ -40,6 +42,7 @@ impl From<ExitKind> for ExitCode {
             ExitKind::Usage => 2,
             ExitKind::Refused => 3,
             ExitKind::Interrupted => INTERRUPTED,
+            ExitKind::Command(code) => code,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Finds the files of `tar`, whose option letters come first with or without a dash.
 
-use super::{FileUse, UsedFile, behind, first, word_of};
+use super::{FileUse, UsedFile, behind};
 use crate::argv::{ShellArg, ShellWord, WordPiece};
 
 /// How many `-C` directories are combined with the members; with more, any file may be read.
@@ -47,7 +47,7 @@ struct TarFiles {
 
 impl TarFiles {
     fn word(&mut self, arg: &ShellArg, before: &str) {
-        let word = word_of(arg);
+        let word = arg.word();
         if before.ends_with('C') || before == "--directory" {
             self.directory(word);
         } else if before.ends_with('f') || before == "--file" {
@@ -91,7 +91,7 @@ impl TarFiles {
             return self.found;
         }
         for directory in self.directories {
-            let inside = self.members.iter().filter(|word| !first(word).starts_with('/'));
+            let inside = self.members.iter().filter(|word| !word.start().starts_with('/'));
             let seen = inside.map(|word| (FileUse::Read, below(&directory, word)));
             self.found.extend(seen);
         }

@@ -7,7 +7,6 @@ use agentry_policy::{NetworkTrust, Trust};
 use agentry_text::{SourceFiles, Spanned, limits};
 
 use super::chain::BaseLink;
-use crate::judge::place;
 use crate::pipeline::{CarriedFile, CompiledAgent};
 use crate::prompt::{CONTEXT, named_files};
 use crate::relocate::{is_relative_reference, relative};
@@ -78,7 +77,7 @@ pub(super) fn texts(
 /// Writes out the hosts that `network: scoped` derives from the servers. Otherwise a server that a child
 /// adds would open its host.
 fn name_hosts(agent: &mut Agent) {
-    let servers = place(agent, "").servers;
+    let servers = agent.policy_context("").servers;
     let Some(Trust { network: Some(network), hosts, .. }) = &mut agent.policy.trust else { return };
     if network.value == NetworkTrust::Scoped && hosts.is_none() {
         let named = servers.into_iter().filter_map(|server| server.host);

@@ -8,9 +8,9 @@ use agentry_policy::{
 use agentry_text::{Findings, Span};
 
 use super::rules::POLICY_WIDENED;
-use crate::judge::{place, places};
+use crate::judge::places;
 use crate::pipeline::CompiledAgent;
-use crate::show::{asks_before_writing, with_defaults};
+use crate::show::with_defaults;
 use crate::world::World;
 
 /// Reports every section in which `whole` is milder than `base`, with a call as a witness. What cannot
@@ -23,9 +23,9 @@ pub(super) fn prove(
 ) {
     let places = places(world, &compiled.workspace);
     let whole = with_defaults(whole.clone(), compiled.found.format);
-    let here = place(&whole, &compiled.dir);
+    let here = whole.policy_context(&compiled.dir);
     // How a server is reached does not change what the base allows, so both use the same context.
-    let there = PolicyContext { asks_before_writing: asks_before_writing(base), ..here.clone() };
+    let there = PolicyContext { asks_before_writing: base.asks_before_writing(), ..here.clone() };
     let (base, whole) = (judge(base, &there, &places), judge(&whole, &here, &places));
     for section in Section::ALL {
         let base: Vec<_> = base.rules(*section).map(|(_, rules)| rules).collect();

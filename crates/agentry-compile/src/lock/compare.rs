@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentry_policy::Section;
-use agentry_policy::compare::DecisionChange;
+use agentry_policy::compare::{DecisionChange, SectionDiff};
 use agentry_text::report::visible;
 
 use super::policy;
-use super::{LockError, LockedAgent, LockedServer, LockedTool};
-use crate::judge::SectionDiff;
+use super::{LockError, LockedAgent, LockedServer};
 use crate::resolve::PlannedFile;
 
 /// How many changes of one kind are listed. The rest are only counted.
@@ -44,8 +43,6 @@ pub enum LockChangeKind {
     Policy,
     /// An MCP server.
     Server,
-    /// A tool of an MCP server.
-    Tool,
 }
 
 impl LockChangeKind {
@@ -59,7 +56,6 @@ impl LockChangeKind {
             Self::Skill => "skill",
             Self::Policy => "policy",
             Self::Server => "server",
-            Self::Tool => "tool",
         }
     }
 }
@@ -314,37 +310,4 @@ fn reached(server: &LockedServer) -> String {
         return "left to the user's configuration".to_owned();
     }
     format!("`{}`", visible(&words.join(" ")))
-}
-
-/// The changed tools of `server`. Tools that are seen for the first time are not a change.
-pub(super) fn tools(server: &str, old: &[LockedTool], seen: &[LockedTool]) -> Vec<LockChange> {
-    let of = |list: &[LockedTool]| -> BTreeMap<String, LockedTool> {
-        let own = list.iter().filter(|tool| tool.server == server);
-        own.map(|tool| (tool.name.clone(), tool.clone())).collect()
-    };
-    let (old, seen) = (of(old), of(seen));
-    let mut found = Vec::new();
-    // The tools were never recorded, so there is nothing to compare with.
-    if old.is_empty() {
-        return found;
-    }
-    let mut add = |name: &str, what: &str| {
-        let message = format!("tool `{}`{what}", visible(name));
-        found.push(LockChange::new(LockChangeKind::Tool, format!("{server}/{name}"), message));
-    };
-    for (name, was) in &old {
-        match seen.get(name) {
-            None => add(name, " is gone"),
-            Some(is) => {
-                if was.description != is.description {
-                    add(name, "'s description changed");
-                }
-                if was.schema != is.schema {
-                    add(name, "'s schema changed");
-                }
-            }
-        }
-    }
-    seen.keys().filter(|name| !old.contains_key(*name)).for_each(|name| add(name, " is new"));
-    found
 }

@@ -49,7 +49,6 @@ pub fn locked(world: &dyn World, compiled: &CompiledAgent) -> LockedAgent {
         policy_digest: policy::digest_of(&policy),
         policy,
         servers: Some(servers(compiled, &agent)),
-        tools: Vec::new(),
     }
 }
 

@@ -17,7 +17,6 @@ mod policy;
 mod read;
 #[cfg(test)]
 mod tests;
-mod tool;
 mod version_0;
 mod write;
 
@@ -33,7 +32,6 @@ use crate::world::World;
 pub use compare::{LockChange, LockChangeKind};
 pub use entry::{key, locked, look};
 pub use read::read;
-pub use tool::LockedTool;
 
 /// The name of the file, at the root of a workspace.
 pub const FILE: &str = "agentry.lock";
@@ -80,8 +78,6 @@ pub struct LockedAgent {
     pub policy: Vec<String>,
     /// Its MCP servers. `None` in version 0.
     pub servers: Option<Vec<LockedServer>>,
-    /// The tools that its MCP servers offered when they were last asked.
-    pub tools: Vec<LockedTool>,
 }
 
 /// An MCP server as the definition describes it. Values of variables and headers are not stored.
@@ -163,36 +159,7 @@ impl Lockfile {
         if section.text == write::section(key, now) {
             return Ok(Vec::new());
         }
-        let mut now = now.clone();
-        let old = read::entry(key, section)?;
-        now.keep_tools(&old);
-        Ok(compare::changes(&old, &now))
-    }
-}
-
-impl LockedAgent {
-    /// Keeps the tools from an earlier entry, for servers that have not changed.
-    pub fn keep_tools(&mut self, before: &Self) {
-        let server = |locked: &Self, name: &str| -> Option<LockedServer> {
-            locked.servers.iter().flatten().find(|server| server.name == name).cloned()
-        };
-        let same = |tool: &&LockedTool| {
-            let now = server(self, &tool.server);
-            now.is_some() && now == server(before, &tool.server)
-        };
-        self.tools = before.tools.iter().filter(same).cloned().collect();
-    }
-
-    /// The changes of a server's tools. Tools that are `seen` for the first time are not a change.
-    pub fn tool_changes(&self, server: &str, seen: &[LockedTool]) -> Vec<LockChange> {
-        compare::tools(server, &self.tools, seen)
-    }
-
-    /// Stores the current tools of a server.
-    pub fn see_tools(&mut self, server: &str, seen: Vec<LockedTool>) {
-        self.tools.retain(|tool| tool.server != server);
-        self.tools.extend(seen);
-        self.tools.sort();
+        Ok(compare::changes(&read::entry(key, section)?, now))
     }
 }
 

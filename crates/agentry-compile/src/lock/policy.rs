@@ -8,19 +8,18 @@
 //! ```
 
 use agentry_model::{Agent, digest};
+use agentry_policy::compare::{SectionDiff, section_diffs};
 use agentry_policy::{
     Action, Judge, LayerSource, PathAnchors, PatternRule, Permissions, PolicyLayer, Section,
     SectionRules, layer, written,
 };
 use agentry_text::{FileId, Span, Spanned};
 
-use crate::judge::{SectionDiff, place, section_diffs};
-
 /// The lines of an agent's policy; `dir` is its directory in the workspace.
 pub(super) fn lines(agent: &Agent, dir: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let mut bases = 0;
-    for (source, permissions) in written(&agent.policy, &place(agent, dir)) {
+    for (source, permissions) in written(&agent.policy, &agent.policy_context(dir)) {
         let label = if source == LayerSource::Base {
             bases += 1;
             format!("{source} {bases}")

@@ -11,8 +11,7 @@ use agentry_text::{
 
 use super::write::quoted;
 use super::{
-    FILE, LockError, LockSection, LockedAgent, LockedServer, LockedTool, Lockfile, VERSION,
-    version_0,
+    FILE, LockError, LockSection, LockedAgent, LockedServer, Lockfile, VERSION, version_0,
 };
 use crate::resolve::PlannedFile;
 use crate::world::{ReadError, World};
@@ -55,11 +54,6 @@ static AGENT: FieldTable = FieldTable::new(
             "What it may do, a line a rule.",
         ),
         Field::optional("servers", FieldKind::List(&FieldKind::Block(&SERVER)), "Its MCP servers."),
-        Field::optional(
-            "tools",
-            FieldKind::List(&FieldKind::Block(&TOOL)),
-            "The tools that they had.",
-        ),
     ],
 );
 
@@ -72,16 +66,6 @@ static SERVER: FieldTable = FieldTable::new(
         Field::optional("url", FieldKind::Str, "Its address."),
         Field::optional("env", FieldKind::List(&FieldKind::Str), "The names of its variables."),
         Field::optional("headers", FieldKind::List(&FieldKind::Str), "The names of its headers."),
-    ],
-);
-
-static TOOL: FieldTable = FieldTable::new(
-    "the locked tool",
-    &[
-        Field::required("server", FieldKind::Str, "The server that has it."),
-        Field::required("name", FieldKind::Str, "Its name."),
-        Field::required("description", FieldKind::Str, "The digest of its description."),
-        Field::required("schema", FieldKind::Str, "The digest of its schema."),
     ],
 );
 
@@ -231,7 +215,6 @@ fn locked(record: &TableRecord<'_>) -> Option<LockedAgent> {
     let skill = |line: String| {
         line.split_once(": ").map(|(name, found)| (name.to_owned(), found.to_owned()))
     };
-    let blocks = |name: &str| record.list(name).unwrap_or_default();
     Some(LockedAgent {
         name: text("name")?,
         format: record.word("format")?.value,
@@ -244,9 +227,9 @@ fn locked(record: &TableRecord<'_>) -> Option<LockedAgent> {
         policy_digest: text("policy_digest")?,
         policy: lines("policy"),
         // An entry migrated from version 0 says so, and has no servers to compare.
-        servers: (!record.has("version"))
-            .then(|| blocks("servers").iter().filter_map(server).collect()),
-        tools: blocks("tools").iter().filter_map(tool).collect(),
+        servers: (!record.has("version")).then(|| {
+            record.list("servers").unwrap_or_default().iter().filter_map(server).collect()
+        }),
     })
 }
 
@@ -270,16 +253,5 @@ fn server(node: &TreeNode) -> Option<LockedServer> {
         url: text("url"),
         env: texts(&record, "env"),
         headers: texts(&record, "headers"),
-    })
-}
-
-fn tool(node: &TreeNode) -> Option<LockedTool> {
-    let record = TableRecord::new(&TOOL, node, Coercion::Strict);
-    let text = |name: &str| record.str(name).map(|text| text.value);
-    Some(LockedTool {
-        server: text("server")?,
-        name: text("name")?,
-        description: text("description")?,
-        schema: text("schema")?,
     })
 }

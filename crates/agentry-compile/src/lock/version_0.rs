@@ -88,7 +88,6 @@ fn entry(node: &TreeNode) -> Option<(String, LockedAgent)> {
         policy_digest: text("policy")?,
         policy: Vec::new(),
         servers: None,
-        tools: Vec::new(),
     };
     Some((text("path")?, locked))
 }

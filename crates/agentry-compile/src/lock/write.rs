@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::{FILE, LockedAgent, LockedServer, LockedTool, Lockfile, VERSION};
+use super::{FILE, LockedAgent, LockedServer, Lockfile, VERSION};
 use crate::resolve::PlannedFile;
 
 impl Lockfile {
@@ -36,7 +36,6 @@ pub(super) fn section(key: &str, locked: &LockedAgent) -> String {
         policy_digest,
         policy,
         servers,
-        tools,
     } = locked;
     let mut out = format!("[agents.{}]\n", quoted(key));
     if servers.is_none() {
@@ -53,7 +52,6 @@ pub(super) fn section(key: &str, locked: &LockedAgent) -> String {
     let _ = writeln!(out, "policy_digest = {}", quoted(policy_digest));
     list(&mut out, "policy", policy, |line| quoted(line));
     list(&mut out, "servers", servers.as_deref().unwrap_or_default(), server);
-    list(&mut out, "tools", tools, tool);
     out
 }
 
@@ -86,13 +84,6 @@ fn server(server: &LockedServer) -> String {
 fn names(key: &str, items: &[String]) -> Option<String> {
     let all: Vec<_> = items.iter().map(|item| quoted(item)).collect();
     (!all.is_empty()).then(|| format!("{key} = [{}]", all.join(", ")))
-}
-
-fn tool(LockedTool { server, name, description, schema }: &LockedTool) -> String {
-    let fields =
-        [("server", server), ("name", name), ("description", description), ("schema", schema)];
-    let fields = fields.map(|(key, value)| format!("{key} = {}", quoted(value)));
-    format!("{{ {} }}", fields.join(", "))
 }
 
 /// A text as a TOML string on one line. Characters that a terminal or editor does not show are escaped.

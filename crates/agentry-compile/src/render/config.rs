@@ -19,7 +19,7 @@ pub(crate) const NAMES: [&str; TARGETS.len()] = {
 pub(crate) static RENDER: FieldTable =
     FieldTable::new("`[render]`", &FIELDS).unknown(UnknownKeys::Error);
 
-const OWN: [Field; 5] = [
+const OWN: [Field; 7] = [
     Field::optional(
         "targets",
         FieldKind::List(&FieldKind::Choice(&NAMES)),
@@ -43,18 +43,31 @@ const OWN: [Field; 5] = [
         "false",
         "Whether rules are made stricter where the harness does not check.",
     ),
+    Field::default(
+        "shared",
+        FieldKind::Bool,
+        "false",
+        "Whether files are written that also hold for other agents and for your own sessions.",
+    ),
+    Field::optional(
+        "accept",
+        FieldKind::List(&FieldKind::Line),
+        "Losses that were looked at, as `TARGET:FIELD`: they are counted, and `--strict` passes with them.",
+    ),
     Field::optional("aliases", ALIASES, "Other names for agents, by their names."),
 ];
 
 /// The fields of `[render]`, followed by one block for each target.
 static FIELDS: [Field; OWN.len() + TARGETS.len()] = {
     let mut fields = [const { Field::optional("", FieldKind::Any, "") }; OWN.len() + TARGETS.len()];
-    let [targets, scope, guard, close_gaps, aliases] = OWN;
+    let [targets, scope, guard, close_gaps, shared, accept, aliases] = OWN;
     fields[0] = targets;
     fields[1] = scope;
     fields[2] = guard;
     fields[3] = close_gaps;
-    fields[4] = aliases;
+    fields[4] = shared;
+    fields[5] = accept;
+    fields[6] = aliases;
     let mut at = 0;
     while at < TARGETS.len() {
         let block = FieldKind::Block(options(TARGETS[at]));
@@ -104,6 +117,10 @@ pub struct RenderConfig {
     pub guard: bool,
     /// Whether gaps are closed.
     pub close_gaps: bool,
+    /// Whether shared files are written.
+    pub shared: bool,
+    /// The accepted losses, as they are written.
+    pub accept: Vec<String>,
     /// Names of agents for every target.
     aliases: Vec<(String, String)>,
     /// Settings of single targets.
@@ -124,12 +141,15 @@ impl RenderConfig {
             let known = names.into_iter().filter(|name| target(name).is_some());
             known.map(|name| name.value).collect()
         });
+        let accept = render.strings("accept").unwrap_or_default();
         let is_on = |name| render.bool(name).is_some_and(|value| value.value);
         Self {
             targets,
             scope: render.word("scope").map(|scope| scope.value),
             guard: is_on("guard"),
             close_gaps: is_on("close_gaps"),
+            shared: is_on("shared"),
+            accept: accept.into_iter().map(|text| text.value).collect(),
             aliases: pairs(render.map("aliases")),
             blocks: TARGETS.iter().filter_map(|target| block(render, target)).collect(),
         }

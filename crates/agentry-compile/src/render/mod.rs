@@ -7,6 +7,7 @@
 //!             ledger of rendered files, present files ─────────┘
 //! ```
 
+mod accepted;
 pub(crate) mod config;
 mod drift;
 mod explain;
@@ -21,11 +22,12 @@ mod run;
 mod skills;
 mod subject;
 
+pub use accepted::AcceptedLoss;
 pub use config::RenderConfig;
 pub use drift::drift;
 pub use explain::{ExplainedRules, ExplainedSection};
 pub use file_search::searched;
-pub use guard::{GuardedAgent, guard, judged};
+pub use guard::{GuardedAgent, guard, judged, shell_word};
 pub use ledger::{LedgerEntry, RenderLedger, sha256};
 pub use merge_record::{MergeHunk, MergeRecord};
 pub use plan::{

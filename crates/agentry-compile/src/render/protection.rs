@@ -5,10 +5,14 @@ mod copy;
 mod definition;
 mod meeting;
 
-use agentry_policy::argv::{ShellArg, ShellWord, WordPiece};
-use agentry_policy::commands::{CommandEffects, FileEffect, ProgramFacts, ProgramTrait, effects};
+use agentry_policy::argv::{ShellArg, ShellWord};
+use agentry_policy::commands::{
+    CommandEffects, FileEffect, FileUse, ProgramFacts, ProgramTrait, base_name, effects,
+};
 use agentry_policy::path::{LinkResolver, absolute, is_inside, with_home};
-use agentry_policy::shell::{self, CurrentDirs, LinePart, PartEffect, ShellCommand, ShellContext};
+use agentry_policy::shell::{
+    self, CommandRole, CurrentDirs, LinePart, PartEffect, ShellCommand, ShellContext,
+};
 use agentry_policy::{Action, LayerSource, PathAnchors, Section, SectionCall, VerdictReason};
 use agentry_text::path::join;
 
@@ -91,24 +95,30 @@ impl ProtectedPaths<'_> {
         let home = self.places.home.clone();
         let context = ShellContext { home, directory: Some(call.directory.to_owned()) };
         let parts = shell::analyse(call.subject, &context);
-        // A link that one part of the line creates may redirect a write of another part.
-        let links = parts.iter().any(|part| effects_of(part).is_some_and(makes_links));
+        let links = made_links(&parts);
         let found = parts.iter().filter_map(|part| {
             let place = CommandPlace { bases: &part.bases, start: call.directory, resolver };
-            self.part(part, place, links)
+            self.part(part, place, &links)
         });
         found.max_by_key(|reason| reason.action)
     }
 
-    fn part(&self, part: &LinePart, place: CommandPlace<'_>, links: bool) -> Option<VerdictReason> {
+    fn part(
+        &self,
+        part: &LinePart,
+        place: CommandPlace<'_>,
+        links: &[String],
+    ) -> Option<VerdictReason> {
         let found = match &part.what {
             PartEffect::Write(word) => self.written(word, part, place),
-            PartEffect::Command(command) if !command.free => self.command(command, part, place),
+            PartEffect::Command(command) if command.role == CommandRole::Own => {
+                self.command(command, part, place)
+            }
             _ => None,
         };
         let linked = || {
             let rule = "a link that the line makes may lead to a protected path";
-            (links && is_change(part)).then(|| asked(&part.text, rule))
+            goes_through(part, links).then(|| asked(&part.text, rule))
         };
         found.or_else(linked)
     }
@@ -146,7 +156,7 @@ impl ProtectedPaths<'_> {
         if does == FileEffect::Reads {
             return None;
         }
-        let operands: Vec<&ShellWord> = argv.iter().skip(1).map(word).collect();
+        let operands: Vec<&ShellWord> = argv.iter().skip(1).map(ShellArg::word).collect();
         let operands = operands.as_slice();
         let is_known = does != FileEffect::Changes
             || effects.facts().is_some_and(ProgramFacts::changes_operands);
@@ -158,12 +168,17 @@ impl ProtectedPaths<'_> {
             meetings.extend(meeting.filter(|it| !(is_option && *it == PathMeeting::Unknown)));
         }
         let lost = is_known
+            && !matches!(
+                does,
+                FileEffect::Tree { .. } | FileEffect::TakesSome | FileEffect::Unpacks
+            )
             && *place.bases == CurrentDirs::Unknown
             && operands.iter().any(|word| !is_absolute(word) && !known(word).starts_with('-'));
         let worst = meetings.into_iter().max();
         let found = match (worst, does) {
-            (Some(PathMeeting::Within(hit)), _)
-            | (Some(PathMeeting::Above(hit)), FileEffect::TakesAll) => {
+            (Some(PathMeeting::Within(hit)), _) => Some(denied(&part.text, &hit)),
+            // Removing a directory above a protected path counts if the path is there.
+            (Some(PathMeeting::Above(hit)), FileEffect::TakesAll) if self.exists(&hit) => {
                 Some(denied(&part.text, &hit))
             }
             (worst, does) => self.around(worst.as_ref(), does, operands, part, place),
@@ -181,31 +196,25 @@ impl ProtectedPaths<'_> {
         place: CommandPlace<'_>,
     ) -> Option<VerdictReason> {
         let text = &part.text;
-        let is_here = || self.literal(".", place).is_some();
         let unknown = (worst == Some(&PathMeeting::Unknown)).then(|| asked(text, UNKNOWN));
-        let near = match does {
-            FileEffect::Own => {
-                return Some(asked(text, "it may write what decides about the agent"));
-            }
-            FileEffect::Copies { moves } => {
-                return self.copied(operands, moves, part, place).or(unknown);
-            }
-            FileEffect::Checkout => return self.checked_out(operands, part, place).or(unknown),
-            FileEffect::Configures => return self.configured(operands, part, place).or(unknown),
-            FileEffect::Tree { whole } => {
-                whole || worst.is_some() || operands.iter().any(|it| magic(it))
-            }
-            FileEffect::Unpacks => return self.unpacked(operands, part, place).or(unknown),
-            FileEffect::TakesSome => {
-                worst.is_some() || is_here() && !operands.iter().any(|it| is_path(it))
-            }
+        match does {
+            FileEffect::Own => Some(asked(text, "it may write what decides about the agent")),
+            FileEffect::Copies { moves } => self.copied(operands, moves, part, place).or(unknown),
+            FileEffect::Checkout => self.checked_out(operands, part, place).or(unknown),
+            FileEffect::Configures => self.configured(operands, part, place).or(unknown),
+            FileEffect::Unpacks => self.unpacked(operands, part, place),
             FileEffect::TakesAll => {
                 let taken = self.taken(operands, place).map(|hit| denied(text, &hit));
-                return taken.or(unknown);
+                taken.or(unknown)
             }
-            FileEffect::Reads | FileEffect::Changes => false,
-        };
-        near.then(|| asked(text, "protected paths may be among what it changes")).or(unknown)
+            // What git and other programs may change besides is restored by the quarantine.
+            FileEffect::Tree { .. } | FileEffect::TakesSome => None,
+            FileEffect::Reads | FileEffect::Changes => unknown,
+        }
+    }
+
+    fn exists(&self, path: &str) -> bool {
+        self.world.kind(path) != EntryKind::Missing
     }
 
     fn real(&self, path: &str, directory: &str, resolver: &dyn LinkResolver) -> Option<String> {
@@ -258,50 +267,44 @@ fn makes_links(effects: CommandEffects<'_>) -> bool {
     effects.has(ProgramTrait::Links)
 }
 
-/// Whether a part changes a file, apart from creating a link.
-fn is_change(part: &LinePart) -> bool {
+/// The names of the links that a line creates.
+fn made_links(parts: &[LinePart]) -> Vec<String> {
+    let linking = parts.iter().filter_map(|part| match &part.what {
+        PartEffect::Command(command) if makes_links(effects(&command.argv)) => Some(&command.argv),
+        _ => None,
+    });
+    let words = linking.flat_map(|argv| argv.iter().skip(1).map(ShellArg::word));
+    let names = words.map(|word| word.literal().map_or("", base_name).to_owned());
+    names.filter(|name| !name.starts_with('-')).collect()
+}
+
+/// Whether a part writes a path that may lead through one of these links. A link without a known name may be
+/// anywhere.
+fn goes_through(part: &LinePart, links: &[String]) -> bool {
+    let is_link = |name: &str| links.iter().any(|link| link.is_empty() || link == name);
+    let leads = |word: &ShellWord| match word.literal() {
+        Some(text) => text.split('/').any(is_link),
+        None => !links.is_empty(),
+    };
     match &part.what {
-        PartEffect::Write(word) => word.literal().is_none_or(|text| !text.starts_with("/dev/")),
-        PartEffect::Command(command) if !command.free => {
+        PartEffect::Write(word) => leads(word) && !known(word).starts_with("/dev/"),
+        PartEffect::Command(command) if command.role == CommandRole::Own => {
             let effects = effects(&command.argv);
-            let changes = effects.files() != FileEffect::Reads;
-            changes && !makes_links(effects) && command.argv.len() > 1
+            let writes =
+                |(used, word): &(FileUse, ShellWord)| *used == FileUse::Write && leads(word);
+            !makes_links(effects) && effects.uses().iter().any(writes)
         }
         _ => false,
     }
 }
 
-fn word(arg: &ShellArg) -> &ShellWord {
-    match arg {
-        ShellArg::One(word) | ShellArg::Some(word) | ShellArg::Many(word) => word,
-    }
-}
-
 /// The literal start of a word.
 fn known(word: &ShellWord) -> &str {
-    match word.pieces.first() {
-        Some(WordPiece::Text(text)) => text,
-        _ => "",
-    }
+    word.start()
 }
 
 fn is_absolute(word: &ShellWord) -> bool {
     known(word).starts_with('/')
-}
-
-/// Whether a word before the conditions of `find` is a path.
-fn is_path(word: &ShellWord) -> bool {
-    let text = known(word);
-    text.contains('/') || text == "." || text.starts_with(char::is_alphanumeric)
-}
-
-/// Whether git may expand a word to several paths.
-fn magic(word: &ShellWord) -> bool {
-    let text = known(word);
-    word.literal().is_none()
-        || text.starts_with(':')
-        || text.contains(['*', '?', '['])
-        || text.starts_with("--pathspec")
 }
 
 /// A directory of a command line, relative to its starting directory.
@@ -333,124 +336,4 @@ fn reason(segment: &str, action: Action, rule: String) -> VerdictReason {
 }
 
 #[cfg(test)]
-mod tests {
-    use agentry_policy::path::NoLinks;
-
-    use super::*;
-    use crate::memory_world::MemoryWorld;
-
-    #[test]
-    fn what_writes_to_a_protected_path() {
-        let paths = ["/workspace/.claude", "/workspace/a.agent", "/opt/agentry"].map(str::to_owned);
-        let places = PathAnchors::default();
-        let mut world = MemoryWorld::default();
-        for path in ["workspace/bare/objects/x", "workspace/bare/refs/x"] {
-            world.write(path, "");
-        }
-        let protected = ProtectedPaths { paths: &paths, places: &places, world: &world };
-        let cases = [
-            (Section::Edit, "a.agent", Some(Action::Deny)),
-            (Section::Edit, "x/../.claude/settings.json", Some(Action::Deny)),
-            (Section::Edit, "/opt/agentry", Some(Action::Deny)),
-            (Section::Edit, "b.agent", None),
-            (Section::Edit, ".git/hooks/pre-commit", Some(Action::Deny)),
-            (Section::Edit, "sub/.git/HEAD", Some(Action::Deny)),
-            (Section::Edit, ".vscode/tasks.json", Some(Action::Deny)),
-            (Section::Edit, ".vscode/words.txt", None),
-            (Section::Edit, "agents/a.cassette.jsonl", Some(Action::Deny)),
-            (Section::Edit, "bare/HEAD", Some(Action::Deny)),
-            (Section::Edit, "bare/config", None),
-            (Section::Edit, "src/HEAD", None),
-            (Section::Bash, "cp x .git/hooks/pre-commit", Some(Action::Deny)),
-            (Section::Bash, "tee .g*/hooks/pre-commit", Some(Action::Deny)),
-            (Section::Bash, "tee .git/ho*/pre-commit", Some(Action::Deny)),
-            (Section::Bash, "tee sub/.git/conf*", Some(Action::Deny)),
-            (Section::Bash, "rm .git/*.lock", None),
-            (Section::Bash, "rm .git/index.lock", None),
-            (Section::Bash, "cat .git/config", None),
-            (Section::Bash, "echo x > .vscode/tasks.json", Some(Action::Deny)),
-            (Section::Bash, "cp a b.cassette.jsonl", Some(Action::Deny)),
-            (Section::Read, "a.agent", None),
-            (Section::Bash, "cat a.agent", None),
-            (Section::Bash, "echo x > a.agent", Some(Action::Deny)),
-            (Section::Bash, "echo x >> ./.claude/x", Some(Action::Deny)),
-            (Section::Bash, "cd .claude && echo x > y", Some(Action::Deny)),
-            (Section::Bash, "sh -c 'echo x > .claude/y'", Some(Action::Deny)),
-            (Section::Bash, "X=.claude/y; echo x > $X", Some(Action::Deny)),
-            (Section::Bash, "echo x > .claude/$Y", Some(Action::Deny)),
-            (Section::Bash, "echo x > $Y", Some(Action::Ask)),
-            (Section::Bash, "echo x > out/$Y", None),
-            (Section::Bash, "echo x | tee .claude/y", Some(Action::Deny)),
-            (Section::Bash, "rm -rf .claude", Some(Action::Deny)),
-            (Section::Bash, "rm -rf .", Some(Action::Deny)),
-            (Section::Bash, "mv /opt x", Some(Action::Deny)),
-            (Section::Bash, "sed -i s/a/b/ a.agent", Some(Action::Deny)),
-            (Section::Bash, "dd of=a.agent", Some(Action::Deny)),
-            (Section::Bash, "sudo rm a.agent", Some(Action::Deny)),
-            (Section::Bash, "git checkout HEAD~1 -- .claude/settings.json", Some(Action::Deny)),
-            (Section::Bash, "git rm -r .claude", Some(Action::Deny)),
-            (Section::Bash, "git mv .claude x", Some(Action::Deny)),
-            (Section::Bash, "git apply e.patch", Some(Action::Ask)),
-            (Section::Bash, "git clean -fdx", Some(Action::Ask)),
-            (Section::Bash, "cd src && git reset --hard", Some(Action::Ask)),
-            (Section::Bash, "git checkout -- .", Some(Action::Ask)),
-            (Section::Bash, "git restore src/x", None),
-            (Section::Bash, "git add .claude && git commit -m x", None),
-            (Section::Bash, "cp -r evil/. .", Some(Action::Ask)),
-            (Section::Bash, "cp -rT evil .", Some(Action::Ask)),
-            (Section::Bash, "cp -r evil/.claude .", Some(Action::Deny)),
-            (Section::Bash, "cp s -t.claude", Some(Action::Deny)),
-            (Section::Bash, "cp s --target-directory=.claude", Some(Action::Deny)),
-            (Section::Bash, "cp evil/* .", Some(Action::Ask)),
-            (Section::Bash, "cp a/x .", None),
-            (Section::Bash, "mv a/x .", None),
-            (Section::Bash, "rsync -a evil/ .", Some(Action::Ask)),
-            (Section::Bash, "rsync -a evil/ out", None),
-            (Section::Bash, "tar xf e.tar -C .claude", Some(Action::Deny)),
-            (Section::Bash, "tar xf e.tar", Some(Action::Ask)),
-            (Section::Bash, "tar xf e.tar -C out", None),
-            (Section::Bash, "tar czf out.tgz src", None),
-            (Section::Bash, "unzip e.zip", Some(Action::Ask)),
-            (Section::Bash, "rm -rf .c*", Some(Action::Deny)),
-            (Section::Bash, "rm -rf */.cl*", Some(Action::Deny)),
-            (Section::Bash, "rm -rf out/*", None),
-            (Section::Bash, "rm -f *.agent", Some(Action::Deny)),
-            (Section::Bash, "rm -f *.o", None),
-            (Section::Bash, "rm -rf $X", Some(Action::Ask)),
-            (Section::Bash, "ln -s . x && echo y > x/.claude/settings.json", Some(Action::Deny)),
-            (Section::Bash, "ln -s . x && echo y > x/a.agent", Some(Action::Ask)),
-            (Section::Bash, "ln -s a b", None),
-            (Section::Bash, "find .claude -delete", Some(Action::Deny)),
-            (Section::Bash, "find . -name x -delete", Some(Action::Ask)),
-            (Section::Bash, "find .claude -name x", None),
-            (Section::Bash, "curl -o .claude/x https://x.org", Some(Action::Deny)),
-            (Section::Bash, "curl -o.claude/x https://x.org", Some(Action::Deny)),
-            (Section::Bash, "sort -o a.agent x", Some(Action::Deny)),
-            (Section::Bash, "perl -pi -e s/a/b/ a.agent", Some(Action::Deny)),
-            (Section::Bash, "sed -i s/a/b/ ./*.agent", Some(Action::Deny)),
-            (Section::Bash, "sed -n 1p a.agent", None),
-            (Section::Bash, "echo .claude | xargs rm -rf", Some(Action::Ask)),
-            (Section::Bash, "git ls-files | xargs grep x", None),
-            (Section::Bash, "agentry render --force", Some(Action::Ask)),
-            (Section::Bash, "agentry check", None),
-            (Section::Bash, "make \"-j$(nproc)\"", None),
-            (Section::Bash, "cd $X && rm x", Some(Action::Ask)),
-            (Section::Bash, "cargo test --workspace", None),
-            (Section::Bash, "timeout 5 cat a.agent", None),
-            (Section::Bash, "sudo cat a.agent", None),
-            (Section::Edit, "/other/project/.claude/settings.json", Some(Action::Deny)),
-            (Section::Edit, "sub/agentry.toml", Some(Action::Deny)),
-            (Section::Bash, "echo x > ~/.codex/config.toml", Some(Action::Deny)),
-            (Section::Bash, "rm sub/opencode.json", Some(Action::Deny)),
-            (Section::Bash, "cp -r src out", None),
-            (Section::Bash, "rm -rf target", None),
-        ];
-        let found = |section, subject| {
-            let call = SectionCall { section, subject, directory: "/workspace" };
-            protected.reason(call, &NoLinks).map(|reason| reason.action)
-        };
-        for (section, subject, expected) in cases {
-            assert_eq!(found(section, subject), expected, "{section} {subject}");
-        }
-    }
-}
+mod tests;

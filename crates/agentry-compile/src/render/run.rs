@@ -11,6 +11,7 @@ use agentry_targets::{
 };
 use rayon::prelude::*;
 
+use super::accepted::AcceptedLoss;
 use super::config::RenderConfig;
 use super::explain::{ExplainedSection, explain};
 use super::plan::{ReplacedFile, WantedFile};
@@ -25,6 +26,12 @@ pub struct RenderJob<'a> {
     pub guard: &'a (dyn Fn(&Target) -> bool + Sync),
     /// Whether the gaps of a harness are closed by stricter rules.
     pub close_gaps: &'a (dyn Fn(&Target) -> bool + Sync),
+    /// Whether no person answers questions.
+    pub unattended: bool,
+    /// Whether shared files are written.
+    pub shared: bool,
+    /// The losses that a person has accepted.
+    pub accepted: &'a [AcceptedLoss],
     /// Whether files of the user may be replaced.
     pub force: bool,
     /// Whether both sides of every section are kept for `explain`.
@@ -40,6 +47,8 @@ pub struct RenderJob<'a> {
 pub struct TargetRun {
     /// The harness.
     pub target: &'static Target,
+    /// Whether it asks the guard.
+    pub guard: bool,
     /// Files, losses and refusals.
     pub rendering: ProjectRendering,
     /// Both sides of every section, by agent, if requested.
@@ -97,10 +106,15 @@ impl<'a> TargetJob<'a> {
     /// Renders the agents, and returns the files with a record of what was read.
     fn render<'f>(&self, files: FilesOnce<'f>) -> (TargetRun, FilesOnce<'f>) {
         let Self { target, job, guard, close_gaps, subjects } = self;
+        let accepted = job.accepted.iter().filter_map(|it| it.field_for(target));
+        let accepted: Vec<String> = accepted.map(str::to_owned).collect();
         let settings = RenderSettings {
             scope: job.scope,
             guard: *guard,
             close_gaps: *close_gaps,
+            unattended: job.unattended,
+            shared: job.shared,
+            accepted: &accepted,
             force: job.force,
             options: job.config.options(target),
             existing: &files,
@@ -117,7 +131,7 @@ impl<'a> TargetJob<'a> {
         } else {
             Vec::new()
         };
-        (TargetRun { target, rendering, explained }, files)
+        (TargetRun { target, guard: *guard, rendering, explained }, files)
     }
 }
 
@@ -170,9 +184,10 @@ fn once<T: Clone>(
 
 /// Rewrites the paths of examples relative to the workspace.
 fn in_words_of_the_user(rendered: &mut RenderedAgent) {
-    let losses = std::mem::take(&mut rendered.losses);
-    rendered.losses =
-        losses.into_iter().map(|loss| RenderLoss { detail: plain(&loss.detail), ..loss }).collect();
+    for losses in [&mut rendered.losses, &mut rendered.accepted] {
+        let all = std::mem::take(losses).into_iter();
+        *losses = all.map(|loss| RenderLoss { detail: plain(&loss.detail), ..loss }).collect();
+    }
     if let Some(refused) = &mut rendered.refused {
         refused.message = plain(&refused.message);
     }

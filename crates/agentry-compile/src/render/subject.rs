@@ -7,7 +7,6 @@ use agentry_text::Span;
 
 use super::skills::skills;
 use crate::digest::digest;
-use crate::judge::place;
 use crate::pipeline::CompiledAgent;
 use crate::prompt::prompt;
 use crate::show::{convertible, with_defaults};
@@ -26,7 +25,7 @@ pub fn subject(
     if let Some(system) = &mut agent.instructions.system {
         system.value.push_str(blanks_behind(compiled, system.span));
     }
-    let place = place(&agent, &compiled.dir);
+    let place = agent.policy_context(&compiled.dir);
     let own = RenderSubject::of(agent, &place, &world.memo().render);
     RenderSubject {
         name: name.unwrap_or(&own.name).to_owned(),

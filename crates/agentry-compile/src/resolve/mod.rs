@@ -40,7 +40,7 @@ pub use provider::{ModelProvider, ModelsEndpoint, ProviderApi};
 pub use reachability::ModelLookup;
 pub(crate) use settings::PROVIDER;
 pub use settings::ResolveSettings;
-pub use skills::{PlannedSkill, SkillResolution};
+pub use skills::{PlannedSkill, SEARCH_VARIABLES, SkillResolution};
 pub use tools::{PlannedTool, ToolKind, native as native_tool};
 
 /// What an agent gets on this machine.

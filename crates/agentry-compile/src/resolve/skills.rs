@@ -16,7 +16,7 @@ use crate::world::World;
 const ABSTRACT: &[(&str, SkillSubstitute, &[&str])] = &[
     (
         "web-search",
-        SkillSubstitute::Server,
+        SkillSubstitute::Search,
         &["brave", "serper", "tavily", "exa", "duckduckgo", "searxng"],
     ),
     ("code-execution", SkillSubstitute::Tool("bash"), &["python", "repl"]),
@@ -40,11 +40,16 @@ const ABSTRACT: &[(&str, SkillSubstitute, &[&str])] = &[
 enum SkillSubstitute {
     /// A built-in tool.
     Tool(&'static str),
+    /// The built-in tool `websearch`, if a search service is configured, else an MCP server.
+    Search,
     /// The model itself.
     Model,
     /// Only an MCP server.
     Server,
 }
+
+/// The variables that configure the search service of the tool `websearch`.
+pub const SEARCH_VARIABLES: [&str; 3] = ["SEARXNG_URL", "BRAVE_API_KEY", "TAVILY_API_KEY"];
 
 /// A skill that an agent names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,7 +159,7 @@ impl<'a> SkillSearch<'a> {
         if let Some(found) = self.pack(name, packs::near(self.world, self.compiled)) {
             return found;
         }
-        let known = ABSTRACT.iter().find(|(skill, ..)| *skill == name);
+        let known = ABSTRACT.iter().find(|(skill, ..)| is_same(skill, name));
         let tool = known.and_then(|(_, stands, words)| self.tool(*stands, words));
         if let Some(found) = tool.or_else(|| self.pack(name, packs::home(self.world))) {
             return found;
@@ -186,6 +191,12 @@ impl<'a> SkillSearch<'a> {
     fn tool(&self, stands: SkillSubstitute, words: &[&str]) -> Option<SkillResolution> {
         match stands {
             SkillSubstitute::Tool(tool) => return Some(SkillResolution::Native(tool)),
+            SkillSubstitute::Search => {
+                let services = self.world.services();
+                if SEARCH_VARIABLES.iter().any(|name| services.has_env(name)) {
+                    return Some(SkillResolution::Native("websearch"));
+                }
+            }
             SkillSubstitute::Model => return Some(SkillResolution::Model),
             SkillSubstitute::Server => {}
         }
@@ -196,6 +207,15 @@ impl<'a> SkillSearch<'a> {
         let server = servers.find(|server| is_named(&server.name, words))?;
         Some(SkillResolution::Mcp(server.name.clone()))
     }
+}
+
+/// Whether two names of a skill differ only in case and separators: `web-search`, `web_search`, `WebSearch`.
+fn is_same(skill: &str, name: &str) -> bool {
+    let plain = |text: &str| -> String {
+        let letters = text.chars().filter(|c| !matches!(c, '-' | '_' | ' '));
+        letters.map(|c| c.to_ascii_lowercase()).collect()
+    };
+    skill == name || plain(skill) == plain(name)
 }
 
 /// Whether the name of a server has one of these words: `mcp-brave_search` has `brave`.
@@ -219,6 +239,22 @@ mod tests {
         ];
         for (name, expected) in cases {
             assert_eq!(is_named(name, &["brave"]), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_skill_has_several_spellings() {
+        let cases = [
+            ("web-search", true),
+            ("websearch", true),
+            ("web_search", true),
+            ("WebSearch", true),
+            ("web search", true),
+            ("web-searches", false),
+            ("web.search", false),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(is_same("web-search", name), expected, "{name}");
         }
     }
 

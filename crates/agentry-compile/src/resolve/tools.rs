@@ -3,8 +3,6 @@
 use agentry_model::{Agent, McpServer};
 use agentry_policy::{Action, PathAnchors, PolicyLayer, RuleList, Section, layers};
 
-use crate::judge::place;
-
 /// Built-in tools, with other names that definitions use for them.
 const NATIVE: &[(&str, &[&str])] = &[
     ("bash", &["shell", "terminal"]),
@@ -74,7 +72,7 @@ pub(super) struct AllowedTools(Vec<PolicyLayer>);
 impl AllowedTools {
     /// The policy of `agent`, whose directory in the workspace is `dir`.
     pub(super) fn new(agent: &Agent, dir: &str) -> Self {
-        Self(layers(&agent.policy, &place(agent, dir), &PathAnchors::default()))
+        Self(layers(&agent.policy, &agent.policy_context(dir), &PathAnchors::default()))
     }
 
     /// The policy text that denies every call of a tool.

@@ -119,7 +119,13 @@ impl House {
             _ => json!({"tool": tool, "input": input, "directory": directory}),
         };
         let compiled = read(&self.world, &at(&self.world, "agents/helper").expect("an agent"));
-        let guarded = GuardedAgent { compiled, digest: None, protected: self.protected.clone() };
+        let guarded = GuardedAgent {
+            compiled,
+            digest: None,
+            protected: self.protected.clone(),
+            program: None,
+            is_set: &|_| true,
+        };
         let target = target(harness).expect("a target");
         let said = guard(&self.world, target, Ok(guarded), &question.to_string());
         assert_eq!(said.code, 0, "{harness} {tool} {input}: {}", said.errors);

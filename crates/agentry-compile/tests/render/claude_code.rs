@@ -117,15 +117,18 @@ fn t11_an_ask_below_an_allow_is_exact() {
 
 #[test]
 fn t12_what_is_exact_without_the_guard() {
+    // Claude Code asks by itself, so that an ask needs no rule.
     let cases: &[(&str, &[&str], bool, &[&str])] = &[
-        ("ask", &["git log*:allow"], false, &[]),
-        ("ask", &[], true, &["ask Bash"]),
-        ("ask", &["rm *:deny"], true, &["ask Bash", "deny Bash(rm *)"]),
+        ("ask", &[], true, &[]),
+        ("ask", &["rm *:deny"], true, &["deny Bash(rm *)"]),
         ("deny", &["git log*:ask"], false, &[]),
         ("allow", &[], true, &["allow Bash"]),
         ("allow", &["rm *:deny"], true, &["allow Bash", "deny Bash(rm *)"]),
         ("deny", &["**:allow"], true, &["allow Bash"]),
     ];
+    let (rendered, settings) = one(&section("bash", "ask", &["git log*:allow"]), Wish::default());
+    assert!(has(&rendered, "Bash") && rules(&settings, "Bash").is_empty(), "{settings}");
+    assert!(told(&rendered).contains("`git log` is allow in the source and ask here"));
     for (intent, written, kept, expected) in cases {
         let (rendered, settings) = one(&section("bash", intent, written), Wish::default());
         assert_eq!(has(&rendered, "Bash"), *kept, "{intent} {written:?}");
@@ -152,13 +155,15 @@ fn t17_one_agent_never_gets_what_another_may() {
 }
 
 #[test]
-fn t17_a_denial_of_one_agent_is_not_lifted_to_all() {
+fn t17_a_denial_of_one_agent_holds_for_all_and_is_told() {
     let (careful, free) = (section("bash", "allow", &["rm *:deny"]), section("bash", "allow", &[]));
     let rendering = several(&[("careful", &careful), ("free", &free)], Wish::default());
     let [careful, free] = &rendering.agents[..] else { panic!("two agents") };
-    assert!(!has(careful, "Bash") && has(free, "Bash"));
-    assert_eq!(rules(&settings(&rendering), "Bash"), [""; 0]);
-    assert!(lost(careful, LossKind::Narrowed, "permissions.bash"), "{}", told(careful));
+    // The files of one agent never depend on another agent, so each keeps its tool.
+    assert!(has(careful, "Bash") && has(free, "Bash"));
+    assert_eq!(rules(&settings(&rendering), "Bash"), ["allow Bash", "deny Bash(rm *)"]);
+    assert!(!lost(careful, LossKind::Narrowed, "permissions.bash"), "{}", told(careful));
+    assert!(lost(free, LossKind::Narrowed, "permissions.bash"), "{}", told(free));
 }
 
 #[test]
@@ -171,14 +176,14 @@ fn t17_rules_that_all_agents_share_are_written_once() {
 }
 
 #[test]
-fn t17_an_ask_of_one_agent_holds_for_all() {
+fn t17_an_ask_of_one_agent_takes_an_allow_from_all() {
     let (asks, free) = (section("bash", "ask", &[]), section("bash", "allow", &[]));
     let rendering = several(&[("asks", &asks), ("free", &free)], Wish::default());
     let [asks, free] = &rendering.agents[..] else { panic!("two agents") };
-    assert_eq!(rules(&settings(&rendering), "Bash"), ["ask Bash"]);
+    assert_eq!(rules(&settings(&rendering), "Bash"), [""; 0]);
     assert!(has(asks, "Bash") && has(free, "Bash"));
     assert!(!lost(asks, LossKind::Narrowed, "permissions.bash"), "{}", told(asks));
-    assert!(lost(free, LossKind::Narrowed, "permissions.bash"), "{}", told(free));
+    assert!(told(free).contains("Claude Code asks about `Bash`"), "{}", told(free));
 }
 
 #[test]
@@ -240,7 +245,7 @@ fn t22_an_absent_section_is_asked_about() {
     let (rendered, settings) = one("", Wish::default());
     for expected in ["Edit(/**)", "Bash", "WebFetch", "WebSearch"] {
         let tool = expected.split('(').next().unwrap_or_default();
-        assert_eq!(rules(&settings, tool), [format!("ask {expected}")]);
+        assert_eq!(rules(&settings, tool), [""; 0], "Claude Code asks by itself");
         assert!(has(&rendered, tool));
     }
     assert!(has(&rendered, "Read") && !has(&rendered, "TodoWrite"));
@@ -307,7 +312,7 @@ fn t33_a_path_is_more_than_a_host() {
     let (rendered, settings) =
         one(&section("webfetch", "ask", &["https://docs.example.org/*:allow"]), Wish::default());
     assert_eq!(rules(&settings, "WebFetch"), [""; 0]);
-    assert_eq!(field(&rendered, "disallowedTools"), "WebFetch, Skill, Agent");
+    assert_eq!(field(&rendered, "disallowedTools"), "Skill, Agent");
     assert!(lost(&rendered, LossKind::Narrowed, "permissions.webfetch"), "{}", told(&rendered));
     let (_, settings) =
         one(&section("webfetch", "allow", &["evil.example.org:deny"]), Wish::default());
@@ -469,14 +474,10 @@ fn each_tool_that_the_guard_mode_takes_away_is_told() {
     assert_eq!(field(&rendered, "disallowedTools"), "Glob, Grep");
     assert_eq!(narrowed(&rendered), ["Glob", "Grep"], "{}", told(&rendered));
     assert!(told(&rendered).contains("it searches many files at once"), "{}", told(&rendered));
+    // Without the guard, a search that does not ask about single files is a gap.
     let (rendered, _) = one(&some, Wish::default());
-    assert_eq!(narrowed(&rendered), ["Glob", "Grep"], "{}", told(&rendered));
-    // A denial that would apply to the other agent too.
-    let denied = section("read", "allow", &["secrets/**:deny"]);
-    let free = section("read", "allow", &[]);
-    let rendering = several(&[("first", &denied), ("second", &free)], guard());
-    let first = rendering.agents.first().expect("an agent");
-    assert_eq!(narrowed(first), ["Glob", "Grep", "Read"], "{}", told(first));
+    assert_eq!(narrowed(&rendered), [""; 0], "{}", told(&rendered));
+    assert!(told(&rendered).contains("Claude Code never asks about it"), "{}", told(&rendered));
     // A denial of the source is not lost.
     let (rendered, _) = one(&section("read", "deny", &[]), guard());
     assert_eq!(narrowed(&rendered), [""; 0], "{}", told(&rendered));

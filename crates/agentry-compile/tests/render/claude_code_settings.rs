@@ -34,9 +34,9 @@ fn t54_rules_that_are_no_longer_wanted_go() {
     let (_, first) = one(&section("bash", "allow", &["rm *:deny"]), Wish::default());
     let existing = [(PATH, first.as_str())];
     let wish = Wish { existing: &existing, ..Wish::default() };
-    let (_, second) = one(&section("bash", "ask", &[]), wish);
+    let (_, second) = one(&section("bash", "allow", &["ls *:ask"]), wish);
     assert!(!second.contains("rm *") && second.contains("\"Bash\""), "{second}");
-    let (_, fresh) = one(&section("bash", "ask", &[]), Wish::default());
+    let (_, fresh) = one(&section("bash", "allow", &["ls *:ask"]), Wish::default());
     let value = |text: &str| -> serde_json::Value { serde_json::from_str(text).expect("json") };
     assert_eq!(value(&second)["permissions"], value(&fresh)["permissions"]);
     let (_, again) = one(&section("bash", "allow", &["rm *:deny"]), wish);
@@ -44,24 +44,26 @@ fn t54_rules_that_are_no_longer_wanted_go() {
 }
 
 #[test]
-fn an_allow_of_the_user_never_wins() {
+fn what_the_user_allows_in_the_project_is_a_gap() {
     let mine = "{\"permissions\": {\"allow\": [\"Bash(*)\", \"Edit\", \"WebFetch\"], \"additionalDirectories\": [\"/\"]}}";
     let existing = [(PATH, mine)];
     let wish = Wish { existing: &existing, ..Wish::default() };
     let (rendered, text) = one(&section("bash", "ask", &["git log*:allow"]), wish);
-    // A file outside would be edited without a question, so the agent is refused.
-    let refused = rendered.refused.expect("a refusal");
-    assert_eq!(
-        refused.message,
-        "`/tmp/example.txt` is ask in the source and would be allow in Claude Code"
-    );
-    assert!(rendered.files.is_empty());
-    assert_eq!(text, "");
+    assert_eq!(rendered.refused, None);
+    assert!(!text.contains("x-agentry"), "{text}");
+    for field in ["bash", "edit", "webfetch"] {
+        let gap = format!("gap permissions.{field}: your own settings in ");
+        assert!(told(&rendered).contains(&gap), "{field}:\n{}", told(&rendered));
+    }
+    // No allow of the user lifts a denial.
+    let (rendered, text) = one(&section("bash", "ask", &["git push *:deny"]), wish);
+    assert_eq!(rendered.refused, None);
+    assert!(text.contains("Bash(git push *)"), "{text}");
     let existing = [(PATH, "{\"permissions\": {\"allow\": [\"Bash(*)\", \"WebFetch\"]}}")];
     let wish = Wish { existing: &existing, ..Wish::default() };
     let (rendered, text) = one(&section("bash", "ask", &["git log*:allow"]), wish);
     assert_eq!(rendered.refused, None);
-    assert!(file(&rendered, "helper.md").contains("disallowedTools: Bash, Skill, Agent\n"));
+    assert!(file(&rendered, "helper.md").contains("disallowedTools: Skill, Agent\n"));
     assert!(text.contains("\"WebFetch\""), "{text}");
 }
 

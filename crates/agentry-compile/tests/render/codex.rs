@@ -67,15 +67,16 @@ fn t14_a_pattern_that_ends_inside_a_word_is_no_prefix() {
 }
 
 #[test]
-fn t17_rules_are_for_everybody_so_only_common_ones_are_written() {
+fn t17_rules_are_for_everybody_and_that_is_told() {
     let deny = format!("[permissions.bash]\nintent = \"allow\"\nrules = [\"rm *:deny\"]\n{OPEN}");
     let allow = format!("[permissions.bash]\nintent = \"allow\"\n{OPEN}");
     let mut files = agent("a", &deny);
     files.extend(agent("b", &allow));
     let both = rendering("codex", &files, Wish::default());
-    assert!(both.shared.is_empty(), "{:?}", both.shared);
-    assert!(file(&both.agents[0], "a.toml").contains("shell_tool = false"));
+    assert!(both.shared[0].text().contains("\"rm\""), "{:?}", both.shared);
+    assert!(!file(&both.agents[0], "a.toml").contains("shell_tool"));
     assert!(!file(&both.agents[1], "b.toml").contains("shell_tool"));
+    assert!(told(&both.agents[1]).contains("narrowed permissions.bash"), "the rule of `a` counts");
     let mut files = agent("a", &deny);
     files.extend(agent("b", &deny));
     let both = rendering("codex", &files, Wish::default());
@@ -163,7 +164,13 @@ fn t22_t50_an_absent_section_asks() {
     assert!(text.contains("approval_policy = \"untrusted\""), "{text}");
     assert!(text.contains("sandbox_mode = \"read-only\""), "{text}");
     assert!(text.contains("web_search = \"disabled\""), "{text}");
-    // The verdict is `ask` even for commands that Codex considers harmless.
+    // Commands that Codex considers harmless run at once, which is a gap.
+    assert_eq!(rendering.shared, []);
+    let said = told(&rendering.agents[0]);
+    assert!(said.contains("`ls` is ask in the source, and Codex runs it at once"), "{said}");
+    // Where reading is asked about, these commands are asked about too.
+    let lines = "[permissions.read]\nintent = \"ask\"\n";
+    let rendering = crate::rendering("codex", &agent("helper", lines), Wish::default());
     let rules = rendering.shared[0].text();
     for name in ["cat", "ls", "git", "echo", "whoami"] {
         let line = format!("prefix_rule(pattern = [\"{name}\"], decision = \"prompt\")");
@@ -174,7 +181,7 @@ fn t22_t50_an_absent_section_asks() {
 #[test]
 fn sandboxes_and_approvals_never_permit_more() {
     let cases = [
-        ("allow", "", "on untrusted read-only"),
+        ("allow", "", "on on-request read-only"),
         ("allow", OPEN, "on on-request workspace-write"),
         (
             "allow",

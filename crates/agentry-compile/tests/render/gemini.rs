@@ -16,6 +16,9 @@ use crate::{Wish, agent, chiron, file, one, rendering, told};
 const READ: Wish<'_> = Wish {
     guard: false,
     close_gaps: false,
+    unattended: false,
+    unshared: false,
+    accepted: &[],
     force: false,
     scope: Some(RenderScope::User),
     options: &[],
@@ -111,7 +114,7 @@ fn t15_rules_of_a_project_hold_for_nobody() {
     let lines = r#"
 [permissions.bash]
 intent = "ask"
-rules = ["git log*:allow"]
+rules = ["git log*:allow", "git push*:deny"]
 [permissions.edit]
 intent = "deny"
 "#;
@@ -252,10 +255,11 @@ fn t39_t41_t43_nothing_but_what_gemini_knows() {
             "name: helper",
             "description: Answers questions",
             "max_turns: 5",
-            "tools: [replace, write_file, web_fetch, activate_skill]"
+            "tools: [replace, write_file, run_shell_command, web_fetch, activate_skill]"
         ],
     );
-    let nothing = "[permissions.edit]\nintent = \"deny\"\n[permissions.read]\nintent = \"deny\"\n\
+    let nothing = "[permissions.bash]\nintent = \"deny\"\n\
+        [permissions.edit]\nintent = \"deny\"\n[permissions.read]\nintent = \"deny\"\n\
         [permissions.webfetch]\nintent = \"deny\"\n[permissions.skill]\nintent = \"deny\"\n";
     let text = file(&one("gemini", nothing, Wish::default()), "helper.md").to_owned();
     assert!(text.contains("\ntools: []\n"), "{text}");
@@ -380,7 +384,7 @@ fn import_takes_what_people_write() {
     assert_eq!(intent(Section::Bash), Some("ask"));
     assert_eq!(intent(Section::Edit), Some("deny"));
     let fields: Vec<_> = imported.losses.iter().map(|loss| loss.field.as_str()).collect();
-    assert_eq!(fields, ["color", "metadata", "metadata", "x-harness.gemini.as-written"]);
+    assert_eq!(fields, ["color", "metadata", "metadata"]);
     let remote = "---\nkind: remote\nname: x\nagent_card_url: https://x/\n---\n";
     assert!(crate::back::imported("gemini", &[(path, remote)], path).is_err());
 }
@@ -392,13 +396,12 @@ fn whatever_the_rules_they_permit_no_more() {
     let config = Config { cases: cases(60), failure_persistence: None, ..Config::default() };
     let property = |(files, close_gaps): (Vec<(String, String)>, bool)| {
         let Some(subject) = subject_of(&files) else { return Ok(()) };
+        let nothing = ListedFiles::default();
         let settings = RenderSettings {
             scope: RenderScope::User,
-            guard: false,
             close_gaps,
-            force: false,
-            options: &[],
-            existing: &ListedFiles::default(),
+            shared: true,
+            ..RenderSettings::new(&nothing)
         };
         let target = target("gemini").expect("a target");
         let rendered = render(target, &[subject], &settings).agents.remove(0);

@@ -13,6 +13,7 @@ static STAND_IN: Target = Target {
     title: "Stand-in",
     built_in: &[],
     fields: &[],
+    shared: &[],
     one_primary: false,
     render: |_, _| ProjectRendering::default(),
     model: |_, _| None,
@@ -34,6 +35,10 @@ static STAND_IN: Target = Target {
             Ok(GuardQuestion { directory: "/".to_owned(), calls, searches })
         },
         answer: |verdict| told(verdict.action.as_str(), 0),
+        confined: Some(|text, verdict, wrap| {
+            let command = text.strip_prefix("bash ").ok_or("no command")?;
+            Ok(told(&format!("{}: {}", verdict.action.as_str(), wrap(command)), 0))
+        }),
         failure: |why| told(why, 2),
     }),
     import: None,
@@ -58,7 +63,9 @@ fn answer(question: &str, digest: Option<&str>, more: &[(String, String)]) -> St
     let compiled = read(&world, &found);
     let protected =
         protect(&world, &compiled, &RenderLedger::default(), &["/bin/agentry".to_owned()]);
-    let guarded = GuardedAgent { compiled, digest, protected };
+    let program = Some("/bin/agentry".to_owned());
+    let guarded =
+        GuardedAgent { compiled, digest, protected, program, is_set: &|name| name == "SET" };
     guard(&world, &STAND_IN, Ok(guarded), question).output
 }
 

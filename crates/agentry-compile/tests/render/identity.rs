@@ -183,14 +183,8 @@ fn wider(after: &HarnessModel, before: &HarnessModel) -> Vec<String> {
 fn again(case: &Case, first: &ImportedAgent) -> (Vec<(String, String)>, Vec<String>) {
     let existing = ListedFiles(case.around);
     let (scope, options) = (RenderScope::Project, &[][..]);
-    let settings = RenderSettings {
-        scope,
-        guard: false,
-        close_gaps: false,
-        force: false,
-        options,
-        existing: &existing,
-    };
+    let settings =
+        RenderSettings { scope, options, shared: true, ..RenderSettings::new(&existing) };
     let target = target(case.harness).expect("a target");
     let rendering = render(target, &[subject(first)], &settings);
     let rendered = &rendering.agents[0];

@@ -10,6 +10,7 @@ mod chiron;
 mod claude_code;
 mod claude_code_settings;
 mod codex;
+mod convert;
 mod copilot;
 mod cursor;
 mod formats;
@@ -39,7 +40,9 @@ mod pi_guard;
 mod policies;
 mod property;
 mod protection;
+mod questions;
 mod refused;
+mod shared_files;
 mod skills;
 mod survival;
 mod toolless;
@@ -71,6 +74,11 @@ pub(crate) fn chiron() -> Vec<(String, String)> {
 pub(crate) struct Wish<'a> {
     pub(crate) guard: bool,
     pub(crate) close_gaps: bool,
+    pub(crate) unattended: bool,
+    /// Whether shared files are left alone.
+    pub(crate) unshared: bool,
+    /// The fields whose losses are accepted.
+    pub(crate) accepted: &'a [&'a str],
     /// Whether files of the user are replaced.
     pub(crate) force: bool,
     /// The scope; a project by default.
@@ -87,6 +95,9 @@ pub(crate) struct Wish<'a> {
 pub(crate) const GUARD: Wish<'_> = Wish {
     guard: true,
     close_gaps: false,
+    unattended: false,
+    unshared: false,
+    accepted: &[],
     force: false,
     scope: None,
     options: &[],
@@ -119,10 +130,14 @@ pub(crate) fn rendering<T: Clone + Into<Vec<u8>>>(
     let existing = ListedFiles(wish.existing);
     let options: Vec<_> =
         wish.options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let accepted: Vec<String> = wish.accepted.iter().map(|field| (*field).to_owned()).collect();
     let settings = RenderSettings {
         scope: wish.scope.unwrap_or(RenderScope::Project),
         guard: wish.guard,
         close_gaps: wish.close_gaps,
+        unattended: wish.unattended,
+        shared: !wish.unshared,
+        accepted: &accepted,
         force: wish.force,
         options: &options,
         existing: &existing,

@@ -5,7 +5,7 @@ use agentry_compile::policy::path::NoLinks;
 use agentry_compile::policy::{Action, PolicyContext, Section, SectionCall};
 use agentry_compile::targets::ListedFiles;
 use agentry_compile::targets::front_matter;
-use agentry_compile::targets::{RenderScope, RenderSettings, RenderSubject, render, target};
+use agentry_compile::targets::{RenderSettings, RenderSubject, render, target};
 use agentry_compile::text::Data;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use std::sync::Arc;
@@ -105,14 +105,8 @@ fn is_plain(section: Section, text: &str) -> bool {
 }
 
 fn never_milder(subject: &RenderSubject) -> Result<(), TestCaseError> {
-    let settings = RenderSettings {
-        scope: RenderScope::Project,
-        guard: false,
-        close_gaps: false,
-        force: false,
-        options: &[],
-        existing: &ListedFiles::default(),
-    };
+    let existing_files = ListedFiles::default();
+    let settings = RenderSettings { shared: true, ..RenderSettings::new(&existing_files) };
     let opencode = target("opencode").expect("a target");
     let mut rendering = render(opencode, std::slice::from_ref(subject), &settings);
     let rendered = rendering.agents.remove(0);

@@ -17,7 +17,8 @@ use crate::property::read_back;
 use crate::{GUARD, Wish, file, one, rendering, subjects, told};
 
 const COPILOT: &str = ".github/agents/helper.agent.md";
-const WRITTEN: &str = "---\nname: helper\ndescription: d\ntools: [read, edit, execute]\n---\nHi.\n";
+const WRITTEN: &str =
+    "---\nname: helper\ndescription: d\ntools: [read, edit, execute, agent]\n---\nHi.\n";
 
 /// The definition of an imported Copilot agent, with one text changed.
 fn changed(from: &str, to: &str) -> Vec<(String, String)> {
@@ -42,14 +43,13 @@ fn tools(files: &[(String, String)], wish: Wish<'_>) -> String {
 #[test]
 fn what_may_run_without_a_question_is_a_gap() {
     let rendered = rendering("copilot", &changed("", ""), Wish::default()).agents.remove(0);
-    assert!(file(&rendered, COPILOT).contains("tools: [read, edit, execute]"));
+    assert!(file(&rendered, COPILOT).contains("tools: [read, edit, execute, agent]"));
     let told = told(&rendered);
-    for expected in [
-        "gap permissions.bash: as it was written: `git status` is ask in the source and not asked about in GitHub Copilot",
-        "gap permissions.edit: as it was written: `/workspace/src/main.rs` is ask in the source and not asked",
-    ] {
-        assert!(told.contains(expected), "{told}");
-    }
+    // Copilot asks about commands and changes, but not about other agents.
+    let expected = "gap permissions.delegate: as it was written: `reviewer` is ask in the source and not \
+                    asked about in GitHub Copilot";
+    assert!(told.contains(expected), "{told}");
+    assert!(told.contains("gap permissions: GitHub Copilot asks in its ordinary mode"), "{told}");
     assert!(!told.contains("narrowed permissions"), "{told}");
 }
 
@@ -57,12 +57,12 @@ fn what_may_run_without_a_question_is_a_gap() {
 fn whoever_wants_no_gaps_gets_no_words() {
     let files = changed("", "");
     assert_eq!(tools(&files, Wish { close_gaps: true, ..Wish::default() }), "tools: []");
-    assert_eq!(tools(&files, GUARD), "tools: [read]");
+    assert_eq!(tools(&files, GUARD), "tools: [execute, read, edit]");
 }
 
 #[test]
 fn words_count_while_the_definition_says_what_they_say() {
-    let own = "tools: [read, edit, execute]";
+    let own = "tools: [read, edit, execute, agent]";
     let bash = |action: &str| format!("[permissions.bash]\nintent = \"{action}\"");
     let edit = |action: &str| format!("[permissions.edit]\nintent = \"{action}\"");
     let read = |action: &str| format!("[permissions.read]\nintent = \"{action}\"");
@@ -71,13 +71,13 @@ fn words_count_while_the_definition_says_what_they_say() {
     let cases = [
         (String::new(), String::new(), own),
         // Denied since: the others stay.
-        (bash("ask"), bash("deny"), "tools: [read, edit]"),
-        (edit("ask"), edit("deny"), "tools: [read, execute]"),
-        (read("allow"), read("deny"), "tools: [edit, execute]"),
-        (bash("ask"), rule("rm *:deny"), "tools: [read, edit]"),
-        // Changed to `ask` or `allow` since: only the definition counts.
-        (read("allow"), read("ask"), "tools: []"),
-        (bash("ask"), rule("ls *:allow"), "tools: [read]"),
+        (bash("ask"), bash("deny"), "tools: [read, edit, agent]"),
+        (edit("ask"), edit("deny"), "tools: [read, execute, agent]"),
+        (read("allow"), read("deny"), "tools: [edit, execute, agent]"),
+        (bash("ask"), rule("rm *:deny"), "tools: [read, edit, agent]"),
+        // Changed to `ask` since: only the definition counts. Copilot asks about commands anyway.
+        (read("allow"), read("ask"), "tools: [execute, edit]"),
+        (bash("ask"), rule("ls *:allow"), own),
         // Unrelated to the original grants.
         (bash("ask"), bash("allow"), own),
         (question("deny"), question("ask"), own),
@@ -247,16 +247,16 @@ fn silence_of_codex_may_be_a_session_without_limits() {
     assert!(!file(&rendered, ".toml").contains("env_var = false"), "{}", rendered.files[0].text());
 }
 
-/// Each server may do what has the verdict `ask`: each is reported.
+/// Copilot asks about the tools of servers. What Claude Code gives to an agent with memory is reported.
 #[test]
 fn every_way_is_told() {
     let text = "---\nname: helper\ndescription: d\ntools: [read, 'alpha/*', 'beta/*']\n---\nHi.\n";
     let files = definition(&imported("copilot", &[(COPILOT, text)], COPILOT).expect("an agent"));
     let rendered = rendering("copilot", &files, Wish::default()).agents.remove(0);
-    let told = told(&rendered);
-    for server in ["alpha", "beta"] {
-        assert!(told.contains(&format!("as it was written: `{server}/")), "{told}");
+    for server in ["alpha/*", "beta/*"] {
+        assert!(file(&rendered, COPILOT).contains(server), "{}", file(&rendered, COPILOT));
     }
+    assert!(told(&rendered).contains("asks in its ordinary mode"), "{}", told(&rendered));
     let memory =
         "---\nname: helper\ndescription: d\ntools: Read, Edit, Write\nmemory: user\n---\nHi.\n";
     let path = ".claude/agents/helper.md";
@@ -356,7 +356,6 @@ fn the_settings_of_the_user_are_told_beside_the_words() {
         rendering("codex", &files, Wish { existing, ..Wish::default() }).agents.remove(0);
     assert!(file(&rendered, path).contains("sandbox_mode = \"workspace-write\""));
     let told = told(&rendered);
-    assert!(told.contains("as it was written: `"), "{told}");
     assert!(told.contains("`npm publish` is ask in the source and allow here"), "{told}");
 }
 
@@ -483,11 +482,13 @@ fn is_told(rendered: &RenderedAgent) -> bool {
 
 /// A way to do what is denied, or what has the verdict `ask` without a report.
 fn wider(harness: &str, subject: &RenderSubject, rendering: &ProjectRendering) -> Option<String> {
-    let model = read_back(target(harness).expect("a target"), rendering)?;
-    let unasked = &rendering.agents[0].unasked;
+    let model = read_back(target(harness).expect("a target"), rendering)?.in_session(true);
+    let RenderedAgent { unasked, losses, .. } = &rendering.agents[0];
     let bounds = |section: Section| {
         let mut bounds = subject.bounds(section).to_vec();
-        let told = unasked.contains(&section);
+        let field = format!("permissions.{section}");
+        let mut losses = losses.iter().filter(|loss| loss.field == field);
+        let told = unasked.contains(&section) || losses.any(|it| it.detail.contains("never asks"));
         for rule in bounds.iter_mut().flat_map(RuleList::all_mut).filter(|_| told) {
             if rule.action == Action::Ask {
                 rule.action = Action::Allow;

@@ -25,6 +25,8 @@ intent = "allow"
 
 /// The tools field of an agent without tools.
 const NONE: &str = "contact_supervisor";
+/// The tools that read.
+const READS: &str = "read, grep, find, ls";
 
 /// Rules that allow every section.
 fn everything() -> String {
@@ -56,23 +58,18 @@ fn with(
     options: &[(String, String)],
     scope: RenderScope,
 ) -> ProjectRendering {
-    let settings = RenderSettings {
-        scope,
-        guard: false,
-        close_gaps: false,
-        force: false,
-        options,
-        existing: &ListedFiles::default(),
-    };
+    let existing_files = ListedFiles::default();
+    let settings =
+        RenderSettings { scope, options, shared: true, ..RenderSettings::new(&existing_files) };
     render(target("pi").expect("a target"), &subjects(files), &settings)
 }
 
 #[test]
 fn t22_an_absent_section_is_written_as_no_tool() {
-    assert_eq!(tools(""), NONE);
+    assert_eq!(tools(""), READS);
     let told = told(&one("pi", "", Wish::default()));
     assert!(told.contains("narrowed permissions.bash: Pi checks no call"), "{told}");
-    assert!(told.contains("narrowed permissions.read: Pi checks no call"), "{told}");
+    assert!(told.contains("gap permissions.read: "), "{told}");
 }
 
 #[test]
@@ -122,7 +119,7 @@ fn t42_values_are_written_without_escapes() {
         ("- x", Some("\"- x\"")),
         ("yes", Some("\"yes\"")),
         ("say \\\"x\\\": y", Some("'say \"x\": y'")),
-        ("it's \\\"x\\\": y", None),
+        ("it's \\\"x\\\": y", Some(">-")),
         ("---", Some("---")),
     ];
     for (description, expected) in cases {
@@ -130,22 +127,15 @@ fn t42_values_are_written_without_escapes() {
         let described = format!("description = \"{description}\"");
         files[0].1 = files[0].1.replace("description = \"Answers questions\"", &described);
         let rendered = rendering("pi", &files, Wish::default()).agents.remove(0);
-        match expected {
-            Some(expected) => {
-                let text = file(&rendered, "helper.md");
-                assert_eq!(field(text, "description").as_deref(), Some(expected), "{description}");
-            }
-            None => {
-                assert!(told(&rendered).starts_with("refused description: Pi cannot read"));
-                assert!(rendered.files.is_empty());
-            }
-        }
+        let text = file(&rendered, "helper.md");
+        assert_eq!(field(text, "description").as_deref(), expected, "{description}");
     }
 }
 
 #[test]
 fn t43_no_tool_is_never_written_as_all_tools() {
-    let rendered = one("pi", "[permissions.bash]\nintent = \"deny\"\n", Wish::default());
+    let lines = "[permissions.read]\nintent = \"deny\"\n";
+    let rendered = one("pi", lines, Wish::default());
     let text = file(&rendered, "helper.md");
     assert_eq!(field(text, "tools").as_deref(), Some(NONE));
     assert!(!tools(ALL).contains('['));
@@ -238,7 +228,8 @@ fn t47_skills_need_the_tool_that_loads_them() {
     assert!(file(&rendered, ".pi/skills/one/SKILL.md").contains("Do."));
     assert!(told(&rendered).contains("dropped skills: `two` is denied in the source"));
 
-    let mut files = agent("helper", "skills = [\"one\"]\n");
+    let lines = "skills = [\"one\"]\n[permissions.read]\nintent = \"ask\"\n";
+    let mut files = agent("helper", lines);
     files.push(skill("one"));
     let rendered = rendering("pi", &files, Wish::default()).agents.remove(0);
     assert_eq!(field(file(&rendered, "agents/helper.md"), "skills"), None);
@@ -264,7 +255,7 @@ fn t48_there_is_no_one_to_ask() {
 fn t49_edit_is_edit_and_write() {
     let outside = "[permissions.external_directory]\nintent = \"allow\"\n";
     let edit = |intent: &str| format!("[permissions.edit]\nintent = \"{intent}\"\n{outside}");
-    assert_eq!(tools(&edit("allow")), "edit, write");
+    assert_eq!(tools(&edit("allow")), format!("{READS}, edit, write"));
     let rendered = one("pi", &edit("deny"), Wish::default());
     let rules = field(file(&rendered, "helper.md"), "permission");
     assert_eq!(rules.as_deref(), Some(r#"{"edit":"deny","write":"deny"}"#));
@@ -293,7 +284,7 @@ fn t51_rules_about_commands_take_the_shell_away() {
     let lines = format!("[permissions.bash]\nintent = \"deny\"\n{rules}");
     let rendered = one("pi", &lines, Wish::default());
     let text = file(&rendered, "helper.md");
-    assert_eq!(field(text, "tools").as_deref(), Some(NONE));
+    assert_eq!(field(text, "tools").as_deref(), Some(READS));
     assert_eq!(field(text, "permission"), None);
     let told = told(&rendered);
     assert!(told.contains("narrowed permissions.bash: Pi checks no call"), "{told}");
@@ -426,14 +417,8 @@ fn what_pi_understands_comes_back() {
         subject.judge = agentry_compile::policy::Judge::new(layers, places);
         subject.permissions = permissions;
         subject.agent.behaviour = imported.agent.behaviour;
-        let settings = RenderSettings {
-            scope: RenderScope::Project,
-            guard: false,
-            close_gaps: false,
-            force: false,
-            options: &[],
-            existing: &ListedFiles::default(),
-        };
+        let existing_files = ListedFiles::default();
+        let settings = RenderSettings { shared: true, ..RenderSettings::new(&existing_files) };
         let second = render(target, &[subject], &settings).agents.remove(0);
         let again = file(&second, ".pi/agents/helper.md");
         assert_eq!(field(again, "tools"), field(text, "tools"), "{lines}");

@@ -100,13 +100,12 @@ fn a_path_cannot_become_code() {
 
 #[test]
 fn the_guard_needs_the_project() {
+    let existing_files = ListedFiles::default();
     let settings = RenderSettings {
         scope: RenderScope::User,
         guard: true,
-        close_gaps: false,
-        force: false,
-        options: &[],
-        existing: &ListedFiles::default(),
+        shared: true,
+        ..RenderSettings::new(&existing_files)
     };
     let subjects = subjects(&agent("helper", LINES));
     let rendering = render(target("pi").expect("a target"), &subjects, &settings);

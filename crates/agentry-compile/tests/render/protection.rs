@@ -121,7 +121,9 @@ fn each_section_tells_its_gap() {
             [("read", "secrets"), ("edit", "secrets"), ("webfetch", "private addresses")]
         {
             let line = format!("gap permissions.{section}: {what}: {}", target.title);
-            assert_eq!(told.matches(&line).count(), 1, "{line}\n{told}");
+            // Copilot shows each change for review.
+            let expected = usize::from(target.name != "copilot" || section != "edit");
+            assert_eq!(told.matches(&line).count(), expected, "{line}\n{told}");
         }
         assert!(!gaps(&rendered).is_empty());
     }

@@ -127,15 +127,14 @@ fn t50_what_is_asked_is_never_written_as_allowed() {
     let lines = section("bash", "ask", &[]) + &section("webfetch", "ask", &[]);
     let rendered = one("opencode", &lines, Wish::default());
     assert!(file(&rendered, ".md").contains("  bash: ask\n"), "{}", told(&rendered));
-    // A mode that never asks must not treat a missing answer as yes: the question is written out.
-    for tool in ["Bash", "WebFetch"] {
-        let rendering = several(&[("helper", &lines)], Wish::default());
-        let text = settings(&rendering);
-        let value: serde_json::Value = serde_json::from_str(&text).expect("settings");
-        let ask = value["permissions"]["ask"].as_array().expect("questions");
-        assert!(ask.iter().any(|it| it == tool), "{text}");
-        assert_eq!(value["permissions"]["allow"], serde_json::Value::Null, "{text}");
-    }
+    // Claude Code asks by itself. With the gaps closed, a question is written out.
+    assert_eq!(settings(&several(&[("helper", &lines)], Wish::default())), "");
+    let closed = several(&[("helper", &lines)], Wish { close_gaps: true, ..Wish::default() });
+    let text = settings(&closed);
+    let value: serde_json::Value = serde_json::from_str(&text).expect("settings");
+    let ask = value["permissions"]["ask"].as_array().expect("questions");
+    assert!(ask.iter().any(|it| it == "WebSearch"), "{text}");
+    assert_eq!(value["permissions"]["allow"], serde_json::Value::Null, "{text}");
 }
 
 /// Where each harness looks for agents, including those of other harnesses.

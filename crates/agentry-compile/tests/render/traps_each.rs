@@ -190,7 +190,7 @@ fn t49_editing_is_writing_too() {
 
 #[test]
 fn t50_that_nobody_may_be_there_is_told() {
-    let gap = "`opencode --auto` allows what is asked about";
+    let gap = "not with `opencode --auto`";
     for guard in [false, true] {
         let wish = Wish { guard, ..Wish::default() };
         let rendered = one("opencode", &section("bash", "ask", &[]), wish);

@@ -14,7 +14,7 @@ fn named(rule: &LintRule, world: &MemoryWorld) -> Vec<Finding> {
 }
 
 /// The format of a code; `None` for codes that all formats share.
-fn format_of(rule: &LintRule) -> Option<Format> {
+pub(crate) fn format_of(rule: &LintRule) -> Option<Format> {
     match rule.code.as_bytes().get(2) {
         Some(b'1') => Some(Format::AgentMd),
         Some(b'2') => Some(Format::AgentToml),

@@ -1,10 +1,13 @@
 //! The generated reference. A stale page is rewritten and the test fails: review it, commit it, and run
 //! again.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use agentry_compile::formats::{FORMATS, FormatInfo, convert};
 use agentry_compile::model::{Agent, ConversionLoss, ConversionLossKind, tree};
+use agentry_compile::text::report::visible;
 use agentry_compile::text::{Data, LintRule, RuleExample, table};
 use agentry_compile::{registry, schema};
 
@@ -36,20 +39,34 @@ fn generated_rules() {
         .to_owned();
     page.push_str("| code | rule | severity |\n| --- | --- | --- |\n");
     for LintRule { code, name, severity, .. } in registry() {
-        page.push_str(&format!("| {code} | [`{name}`](#{name}) | {severity} |\n"));
+        page.push_str(&format!("| {code} | [`{name}`](rules/{code}.md) | {severity} |\n"));
     }
+    current([("docs/reference/rules.md".to_owned(), page)]);
+}
+
+/// Every rule has a page, every page has a rule, and nothing on a page is lost when it is read.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "tests read the pages they check")]
+fn rules_and_their_pages_agree() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/rules");
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let paths: BTreeSet<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    let expected: BTreeSet<_> =
+        registry().iter().map(|rule| PathBuf::from(format!("{folder}/{}.md", rule.code))).collect();
+    assert_eq!(paths, expected, "pages and rules differ");
     for LintRule { code, name, severity, why, bad, good } in registry() {
-        page.push_str(&format!(
-            "\n## {name}\n\n{code}, {severity}. {why}\n\nThis breaks it:\n\n{}Use instead:\n\n{}",
+        let page = format!(
+            "# {name}\n\n{code}, {severity}. {why}\n\nThis breaks it:\n\n{}\nUse instead:\n\n{}",
             example(bad),
             example(good)
-        ));
+        );
+        let path = format!("{folder}/{code}.md");
+        assert_eq!(std::fs::read_to_string(path).expect("a page"), page, "{code}");
     }
-    current([("docs/reference/rules.md".to_owned(), format!("{}\n", page.trim_end()))]);
 }
 
 fn example(example: &RuleExample) -> String {
-    let file = |path: &str, text: &str| {
+    let file = |(path, text): &(&str, Cow<'_, str>)| {
         let language = match path.rsplit('.').next() {
             Some("agent" | "yaml") => "yaml",
             Some("toml") => "toml",
@@ -59,20 +76,21 @@ fn example(example: &RuleExample) -> String {
             _ => "text",
         };
         let fence = if text.contains("```") { "````" } else { "```" };
-        let end = if text.ends_with('\n') { "" } else { "\n" };
         // Invisible characters are spelled out, so that the page itself hides nothing.
-        let text = text
-            .lines()
-            .map(|line| agentry_compile::text::report::visible(line))
-            .collect::<Vec<_>>()
-            .join("\n");
-        format!("`{path}`\n\n{fence}{language}\n{text}\n{fence}\n\n{}", end.trim())
+        let shown: String = text.split_inclusive(['\n', '\t']).map(visible_part).collect();
+        let escaped = if shown == *text { "" } else { " escaped" };
+        format!("`{path}`\n\n{fence}{language}{escaped}\n{shown}{fence}\n")
     };
-    match example {
-        RuleExample::File(path, text) => file(path, text),
-        RuleExample::Files(files) => files.iter().map(|(path, text)| file(path, text)).collect(),
-        RuleExample::Made(what, _) => format!("{what}\n\n"),
+    match example.description() {
+        Some(what) => format!("{what}\n"),
+        None => example.texts().iter().map(file).collect::<Vec<_>>().join("\n"),
     }
+}
+
+/// Makes the characters before a line break or tab visible.
+fn visible_part(part: &str) -> String {
+    let text = part.trim_end_matches(['\n', '\t']);
+    format!("{}{}", visible(&text.replace('\r', "\\u{d}")), &part[text.len()..])
 }
 
 /// The losses of a full agent in each format match the matrix.

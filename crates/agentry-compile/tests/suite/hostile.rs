@@ -226,8 +226,9 @@ fn escaped_characters_hide_nothing() {
 /// A file that breaks one rule a thousand times gets a hundred findings.
 #[test]
 fn findings_come_to_an_end() {
-    let text = (0..5_000)
-        .fold("name: a\ndescription: b\n".to_owned(), |text, at| format!("{text}q{at}: 1\n"));
+    let text = (0..5_000).fold("name: a\ndescription: b\nsoul: c\n".to_owned(), |text, at| {
+        format!("{text}q{at}: 1\n")
+    });
     let found = findings(&MemoryWorld::new(vec![("a.agent".to_owned(), text.into_bytes())]));
     assert_eq!(found.len(), 100);
     assert!(found[99].message.ends_with("and 4900 more like this"), "{}", found[99].message);

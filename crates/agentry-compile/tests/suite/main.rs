@@ -10,10 +10,12 @@
 mod arbitrary;
 mod detection;
 mod examples;
+mod fixes;
 mod forms;
 mod generated;
 mod hostile;
 mod inherit;
+mod kept_or_listed;
 mod matrix;
 mod reported;
 mod round_trip;

@@ -3,7 +3,10 @@
 use agentry_model::Agent;
 use agentry_text::suggestion::did_you_mean;
 use agentry_text::table::{Coercion, is_extension, validate};
-use agentry_text::{Findings, Spanned, TableRecord, TreeEntry, TreeMap, TreeNode, TreeValue, acl};
+use agentry_text::{
+    Data, Findings, SourceFile, Span, Spanned, TableRecord, TreeEntry, TreeMap, TreeNode,
+    TreeValue, acl,
+};
 
 use super::acl_fields::{ACL, PROVIDER};
 use super::read::AgentDirReader;
@@ -113,6 +116,44 @@ fn calls(node: &TreeNode, findings: &mut Findings) {
         }
         TreeValue::List(items) => items.iter().for_each(|item| calls(item, findings)),
         TreeValue::Map(map) => map.entries.iter().for_each(|entry| calls(&entry.value, findings)),
+        _ => {}
+    }
+}
+
+/// Returns the variables that the block at `place` of an `agent.acl` names, each at the place of its name.
+/// The file is parsed again, because `block`, which the model keeps, has no places inside.
+pub fn variables(block: &Data, source: &SourceFile, place: Span) -> Vec<Spanned<String>> {
+    let mut found = Vec::new();
+    if has_call(block) {
+        env_names(&acl::parse(source, &mut Findings::default()), source, &mut found);
+        found.retain(|name| place.start <= name.span.start && name.span.end <= place.end);
+    }
+    found
+}
+
+fn has_call(data: &Data) -> bool {
+    match data {
+        Data::Call(..) => true,
+        Data::List(items) => items.iter().any(has_call),
+        Data::Map(entries) => entries.iter().any(|(_, value)| has_call(value)),
+        _ => false,
+    }
+}
+
+fn env_names(node: &TreeNode, source: &SourceFile, found: &mut Vec<Spanned<String>>) {
+    match &node.value {
+        TreeValue::Call(function, arguments) if function == "env" => {
+            let Some(argument) = arguments.first() else { return };
+            let Some(name) = argument.as_str() else { return };
+            let at = source.slice(argument.span).find(name).unwrap_or(0);
+            let start = argument.span.range().start + at;
+            let span = Span::new(argument.span.file, start, start + name.len());
+            found.push(Spanned::new(name.to_owned(), span));
+        }
+        TreeValue::List(items) => items.iter().for_each(|item| env_names(item, source, found)),
+        TreeValue::Map(map) => {
+            map.entries.iter().for_each(|entry| env_names(&entry.value, source, found));
+        }
         _ => {}
     }
 }

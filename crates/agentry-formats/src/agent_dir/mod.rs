@@ -32,10 +32,12 @@ mod tools;
 mod write;
 
 use agentry_model::{Agent, Format, MisfirePolicy, OverlapPolicy, TextMerge};
+use agentry_policy::LayerSource;
 use agentry_text::{Data, FileId, Span, Spanned};
 
 use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, mcp, skill};
 
+pub use acl::variables;
 pub use fields::{MAX_OUTPUT_BYTES, MAX_TOOL_CALLS, TIMEOUT_MS};
 
 /// The heading under which a conversion writes hard rules. Every reader sees them, and this reader can tell
@@ -64,6 +66,7 @@ pub const INFO: FormatInfo = FormatInfo {
         "tools.scripts",
         "policy_tests",
     ],
+    notation: LayerSource::Permissions,
     read: read::read,
     write: write::write,
     defaults,
@@ -89,11 +92,7 @@ pub const INFO: FormatInfo = FormatInfo {
         ReaderReport::LongName,
         ReaderReport::ServerSecret,
     ],
-    prompt: FormatPrompt {
-        rules_heading: None,
-        uses_description: true,
-        fixed_parts: prompt::FIXED_PARTS,
-    },
+    prompt: FormatPrompt { rules_heading: None, fixed_parts: prompt::FIXED_PARTS },
     behaviour_merge: TextMerge::Append,
     has_step_limit: false,
     denies_without_policy: None,

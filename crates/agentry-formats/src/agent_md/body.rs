@@ -4,7 +4,8 @@ use agentry_model::Declared;
 use agentry_text::markdown::{self, MarkdownSection};
 use agentry_text::{Findings, Fix, SourceFile, Span, Spanned};
 
-use super::rules::{EMPTY_SECTION, MISPLACED_SECTION, SECTION_TWICE};
+use super::late_metadata;
+use super::rules::{EMPTY_SECTION, MISPLACED_SECTION, SECTION_TWICE, TEXT_NOT_SENT};
 use crate::front_matter::trimmed;
 
 /// The parts of the body.
@@ -40,7 +41,10 @@ impl MarkdownBody {
         body.rules = reader.text("rules");
         body.tools = reader.section("tools").map(|section| section.content);
         body.avatar = reader.avatar();
-        reader.misplaced();
+        let texts = [&body.system, &body.rules].map(|text| text.as_ref().map(|text| text.span));
+        reader.taken.extend(late_metadata::find(source, place, &texts, reader.findings));
+        let reported = reader.misplaced();
+        reader.unsent(place, &reported);
         body.notes = rest(source, place, &reader.taken);
         body
     }
@@ -121,8 +125,9 @@ impl<'r> BodyReader<'r> {
         self.findings.add(&EMPTY_SECTION, section.heading, message).hint(hint);
     }
 
-    /// Reports headings that would have a meaning at another level.
-    fn misplaced(&mut self) {
+    /// Reports headings that would have a meaning at another level, and returns their sections.
+    fn misplaced(&mut self) -> Vec<Span> {
+        let mut reported = Vec::new();
         for section in self.sections.iter().filter(|section| section.level <= 2) {
             let meant = MEANINGS.iter().find(|(name, _)| is_named(section, name));
             let Some((_, level)) = meant.filter(|(_, level)| *level != section.level) else {
@@ -136,8 +141,52 @@ impl<'r> BodyReader<'r> {
             if self.source.slice(section.heading).trim_start().starts_with('#') {
                 found.fix(Fix::unsafe_(format!("make it `{right}`"), section.heading, right));
             }
+            reported.push(section.heading.to(section.content));
+        }
+        reported
+    }
+
+    /// Reports text outside the known sections. `reported` are sections that have a finding already.
+    fn unsent(&mut self, place: Span, reported: &[Span]) {
+        // Without its end, the metadata is a part of the text; that is reported already.
+        if place.start == 0 && self.source.text.trim_start().starts_with("---") {
+            return;
+        }
+        let known: Vec<_> = self.taken.iter().chain(reported).copied().collect();
+        for stretch in markdown::outside(self.source, place.range(), &known) {
+            let Some(line) = first_visible_line(self.source, stretch) else { continue };
+            self.findings
+                .add(&TEXT_NOT_SENT, line, "this text is not sent to the model")
+                .hint("put it under `## System` or `## Rules`, or into a comment");
         }
     }
+}
+
+/// Returns the first line of a text with letters or digits outside comments.
+fn first_visible_line(source: &SourceFile, stretch: Span) -> Option<Span> {
+    let mut at = stretch.range().start;
+    let mut in_comment = false;
+    for line in source.slice(stretch).split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        let mut visible = String::new();
+        let mut rest = line;
+        loop {
+            let (sign, end) = if in_comment { ("-->", "") } else { ("<!--", rest) };
+            let Some((before, after)) = rest.split_once(sign) else {
+                visible.push_str(end);
+                break;
+            };
+            if !in_comment {
+                visible.push_str(before);
+            }
+            (in_comment, rest) = (!in_comment, after);
+        }
+        if visible.chars().any(char::is_alphanumeric) {
+            return Some(Span::new(source.id, start, start + line.trim_end().len()));
+        }
+    }
+    None
 }
 
 fn is_named(section: &MarkdownSection, name: &str) -> bool {

@@ -85,8 +85,8 @@ pub(super) static METADATA: FieldTable = FieldTable::new(
         Field::optional(
             "abilities",
             FieldKind::Either(&[FieldKind::Forms(&ABILITY), FieldKind::Block(&ABILITIES)]),
-            "What the agent may do: a list of what is allowed, or `allow` and `deny`. When given, \
-             everything else is denied.",
+            "What the agent may do: a list of what is allowed, or `allow` and `deny`. An allow list \
+             denies everything else.",
         ),
         Field::optional("allow", FieldKind::Forms(&ABILITY), "The same as `abilities.allow`."),
         Field::optional("deny", FieldKind::Forms(&ABILITY), "The same as `abilities.deny`."),

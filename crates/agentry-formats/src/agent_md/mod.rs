@@ -24,6 +24,7 @@ mod conflict;
 mod detect;
 mod fields;
 mod js;
+mod late_metadata;
 mod metadata;
 mod name;
 mod read;
@@ -33,7 +34,10 @@ mod tests;
 mod tools;
 mod write;
 
+pub(crate) use rules::STARTUP_MISSING;
+
 use agentry_model::{Agent, AgentStatus, Format, TextMerge};
+use agentry_policy::LayerSource;
 use agentry_text::{FileId, Span, Spanned};
 
 use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport};
@@ -63,6 +67,7 @@ pub const INFO: FormatInfo = FormatInfo {
         "extensions",
         "policy_tests",
     ],
+    notation: LayerSource::Abilities,
     read: read::read,
     write: write::write,
     defaults,
@@ -78,12 +83,13 @@ pub const INFO: FormatInfo = FormatInfo {
         template: &[("agents/general_{name}.agent.md", include_str!("new/agent.agent.md"))],
         reserved_names: &[],
     },
-    reports: &[ReaderReport::NameCharacters, ReaderReport::LongName, ReaderReport::ServerSecret],
-    prompt: FormatPrompt {
-        rules_heading: Some("## Rules"),
-        uses_description: true,
-        fixed_parts: &[],
-    },
+    reports: &[
+        ReaderReport::NameCharacters,
+        ReaderReport::LongName,
+        ReaderReport::ServerSecret,
+        ReaderReport::StartupTool,
+    ],
+    prompt: FormatPrompt { rules_heading: Some("## Rules"), fixed_parts: &[] },
     behaviour_merge: TextMerge::Append,
     has_step_limit: false,
     denies_without_policy: None,

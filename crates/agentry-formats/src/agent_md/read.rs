@@ -13,7 +13,7 @@ use super::tools::{self, ToolsSection};
 use super::{abilities, metadata, name};
 use crate::AgentPackage;
 use crate::front_matter::FrontMatterFile;
-use crate::policy_tests;
+use crate::{agentry_block, policy_tests};
 
 /// Reads an agent file. Never fails: a part that cannot be read is reported and left out.
 pub(super) fn read(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Agent {
@@ -31,6 +31,8 @@ pub(super) fn read(package: &mut AgentPackage<'_>, findings: &mut Findings) -> A
         agent.tools = section.to_tools();
         check_variables(&agent, section, findings);
     }
+    // The block `x-agentry` may name the start-up tool, too.
+    agentry_block::adopt(&mut agent, findings);
     if let Some(startup) = &agent.requirements.startup {
         tools::check_startup(startup, section.as_ref(), findings);
     }

@@ -27,11 +27,12 @@ mod write_policy;
 mod write_tests;
 
 use agentry_model::{Agent, AgentMode, Format, TextMerge};
+use agentry_policy::LayerSource;
 use agentry_text::{FileId, Span, Spanned};
 
 use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport};
 
-pub use rules::RULES;
+use rules::RULES;
 
 /// The name of the main file.
 const MAIN: &str = "agent.toml";
@@ -63,6 +64,7 @@ pub const INFO: FormatInfo = FormatInfo {
         "extensions",
         "policy_tests",
     ],
+    notation: LayerSource::Permissions,
     read: read::read,
     write: write::write,
     defaults,
@@ -87,7 +89,7 @@ pub const INFO: FormatInfo = FormatInfo {
         ReaderReport::NameHyphens,
         ReaderReport::ServerSecret,
     ],
-    prompt: FormatPrompt { rules_heading: None, uses_description: true, fixed_parts: &[] },
+    prompt: FormatPrompt { rules_heading: None, fixed_parts: &[] },
     behaviour_merge: TextMerge::Append,
     has_step_limit: false,
     denies_without_policy: None,

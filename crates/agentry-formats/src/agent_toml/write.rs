@@ -52,8 +52,7 @@ pub(super) fn write(agent: &Agent, target: &WriteTarget) -> WrittenFiles {
     references.set_opt("context", texts(instructions.context.as_deref()));
     references.set_opt("rules", texts(instructions.rule_files.as_deref()));
     let (simple, tables) = out_extensions(extensions);
-    let traits = instructions.traits.as_deref().unwrap_or_default();
-    let permissions = write_policy::sections(policy, traits, &target.place, &mut out.notes);
+    let permissions = write_policy::sections(policy, &target.place, &mut out.notes);
     let mut tests = MapBuilder::new();
     tests.set_opt(policy_tests::KEY, policy_tests::to_data(&policy.tests));
     let blocks = [
@@ -160,11 +159,10 @@ impl AgentTomlWriter {
 
     fn description(&mut self, of: &AgentIdentity, said: &AgentInstructions, shown: &str) -> String {
         if let Some(text) = of.description.as_ref().and_then(|text| one_line(text)) {
-            let bare = without_stop(&text);
-            if of.description.as_ref().is_some_and(|text| text.value != bare) {
-                self.note("description", "on one line, without a full stop at the end");
+            if of.description.as_ref().is_some_and(|whole| whole.trim() != text) {
+                self.note("description", "on one line");
             }
-            return bare.to_owned();
+            return without_stop(&text).to_owned();
         }
         let sentence = said.system.as_ref().and_then(|text| first_sentence(text));
         let role = || of.role.as_ref().and_then(|role| one_line(role));

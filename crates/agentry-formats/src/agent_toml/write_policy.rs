@@ -1,6 +1,6 @@
 //! Writes the policy of an agent as `[permissions.TOOL]` sections, never wider than its source.
 
-use agentry_model::{ConversionLoss, ConversionLossKind};
+use agentry_model::{ASK_BEFORE_WRITING, ConversionLoss, ConversionLossKind};
 use agentry_policy::memo::PolicyMemo;
 use agentry_policy::{
     Abilities, AbilityBase, Action, PatternRule, Permissions, Policy, PolicyContext, Section,
@@ -8,22 +8,19 @@ use agentry_policy::{
 };
 use agentry_text::{Data, Spanned, toml};
 
-/// The trait that makes every edit ask. It is only text in the prompt, so it is also written as rules.
-const ASK_BEFORE_WRITING: &str = "ask-before-writing";
-
 /// Returns the sections of `policy`, and notes every change.
 pub(super) fn sections(
     policy: &Policy,
-    traits: &[Spanned<String>],
     place: &PolicyContext,
     notes: &mut Vec<ConversionLoss>,
 ) -> String {
-    let Some(mut permissions) = to_permissions(&PolicyMemo::default(), policy, place) else {
+    let Some(permissions) = to_permissions(&PolicyMemo::default(), policy, place) else {
         return String::new();
     };
     note_layers(policy, &permissions, notes);
-    if traits.iter().any(|text| text.trim() == ASK_BEFORE_WRITING) {
-        ask_before_writing(&mut permissions, notes);
+    if place.asks_before_writing && policy.trust.is_some() {
+        let detail = format!("the trait `{ASK_BEFORE_WRITING}` became the answer `ask`");
+        narrowed("permissions.edit", &detail, notes);
     }
     let mut seen = Vec::new();
     let mut blocks = Vec::new();
@@ -98,22 +95,6 @@ fn exact_tools(tools: &ToolPermissions, result: &Permissions) -> bool {
     };
     let back = to_tool_permissions(result);
     holds(&tools.allowed, &back.allowed) && holds(&tools.denied, &back.denied)
-}
-
-fn ask_before_writing(permissions: &mut Permissions, notes: &mut Vec<ConversionLoss>) {
-    for edit in permissions.sections.iter_mut().filter(|of| of.section.value == Section::Edit) {
-        let before = edit.clone();
-        if let Some(intent) = &mut edit.intent {
-            intent.value = intent.value.strictest(Action::Ask);
-        }
-        for rule in &mut edit.rules {
-            rule.value.action = rule.action.strictest(Action::Ask);
-        }
-        if *edit != before {
-            let detail = format!("the trait `{ASK_BEFORE_WRITING}` became the answer `ask`");
-            narrowed("permissions.edit", &detail, notes);
-        }
-    }
 }
 
 fn narrowed(field: &str, detail: &str, notes: &mut Vec<ConversionLoss>) {

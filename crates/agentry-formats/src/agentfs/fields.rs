@@ -337,7 +337,11 @@ pub(super) static TIMES: FieldTable = FieldTable::new(
             FieldKind::Choice(&["skip", "fire_once", "fire_all"]),
             "What happens to runs that were missed.",
         ),
-        Field::optional("no_overlap", FieldKind::Bool, "Whether a run waits for the one before."),
+        Field::optional(
+            "no_overlap",
+            FieldKind::Bool,
+            "Whether a run is skipped while the one before still runs.",
+        ),
         Field::optional("at", FieldKind::Any, "The moment of kind `at`."),
         Field::optional("delay", FieldKind::Any, "The wait of kind `delay`."),
         Field::optional("interval", FieldKind::Any, "The gap of kind `interval`."),

@@ -7,53 +7,17 @@
 //! | the text | `text` |
 
 use agentry_model::{Agent, MemoryFile};
-use agentry_text::Severity::Warning;
 use agentry_text::data::MapBuilder;
 use agentry_text::{
-    Data, Field, FieldKind, FieldTable, Findings, LintRule, RuleExample, SourceFile, Span, Spanned,
-    limits, path,
+    Data, Field, FieldKind, FieldTable, Findings, SourceFile, Span, Spanned, limits, path,
 };
 
+use super::rules::{EMPTY_MEMORY, NOT_A_TIME};
 use super::time::is_rfc3339;
 use crate::AgentPackage;
 use crate::front_matter::{self, FrontMatterFile};
 use crate::skill::is_readme;
 use crate::walk::DirectoryWalk;
-
-/// Makes an agent with one memory.
-macro_rules! memory {
-    ($text:literal) => {
-        RuleExample::Files(&[
-            ("helper/agent.json", super::rules::AGENT),
-            ("helper/persona.md", super::rules::PERSONA),
-            ("helper/principles.md", super::rules::PRINCIPLES),
-            ("helper/memory/tone.md", $text),
-        ])
-    };
-}
-
-/// A `created` that is not a valid time.
-pub(super) static NOT_A_TIME: LintRule = LintRule {
-    code: "AG6051",
-    name: "memory-without-time",
-    severity: Warning,
-    why: "Memories are sorted, archived and forgotten by their age; a time that is not written as \
-          RFC 3339 has it cannot be compared.",
-    bad: memory!("---\ntype: fact\ncreated: yesterday\n---\n\nThe user likes short answers.\n"),
-    good: memory!(
-        "---\ntype: fact\ncreated: 2026-01-15T10:30:00Z\n---\n\nThe user likes short answers.\n"
-    ),
-};
-
-/// A memory without text.
-pub(super) static EMPTY_MEMORY: LintRule = LintRule {
-    code: "AG6052",
-    name: "empty-memory",
-    severity: Warning,
-    why: "The text of the file is what is remembered; metadata alone say nothing.",
-    bad: memory!("---\ntype: fact\n---\n"),
-    good: memory!("---\ntype: fact\n---\n\nThe user likes short answers.\n"),
-};
 
 /// The metadata of a memory file.
 pub static MEMORY: FieldTable = FieldTable::new(

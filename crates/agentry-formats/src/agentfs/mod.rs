@@ -38,8 +38,9 @@ mod time;
 mod write;
 
 use agentry_model::{Agent, Format, TextMerge};
+use agentry_policy::LayerSource;
 use agentry_text::data::MapBuilder;
-use agentry_text::{Data, FileId, LintRule, Span, Spanned};
+use agentry_text::{Data, FileId, Span, Spanned};
 
 use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, mcp, skill};
 
@@ -62,7 +63,7 @@ pub const INFO: FormatInfo = FormatInfo {
         ("runs/*/receipts/*.yaml", &RECEIPT),
     ],
     settings: Some(&NEWER),
-    rules: RULES,
+    rules: rules::RULES,
     carries: &[
         "name",
         "display_name",
@@ -82,6 +83,7 @@ pub const INFO: FormatInfo = FormatInfo {
         "extensions",
         "policy_tests",
     ],
+    notation: LayerSource::ToolPermissions,
     read: read::read,
     write: write::write,
     defaults,
@@ -107,7 +109,7 @@ pub const INFO: FormatInfo = FormatInfo {
         ReaderReport::LongName,
         ReaderReport::ServerSecret,
     ],
-    prompt: FormatPrompt { rules_heading: None, uses_description: true, fixed_parts: &[] },
+    prompt: FormatPrompt { rules_heading: None, fixed_parts: &[] },
     behaviour_merge: TextMerge::Append,
     has_step_limit: false,
     denies_without_policy: None,
@@ -120,30 +122,6 @@ pub const INFO: FormatInfo = FormatInfo {
 
 /// Names that are reserved for directories of the home itself.
 const RESERVED: &[&str] = &["core", "desirecore"];
-
-/// Every rule about the files of AgentFS, in code order.
-const RULES: &[&LintRule] = &[
-    &rules::NO_PERSONA,
-    &rules::NO_PRINCIPLES,
-    &rules::NOTHING_PROTECTED,
-    &rules::LONG_PERSONA,
-    &rules::NAME_TOO_LONG,
-    &rules::DESCRIPTION_TOO_LONG,
-    &rules::RESERVED_ID,
-    &rules::ODD_ID,
-    &rules::LEGACY_RUNTIME,
-    &rules::TOOL_ALLOWED_AND_DENIED,
-    &rules::SCHEDULE_NOT_RUN,
-    &rules::NO_CRON,
-    &rules::NOT_A_CRON,
-    &rules::EMPTY_NEVER_DO,
-    &rules::EMPTY_NAME,
-    &memory::NOT_A_TIME,
-    &memory::EMPTY_MEMORY,
-    &receipt::ODD_RECEIPT_ID,
-    &receipt::RECEIPT_TIME,
-    &receipt::COUNTS_DIFFER,
-];
 
 /// Fills in the defaults: an agent without `heartbeat` does not start by itself.
 fn defaults(agent: &mut Agent) {

@@ -11,10 +11,10 @@ use agentry_text::{Findings, Fix, LintRule, Severity, Span, Spanned, TreeNode};
 use super::reference;
 use super::rules::{
     EXPLICIT_WITHOUT_PROVIDERS, FUNCTION_TWICE, HOSTS_WITHOUT_EFFECT, KEY_IN_MANIFEST,
-    MERGE_WITHOUT_BASE, MODEL_WITHOUT_PROVIDER, PROVIDER_WITHOUT_SOURCE, SCOPE_WITHOUT_EFFECT,
-    SCOPED_WITHOUT_HOSTS, SCOPED_WITHOUT_SCOPE, SERVER_TRANSPORT, SERVER_TWICE, SKILL_TWICE,
-    TAG_TWICE, TEXT_WITHOUT_EFFECT, UNKNOWN_CALLEE, UNUSABLE_NAME, UNUSABLE_REFERENCE,
-    VERSION_NOT_SEMVER,
+    MERGE_WITHOUT_BASE, MODEL_WITHOUT_PROVIDER, NO_SYSTEM_TEXT, PROVIDER_WITHOUT_SOURCE,
+    SCOPE_WITHOUT_EFFECT, SCOPED_WITHOUT_HOSTS, SCOPED_WITHOUT_SCOPE, SERVER_TRANSPORT,
+    SERVER_TWICE, SKILL_TWICE, TAG_TWICE, TEXT_WITHOUT_EFFECT, UNKNOWN_CALLEE, UNUSABLE_NAME,
+    UNUSABLE_REFERENCE, VERSION_NOT_SEMVER,
 };
 use crate::mcp;
 use crate::text_checks::is_variable;
@@ -236,14 +236,11 @@ fn transport(server: &McpServer) -> Option<(Span, String, &'static str)> {
 
 fn texts(agent: &Agent, findings: &mut Findings) {
     let instructions = &agent.instructions;
-    let Some(raw) = &instructions.system_override else { return };
-    if let Some(system) = &instructions.system {
-        findings
-            .add(&TEXT_WITHOUT_EFFECT, raw.span, "`system_override` is not used beside a soul")
-            .related(system.span, "this is used")
-            .hint("remove it");
-        return;
-    }
+    // A base may have the soul.
+    let has_system = instructions.system.is_some() || agent.inheritance.base.is_some();
+    let Some(raw) = instructions.system_override.as_ref().filter(|_| !has_system) else {
+        return no_system(agent, findings);
+    };
     let traits = instructions.traits.iter().flatten().next().map(|first| ("traits", first.span));
     let persona = agent.identity.role.as_ref().map(|role| ("persona", role.span));
     for (field, span) in persona.into_iter().chain(traits) {
@@ -254,8 +251,25 @@ fn texts(agent: &Agent, findings: &mut Findings) {
                 format!("`{field}` is not used beside `system_override`"),
             )
             .related(raw.span, "this is used")
-            .hint(format!("remove `{field}`, or `system_override`"));
+            .hint(format!("write a soul, remove `{field}`, or remove `system_override`"));
     }
+}
+
+/// Reports an agent whose description is its system text. A pipeline calls other agents, so it needs none.
+fn no_system(agent: &Agent, findings: &mut Findings) {
+    let Agent { instructions, identity, inheritance, pipeline, .. } = agent;
+    let has_text = instructions.system.is_some()
+        || instructions.system_override.is_some()
+        || identity.role.is_some()
+        || inheritance.base.is_some()
+        || pipeline.is_some()
+        // The text may be in a part that could not be read.
+        || findings.has_errors();
+    // Without a description, another finding says that there is nothing to go by.
+    let Some(description) = identity.description.as_ref().filter(|_| !has_text) else { return };
+    findings
+        .add(&NO_SYSTEM_TEXT, description.span, "the description is the whole system text")
+        .hint("write a `soul` (or `SOUL.md`), or a `persona` under `behavior`");
 }
 
 fn interface(agent: &Agent, findings: &mut Findings) {

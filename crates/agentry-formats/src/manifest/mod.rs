@@ -57,6 +57,7 @@ pub use hash::{ManifestHash, ag1, try_ag1};
 pub use schema::HashRefusal;
 
 use agentry_model::{Format, TextMerge};
+use agentry_policy::LayerSource;
 use agentry_text::Findings;
 
 use crate::{AgentPackage, FormatFiles, FormatInfo, FormatPrompt, ReaderReport};
@@ -108,6 +109,7 @@ pub const INFO: FormatInfo = FormatInfo {
         "extensions",
         "policy_tests",
     ],
+    notation: LayerSource::Trust,
     read: read::read,
     write: write::write,
     defaults: defaults::defaults,
@@ -124,11 +126,7 @@ pub const INFO: FormatInfo = FormatInfo {
         reserved_names: &[],
     },
     reports: &[ReaderReport::RepeatedSkill],
-    prompt: FormatPrompt {
-        rules_heading: Some("## Hard Rules"),
-        uses_description: false,
-        fixed_parts: &[],
-    },
+    prompt: FormatPrompt { rules_heading: Some("## Hard Rules"), fixed_parts: &[] },
     behaviour_merge: TextMerge::Override,
     has_step_limit: true,
     denies_without_policy: Some("a manifest without `trust` has none"),

@@ -84,7 +84,7 @@ fn member(set: &[ShellArg], fills: &[&str]) -> Vec<String> {
             let text = word.pieces.iter().map(|piece| match piece {
                 WordPiece::Text(text) => text.clone(),
                 WordPiece::Segment => fills.next().unwrap_or(&"").replace('/', ""),
-                WordPiece::Any => (*fills.next().unwrap_or(&"")).to_owned(),
+                _ => (*fills.next().unwrap_or(&"")).to_owned(),
             });
             words.push(text.collect());
         }

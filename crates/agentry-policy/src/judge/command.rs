@@ -6,26 +6,33 @@ use crate::argv::{self, ShellArg};
 use crate::compare::ExampleSubject;
 use crate::deciders::{DeciderSet, deciders};
 use crate::pattern::{HazardProtection, PatternSubject};
-use crate::shell::{self, LinePart, PartEffect, ShellCommand};
+use crate::shell::{self, CommandRole, PartEffect, ShellCommand};
 use crate::verdict::LayerDecision;
 use crate::{Action, LayerSource, PolicyRule, RuleList, Section};
 
+use super::line::JudgedLine;
 use super::nested_commands::{OptionScan, embedded};
 use super::{Judge, simplify, spelling};
 
 impl Judge {
-    /// Returns the decision about a command. `parts` are all parts of its line, which include its wrapper;
-    /// `is_inside` reports whether a directory lies in the workspace.
+    /// Returns the decision about a command of `line`, which includes its wrapper; `is_inside` reports whether
+    /// a directory lies in the workspace.
     pub(super) fn command(
         &self,
         command: &ShellCommand,
-        parts: &[LinePart],
+        line: &JudgedLine<'_>,
         is_inside: impl Fn(&str) -> bool,
     ) -> LayerDecision {
-        let outer = command.behind.and_then(|at| parts.get(at)).and_then(|part| match &part.what {
+        let outer = command.behind.and_then(|at| line.parts.get(at));
+        let outer = outer.and_then(|part| match &part.what {
             PartEffect::Command(outer) => Some(outer),
             _ => None,
         });
+        let needs_no_rule = match command.role {
+            CommandRole::Own => false,
+            CommandRole::Glue => line.has_commands,
+            CommandRole::Guess => true,
+        };
         let others = spelling::spellings(&command.argv);
         let plain = simplify::plain(&command.argv, is_inside);
         self.strictest(Section::Bash, |source, rules| {
@@ -37,7 +44,7 @@ impl Judge {
                     let against = explicit(&command.argv, rules, source);
                     against.unwrap_or_else(|| LayerDecision::by(rule, source))
                 }
-                None if command.free => {
+                None if needs_no_rule => {
                     explicit(&command.argv, rules, source).unwrap_or_else(|| {
                         LayerDecision::built_in(
                             Action::Allow,

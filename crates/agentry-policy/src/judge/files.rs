@@ -42,7 +42,15 @@ impl Judge {
 
     /// Returns the decision about an unknown path.
     pub(super) fn any_path(&self, section: Section) -> LayerDecision {
-        self.worst(section).strictest(self.worst(Section::ExternalDirectory))
+        let worst = self.worst(section).strictest(self.worst(Section::ExternalDirectory));
+        // Where every command is allowed, other commands can read a secret as well.
+        if section == Section::Read && !self.is_open(Section::Bash) {
+            return worst.strictest(LayerDecision::built_in(
+                Action::Ask,
+                "it may be any file, also a secret",
+            ));
+        }
+        worst
     }
 
     /// Whether a resolved path lies in the workspace.

@@ -5,12 +5,27 @@ use agentry_commands::variables::{VariableEffect, setting_to};
 use crate::argv::{ShellArg, ShellWord};
 use crate::path::LinkResolver;
 use crate::shell::{
-    self, CurrentDirs, LineAnalysis, LinePart, PartEffect, ShellContext, VariableScope,
+    self, CommandRole, CurrentDirs, LineAnalysis, LinePart, PartEffect, ShellContext, VariableScope,
 };
 use crate::verdict::{LayerDecision, Verdict};
 use crate::{Action, Section};
 
 use super::{Judge, SectionCall, simplify};
+
+/// The parts of a line that is judged.
+pub(super) struct JudgedLine<'a> {
+    /// All parts.
+    pub(super) parts: &'a [LinePart],
+    /// Whether it runs a command that needs a rule, which then covers the builtins around it.
+    pub(super) has_commands: bool,
+}
+
+impl<'a> JudgedLine<'a> {
+    fn new(parts: &'a [LinePart]) -> Self {
+        let needs_rule = |part: &LinePart| matches!(&part.what, PartEffect::Command(command) if command.role == CommandRole::Own);
+        Self { parts, has_commands: parts.iter().any(needs_rule) }
+    }
+}
 
 impl Judge {
     /// Returns the verdict about a command line.
@@ -20,8 +35,9 @@ impl Judge {
             directory: Some(call.directory.to_owned()),
         };
         let LineAnalysis { parts, around } = shell::analysis(call.subject, &context);
+        let line = JudgedLine::new(&parts);
         let judge =
-            |part: &LinePart| self.part(part, &parts, call, resolver).about(part.to_string());
+            |part: &LinePart| self.part(part, &line, call, resolver).about(part.to_string());
         let mut reasons: Vec<_> = parts.iter().map(judge).collect();
         // Wrappers and shells are no parts, but a rule may still name them: `timeout *:deny`.
         let started = |argv: &Vec<ShellArg>| Some(self.named(argv)?.about(shell::shown(argv)));
@@ -40,7 +56,7 @@ impl Judge {
     fn part(
         &self,
         part: &LinePart,
-        parts: &[LinePart],
+        line: &JudgedLine<'_>,
         call: SectionCall<'_>,
         resolver: &dyn LinkResolver,
     ) -> LayerDecision {
@@ -51,7 +67,7 @@ impl Judge {
         match &part.what {
             PartEffect::Command(command) => {
                 let is_inside = |path: &str| self.leads_inside(path, &part.bases, call, resolver);
-                let decision = self.command(command, parts, is_inside);
+                let decision = self.command(command, line, is_inside);
                 // Options such as `-C` change the directory that operands are relative to.
                 let bases = match simplify::directories(&command.argv) {
                     Some(all) => all.iter().fold(part.bases.clone(), |bases, it| bases.enter(it)),
@@ -66,6 +82,7 @@ impl Judge {
             PartEffect::Write(word) => touch(Section::Edit, word),
             PartEffect::Enter(word) => self.entered(word, &part.bases, call, resolver),
             PartEffect::Set { name, value, scope } => self.set(name, value.literal(), *scope),
+            PartEffect::Lasting { why } => self.lasting(why),
             PartEffect::Unclear { why } => self.unclear(why),
         }
     }
@@ -78,18 +95,18 @@ impl Judge {
         call: SectionCall<'_>,
         resolver: &dyn LinkResolver,
     ) -> LayerDecision {
-        let (Some(path), CurrentDirs::Known(directories)) = (word.literal(), bases) else {
-            return match word.literal() {
-                // An absolute path does not depend on the current directory.
-                Some(path) if path.starts_with('/') => {
-                    self.path(SectionCall { subject: path, ..call }, resolver)
-                }
-                _ => self.any_path(call.section),
-            };
-        };
         let decide = |base: &String| {
             let directory = &at(base, call.directory);
-            self.path(SectionCall { subject: path, directory, ..call }, resolver)
+            match word.literal() {
+                Some(path) => self.path(SectionCall { subject: path, directory, ..call }, resolver),
+                None => self.redirected(word, directory, call.section, resolver),
+            }
+        };
+        let directories = match bases {
+            CurrentDirs::Known(directories) => &**directories,
+            // An absolute path does not depend on the current directory.
+            CurrentDirs::Unknown if word.start().starts_with('/') => &[".".to_owned()],
+            CurrentDirs::Unknown => &[],
         };
         let decisions = directories.iter().map(decide);
         decisions.reduce(LayerDecision::strictest).unwrap_or_else(|| self.any_path(call.section))
@@ -173,6 +190,14 @@ impl Judge {
         }
         let unclear = LayerDecision::built_in(Action::Ask, format!("not understood: {why}"));
         unclear.strictest(self.intent())
+    }
+
+    /// Judges what goes on without an end: allowed only if every command is.
+    fn lasting(&self, why: &str) -> LayerDecision {
+        if self.is_open(Section::Bash) {
+            return self.worst(Section::Bash);
+        }
+        LayerDecision::built_in(Action::Ask, why).strictest(self.intent())
     }
 
     /// Returns the strictest intent of the layers about commands.

@@ -8,7 +8,7 @@
 mod path_set;
 
 use agentry_commands::secrets::{is_secret, may_be_secret};
-use agentry_commands::{FileUse, ProgramTrait, effects};
+use agentry_commands::{CommandEffects, FileUse, ProgramTrait, effects};
 use path_set::PathSet;
 
 use crate::argv::{ShellArg, ShellWord, WordPiece};
@@ -22,6 +22,54 @@ use crate::{Action, LayerSource, PolicyRule, RuleList, Section};
 use super::line::at;
 use super::{Judge, SectionCall};
 
+/// How the files of one operand are judged.
+#[derive(Debug, Clone, Copy)]
+struct OperandUse {
+    /// The section whose rules apply.
+    section: Section,
+    /// Whether a directory includes its contents.
+    below: bool,
+    /// Whether the intent counts too, and not only written rules.
+    by_intent: bool,
+    /// Whether the table of secrets counts.
+    secrets: bool,
+    /// Whether only names are listed, about which an intent does not ask.
+    lists: bool,
+}
+
+impl OperandUse {
+    /// Returns how a command uses its files; `None` for an address.
+    fn new(used: FileUse, effects: CommandEffects<'_>) -> Option<Self> {
+        let section = match used {
+            FileUse::Read | FileUse::MayRead | FileUse::Test | FileUse::List => Section::Read,
+            FileUse::Write | FileUse::MayWrite => Section::Edit,
+            FileUse::Fetch => return None,
+        };
+        let below = match section {
+            // Given a directory, most commands copy into it or remove it.
+            Section::Edit => !effects.has(ProgramTrait::DirectoryItself),
+            _ => effects.walks(),
+        };
+        Some(Self {
+            section,
+            below,
+            by_intent: matches!(used, FileUse::Read | FileUse::Test | FileUse::Write),
+            secrets: matches!(used, FileUse::Read | FileUse::MayRead),
+            lists: used == FileUse::List,
+        })
+    }
+
+    /// Returns the same use under the rules about what is outside the workspace.
+    fn outside(self) -> Self {
+        Self { section: Section::ExternalDirectory, by_intent: true, ..self }
+    }
+
+    /// Whether the word is certainly a file, so that an unknown one is judged as any file.
+    fn is_certain(self) -> bool {
+        self.by_intent
+    }
+}
+
 impl Judge {
     /// Returns the strictest decision against the files and addresses in the arguments of a command, if there
     /// is one.
@@ -33,73 +81,111 @@ impl Judge {
         resolver: &dyn LinkResolver,
     ) -> Option<LayerDecision> {
         let effects = effects(argv);
-        // Given a directory, most commands copy into it, remove it, or read everything in it.
-        let below = !effects.has(ProgramTrait::DirectoryItself);
         let decisions = effects.uses().into_iter().filter_map(|(used, word)| {
-            let does = match used {
-                FileUse::Read => "reads",
-                FileUse::Write => "writes",
-                FileUse::Fetch => "fetches",
+            let decision = match OperandUse::new(used, effects) {
+                None => self.fetched(&word, bases, call, resolver),
+                Some(operand) => self.operand(operand, &word, bases, call, resolver),
             };
-            let decision = match used {
-                FileUse::Fetch => self.fetched(&word, bases, call, resolver),
-                FileUse::Read => self.operand((Section::Read, below), &word, bases, call, resolver),
-                FileUse::Write => {
-                    self.operand((Section::Edit, below), &word, bases, call, resolver)
-                }
-            };
-            let note = Some(format!("it {does} `{}`", word_text(&word)));
+            let note = Some(format!("it {} `{}`", used.verb(), word_text(&word)));
             decision.map(|decision| LayerDecision { note, ..decision })
         });
         decisions.reduce(LayerDecision::strictest)
     }
 
-    /// Returns what is against a file in the arguments; `below` if a directory includes its contents.
+    /// Returns what is against a file in the arguments.
     fn operand(
         &self,
-        (section, below): (Section, bool),
+        operand: OperandUse,
         word: &ShellWord,
         bases: &CurrentDirs,
         call: SectionCall<'_>,
         resolver: &dyn LinkResolver,
     ) -> Option<LayerDecision> {
-        let start = match word.pieces.first() {
-            Some(WordPiece::Text(text)) => text.as_str(),
-            _ => "",
-        };
         // `<(…)` is a pipe that the shell itself makes.
-        if word.literal().is_some_and(is_free) || start.starts_with("/dev/fd/") {
+        if word.literal().is_some_and(is_free) || word.start().starts_with("/dev/fd/") {
             return None;
         }
-        let directories: Vec<String> = match bases {
-            CurrentDirs::Unknown if start.starts_with('/') => vec![call.directory.to_owned()],
+        // git reads `:/path` from the root of the repository, which may be any directory above.
+        let top = without_top(word);
+        let word = top.as_ref().unwrap_or(word);
+        let mut directories: Vec<String> = match bases {
+            CurrentDirs::Unknown if word.start().starts_with('/') => {
+                vec![call.directory.to_owned()]
+            }
             CurrentDirs::Known(all) => all.iter().map(|base| at(base, call.directory)).collect(),
-            // The directory is unknown, so only the name itself can show that the file is a secret.
-            CurrentDirs::Unknown => {
-                let named = self.secret(section, &PathSet::new(word, call.directory, None));
-                let why = "it is not known where it leads";
-                return self
-                    .not_understood(section, why)
-                    .into_iter()
-                    .chain(named)
-                    .reduce(LayerDecision::strictest);
-            }
+            CurrentDirs::Unknown => return self.lost_operand(operand, word, call),
         };
-        let decide = |directory: &String| {
-            let resolve = |path: &str| {
-                let path = absolute(path, directory, &self.places)?;
-                resolver.resolve(&path)
-            };
-            match PathSet::resolved(word, directory, &resolve, self.places.ignores_case) {
-                Some(paths) if section == Section::Edit && self.is_beyond(&paths) => {
-                    let call = SectionCall { section, subject: paths.known(), directory };
-                    Some(self.path(call, resolver)).filter(|it| it.action > Action::Allow)
-                }
-                Some(paths) => self.paths((section, below), &paths),
-                None => self.not_understood(section, "it is not known where it leads"),
-            }
-        };
+        directories.extend(top.is_some().then(|| self.places.workspace.clone()));
+        let decide = |directory: &String| self.operand_in(operand, word, directory, resolver);
         directories.iter().filter_map(decide).reduce(LayerDecision::strictest)
+    }
+
+    /// Judges an operand relative to a known directory.
+    fn operand_in(
+        &self,
+        operand: OperandUse,
+        word: &ShellWord,
+        directory: &str,
+        resolver: &dyn LinkResolver,
+    ) -> Option<LayerDecision> {
+        let section = operand.section;
+        let resolve = |path: &str| {
+            let path = absolute(path, directory, &self.places)?;
+            resolver.resolve(&path)
+        };
+        let paths = PathSet::resolved(word, directory, &resolve, self.places.ignores_case);
+        let split = || {
+            // Split at blanks, a name may become another path, so no denial may be missed.
+            let why = "a name with blanks may become other names";
+            word.is_loose().then(|| self.not_understood(section, why)).flatten()
+        };
+        match paths {
+            Some(paths)
+                if operand.is_certain() && section == Section::Edit && self.is_beyond(&paths) =>
+            {
+                let call = SectionCall { section, subject: paths.known(), directory };
+                Some(self.path(call, resolver)).filter(|it| it.action > Action::Allow)
+            }
+            Some(paths) => self
+                .paths(operand, &paths)
+                .into_iter()
+                .chain(split())
+                .reduce(LayerDecision::strictest),
+            None if operand.is_certain() => self.any_file(operand),
+            None => self.not_understood(section, UNKNOWN),
+        }
+    }
+
+    /// Judges an operand relative to an unknown directory: only the name can show that the file is a secret.
+    fn lost_operand(
+        &self,
+        operand: OperandUse,
+        word: &ShellWord,
+        call: SectionCall<'_>,
+    ) -> Option<LayerDecision> {
+        if word.is_open() && operand.is_certain() {
+            return self.any_file(operand);
+        }
+        let named = PathSet::unresolved(word, call.directory);
+        let named = operand.secrets.then(|| self.secret(&named)).flatten();
+        let unknown = self.not_understood(operand.section, UNKNOWN);
+        unknown.into_iter().chain(named).reduce(LayerDecision::strictest)
+    }
+
+    /// Returns what is against some file, for a word that may be any file.
+    fn any_file(&self, operand: OperandUse) -> Option<LayerDecision> {
+        let strictest = |operand: OperandUse| {
+            let decisions = self.rules(operand.section).flat_map(move |(source, rules)| {
+                let counting = rules.all().filter(move |rule| counts(rule, rules, operand));
+                counting.map(move |rule| LayerDecision::by(rule, source))
+            });
+            decisions.reduce(LayerDecision::strictest)
+        };
+        // Where every command is allowed, other commands can read the file as well.
+        let secret = (operand.secrets && !self.is_open(Section::Bash))
+            .then(|| LayerDecision::built_in(Action::Ask, "it may be any file, also a secret"));
+        let all = [strictest(operand), strictest(operand.outside()), secret];
+        all.into_iter().flatten().reduce(LayerDecision::strictest)
     }
 
     /// Whether a rule about commands is not enough to write these files: files outside the workspace, except
@@ -114,25 +200,25 @@ impl Judge {
     }
 
     /// Returns what is against any of `paths`.
-    fn paths(&self, (section, below): (Section, bool), paths: &PathSet) -> Option<LayerDecision> {
-        let own = self.against((section, below), paths);
+    fn paths(&self, operand: OperandUse, paths: &PathSet) -> Option<LayerDecision> {
+        let own = self.against(operand, paths);
         let is_outside = !self.is_inside(paths.known());
-        let outside = || self.against((Section::ExternalDirectory, below), paths);
-        let outside = is_outside.then(outside).flatten();
-        let secret = self.secret(section, paths);
+        let outside = is_outside.then(|| self.against(operand.outside(), paths)).flatten();
+        let secret = operand.secrets.then(|| self.secret(paths)).flatten();
         own.into_iter().chain(outside).chain(secret).reduce(LayerDecision::strictest)
     }
 
-    fn against(&self, (section, below): (Section, bool), paths: &PathSet) -> Option<LayerDecision> {
+    fn against(&self, operand: OperandUse, paths: &PathSet) -> Option<LayerDecision> {
         let decide = |(source, rules): (LayerSource, &RuleList)| {
-            if !is_strict(rules) {
+            if !is_strict(rules, operand) {
                 return None;
             }
             let mut strictest: Option<LayerDecision> = None;
             for rule in rules.all() {
                 let covers = paths.are_all_in(&rule.pattern);
-                let meets = || paths.meet(&rule.pattern) || (below && self.lead_into(paths, rule));
-                if counts(rule, rules) && (covers || meets()) {
+                let meets =
+                    || paths.meet(&rule.pattern) || (operand.below && self.lead_into(paths, rule));
+                if counts(rule, rules, operand) && (covers || meets()) {
                     let decision = LayerDecision::by(rule, source);
                     strictest =
                         strictest.into_iter().chain([decision]).reduce(LayerDecision::strictest);
@@ -144,7 +230,48 @@ impl Judge {
             }
             strictest
         };
-        self.rules(section).filter_map(decide).reduce(LayerDecision::strictest)
+        self.rules(operand.section).filter_map(decide).reduce(LayerDecision::strictest)
+    }
+
+    /// Judges the target of a redirection that may be several files, or any file.
+    pub(super) fn redirected(
+        &self,
+        word: &ShellWord,
+        directory: &str,
+        section: Section,
+        resolver: &dyn LinkResolver,
+    ) -> LayerDecision {
+        let resolve = |path: &str| resolver.resolve(&absolute(path, directory, &self.places)?);
+        let paths = PathSet::resolved(word, directory, &resolve, self.places.ignores_case);
+        let Some(paths) = paths.filter(|_| !word.is_loose()) else { return self.any_path(section) };
+        let of_section = |section: Section| {
+            self.strictest(section, |source, rules| {
+                let mut strictest: Option<LayerDecision> = None;
+                for rule in rules.all() {
+                    let covers = paths.are_all_in(&rule.pattern);
+                    if covers || paths.meet(&rule.pattern) {
+                        let decision = LayerDecision::by(rule, source);
+                        strictest = strictest
+                            .into_iter()
+                            .chain([decision])
+                            .reduce(LayerDecision::strictest);
+                    }
+                    if covers {
+                        break;
+                    }
+                }
+                strictest.unwrap_or_else(|| LayerDecision::by(&rules.intent, source))
+            })
+        };
+        let decision = of_section(section);
+        let decision = match self.is_inside(paths.known()) {
+            true => decision,
+            false => decision.strictest(of_section(Section::ExternalDirectory)),
+        };
+        match self.secret(&paths).filter(|_| section == Section::Read) {
+            Some(secret) => decision.strictest(secret),
+            None => decision,
+        }
     }
 
     /// Whether a rule matches files in a directory that may be one of `paths`: `docs/**` for `docs`.
@@ -156,10 +283,7 @@ impl Judge {
         dir.is_some_and(|dir| paths.meet(&pattern(dir)))
     }
 
-    fn secret(&self, section: Section, paths: &PathSet) -> Option<LayerDecision> {
-        if section != Section::Read {
-            return None;
-        }
+    fn secret(&self, paths: &PathSet) -> Option<LayerDecision> {
         let home = self.places.home.as_deref();
         let what = match paths.literal() {
             Some(path) => is_secret(path, home),
@@ -180,7 +304,8 @@ impl Judge {
         if !lists.any(|(_, rules)| is_against(rules)) {
             return None;
         }
-        let intents = self.rules(section).filter(|(_, rules)| counts(&rules.intent, rules));
+        let is_denied = |rules: &RuleList| rules.intent.action == Action::Deny;
+        let intents = self.rules(section).filter(|(_, rules)| is_denied(rules));
         let intents = intents.map(|(source, rules)| LayerDecision::by(&rules.intent, source));
         let ask = LayerDecision::built_in(Action::Ask, format!("not understood: {why}"));
         intents.chain([ask]).reduce(LayerDecision::strictest)
@@ -196,45 +321,60 @@ impl Judge {
     ) -> Option<LayerDecision> {
         let text = word.literal();
         if let Some(path) = text.and_then(|text| text.strip_prefix("file://")) {
-            return self.operand(
-                (Section::Read, true),
-                &ShellWord::text(path),
-                bases,
-                call,
-                resolver,
-            );
+            return self.operand(READING, &ShellWord::text(path), bases, call, resolver);
         }
-        if !self.rules(Section::Webfetch).any(|(_, rules)| is_strict(rules)) {
+        if !self.rules(Section::Webfetch).any(|(_, rules)| is_strict(rules, READING)) {
             return None;
         }
         let address = text.and_then(|text| address(text).ok());
         let Some(address) = address else {
-            return self.not_understood(Section::Webfetch, "it is not known where it leads");
+            return self.not_understood(Section::Webfetch, UNKNOWN);
         };
         let subject = PatternSubject::Text(&address.text);
         let decide = |(source, rules): (LayerSource, &RuleList)| {
             let rule = rules.first(subject);
-            counts(rule, rules).then(|| LayerDecision::by(rule, source))
+            counts(rule, rules, READING).then(|| LayerDecision::by(rule, source))
         };
         self.rules(Section::Webfetch).filter_map(decide).reduce(LayerDecision::strictest)
     }
 }
 
+/// The use of a file whose contents are read.
+const READING: OperandUse = OperandUse {
+    section: Section::Read,
+    below: false,
+    by_intent: true,
+    secrets: true,
+    lists: false,
+};
+
+const UNKNOWN: &str = "it is not known where it leads";
+
 /// Whether a rule is a deliberate restriction. An intent that asks is none, because the rules about commands
 /// already decide that. For external directories it is one, if it was written.
-fn counts(rule: &PolicyRule, rules: &RuleList) -> bool {
+fn counts(rule: &PolicyRule, rules: &RuleList, operand: OperandUse) -> bool {
     let is_intent = std::ptr::eq(rule, &raw const rules.intent);
     match rule.action {
         Action::Allow => false,
         Action::Ask if is_intent => {
-            rules.section == Section::ExternalDirectory && rule.span.is_some()
+            let is_written = rules.section == Section::ExternalDirectory && rule.span.is_some();
+            is_written && !operand.lists
         }
+        Action::Deny if is_intent => operand.by_intent,
         Action::Ask | Action::Deny => true,
     }
 }
 
-fn is_strict(rules: &RuleList) -> bool {
-    rules.all().any(|rule| counts(rule, rules))
+fn is_strict(rules: &RuleList, operand: OperandUse) -> bool {
+    rules.all().any(|rule| counts(rule, rules, operand))
+}
+
+/// Returns the path after `:/`.
+fn without_top(word: &ShellWord) -> Option<ShellWord> {
+    let rest = word.start().strip_prefix(":/")?;
+    let first = WordPiece::Text(rest.to_owned());
+    let others = word.pieces.iter().skip(1).cloned();
+    Some(ShellWord { pieces: std::iter::once(first).chain(others).collect() })
 }
 
 /// Whether a path is standard input or output, or a device without contents.

@@ -298,11 +298,6 @@ impl Pattern {
         self.text.contains('*')
     }
 
-    /// Returns the text before its first `*`.
-    pub fn literal_prefix(&self) -> &str {
-        self.text.split('*').next().unwrap_or_default()
-    }
-
     /// Returns the tokens of a pattern about commands, which are separated by spaces.
     pub fn tokens(&self) -> impl Iterator<Item = &str> {
         command::tokens(&self.text)

@@ -1,6 +1,6 @@
 //! Collects the parts of a line, and enforces the limits of the whole analysis.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agentry_commands::{ProgramTrait, has_trait};
 
@@ -15,7 +15,9 @@ use super::posix;
 use super::raw_command::{RawCommand, ShellRedirect};
 use super::state::{ShellState, VariableValue};
 use super::written_names::WrittenNames;
-use super::{LineAnalysis, LinePart, PartEffect, ShellCommand, ShellContext, redirect};
+use super::{
+    CommandRole, LineAnalysis, LinePart, PartEffect, ShellCommand, ShellContext, redirect,
+};
 use crate::argv::{ShellArg, ShellWord, WordPiece};
 
 /// How deep texts may be nested: substitutions, `sh -c`, `eval`.
@@ -47,6 +49,10 @@ pub(super) struct ShellAnalyser<'c> {
     pub(super) functions: BTreeSet<String>,
     /// Names that are removed as functions somewhere in the line.
     pub(super) undefined: BTreeSet<String>,
+    /// The functions whose bodies are being analysed, the innermost last.
+    pub(super) defining: Vec<String>,
+    /// The names that each function calls.
+    pub(super) called: BTreeMap<String, BTreeSet<String>>,
     /// Calls of functions, which may be commands instead.
     pub(super) calls: Vec<ShellFunctionCall>,
     /// Files that are run as programs: the name, and the index of the part.
@@ -55,6 +61,8 @@ pub(super) struct ShellAnalyser<'c> {
     pub(super) reads_apart: bool,
     /// How many compound commands are around the current command.
     pub(super) compounds: usize,
+    /// Whether a job of builtins in the background was reported.
+    pub(super) has_job: bool,
     /// Whether a trap may run at the end of the line.
     pub(super) has_trap: bool,
     /// The last pipeline of the line.
@@ -67,7 +75,7 @@ pub(super) struct ShellAnalyser<'c> {
     steps: usize,
     pub(super) depth: usize,
     work: usize,
-    fuel: usize,
+    pub(super) fuel: usize,
 }
 
 impl<'c> ShellAnalyser<'c> {
@@ -79,10 +87,13 @@ impl<'c> ShellAnalyser<'c> {
             around: Vec::new(),
             functions: BTreeSet::new(),
             undefined: BTreeSet::new(),
+            defining: Vec::new(),
+            called: BTreeMap::new(),
             calls: Vec::new(),
             scripts: Vec::new(),
             reads_apart: false,
             compounds: 0,
+            has_job: false,
             has_trap: false,
             last: None,
             is_last: false,
@@ -100,6 +111,7 @@ impl<'c> ShellAnalyser<'c> {
         self.text(line, state);
         self.lost_functions();
         self.fresh_scripts();
+        self.recursions();
         (LineAnalysis { parts: self.parts, around: self.around }, self.steps)
     }
 
@@ -170,6 +182,11 @@ impl<'c> ShellAnalyser<'c> {
         self.parts.len() - 1
     }
 
+    /// Adds a part that goes on without an end, or after the line.
+    pub(super) fn lasting(&mut self, text: &str, why: &str, state: &ShellState) {
+        self.push(text, PartEffect::Lasting { why: why.to_owned() }, state);
+    }
+
     /// Adds a part that is not understood.
     pub(super) fn unclear(&mut self, text: &str, why: &str, state: &ShellState) {
         self.push(text, PartEffect::Unclear { why: why.to_owned() }, state);
@@ -177,14 +194,15 @@ impl<'c> ShellAnalyser<'c> {
 
     /// Adds a command.
     pub(super) fn command(&mut self, text: &str, argv: Vec<ShellArg>, state: &ShellState) -> usize {
-        let free = state.is_guess;
-        let command = ShellCommand { argv, inner_at: None, behind: state.behind, free };
+        let role = role(state, CommandRole::Own);
+        let command = ShellCommand { argv, inner_at: None, behind: state.behind, role };
         self.push(text, PartEffect::Command(command), state)
     }
 
     /// Adds a command that changes nothing outside the shell.
     pub(super) fn free(&mut self, text: &str, argv: Vec<ShellArg>, state: &ShellState) {
-        let command = ShellCommand { argv, inner_at: None, behind: state.behind, free: true };
+        let role = role(state, CommandRole::Glue);
+        let command = ShellCommand { argv, inner_at: None, behind: state.behind, role };
         self.push(text, PartEffect::Command(command), state);
     }
 
@@ -207,9 +225,8 @@ impl<'c> ShellAnalyser<'c> {
         let context = self.context;
         let result = {
             // `$(cat file)` is only predictable if `cat` is not a function.
-            let is_usual = !self.functions.contains("cat");
-            let fuel = &mut self.fuel;
-            expand(&mut WordExpander { state, context, fuel, effects: &mut effects, is_usual })
+            let (functions, fuel) = (&self.functions, &mut self.fuel);
+            expand(&mut WordExpander { state, context, fuel, effects: &mut effects, functions })
         };
         for why in effects.unclear {
             self.unclear(text, &why, state);
@@ -271,10 +288,9 @@ impl<'c> ShellAnalyser<'c> {
         expand: impl FnOnce(&mut WordExpander<'_>) -> ShellWord,
     ) -> Option<String> {
         let mut effects = ExpansionEffects::default();
-        let is_usual = !self.functions.contains("cat");
-        let (context, fuel) = (self.context, &mut self.fuel);
+        let (context, functions, fuel) = (self.context, &self.functions, &mut self.fuel);
         let word =
-            expand(&mut WordExpander { state, context, fuel, effects: &mut effects, is_usual });
+            expand(&mut WordExpander { state, context, fuel, effects: &mut effects, functions });
         word.literal().map(str::to_owned)
     }
 
@@ -296,6 +312,31 @@ impl<'c> ShellAnalyser<'c> {
         }
     }
 
+    /// Reports functions that may call themselves, directly or through others.
+    fn recursions(&mut self) {
+        let state = ShellState::new(CurrentDirs::default());
+        let looping: Vec<String> =
+            self.functions.iter().filter(|name| self.calls_itself(name)).cloned().collect();
+        for name in looping {
+            self.lasting(&format!("{name}()"), "a function that calls itself", &state);
+        }
+    }
+
+    fn calls_itself(&self, name: &str) -> bool {
+        let called = |name: &str| self.called.get(name).into_iter().flatten();
+        let mut left: Vec<&String> = called(name).collect();
+        let mut seen = BTreeSet::new();
+        while let Some(next) = left.pop() {
+            if next == name {
+                return true;
+            }
+            if seen.insert(next) {
+                left.extend(called(next));
+            }
+        }
+        false
+    }
+
     /// Marks programs as not understood if the same line may have written them.
     fn fresh_scripts(&mut self) {
         if self.scripts.is_empty() {
@@ -311,6 +352,11 @@ impl<'c> ShellAnalyser<'c> {
             }
         }
     }
+}
+
+/// Returns the role of a command, which may be a guess as a whole.
+pub(super) fn role(state: &ShellState, own: CommandRole) -> CommandRole {
+    if state.is_guess { CommandRole::Guess } else { own }
 }
 
 /// Returns the word that a process substitution becomes.

@@ -159,7 +159,7 @@ impl ShellAnalyser<'_> {
 fn current(name: &str, state: &ShellState) -> ShellWord {
     match state.variable(name) {
         Some(VariableValue::Text(text)) => ShellWord::text(text.clone()),
-        Some(VariableValue::Number) => ShellWord { pieces: vec![WordPiece::Segment] },
+        Some(VariableValue::Number) => ShellWord { pieces: vec![WordPiece::Number] },
         Some(VariableValue::Name(word)) => word.clone(),
         Some(VariableValue::Unknown) | None => ShellWord::any(),
     }
@@ -169,7 +169,8 @@ fn current(name: &str, state: &ShellState) -> ShellWord {
 fn known(word: &ShellWord) -> VariableValue {
     match (word.literal(), word.pieces.as_slice()) {
         (Some(text), _) => VariableValue::Text(text.to_owned()),
-        (None, [WordPiece::Segment]) => VariableValue::Number,
+        (None, [WordPiece::Number]) => VariableValue::Number,
+        (None, _) if !word.pieces.contains(&WordPiece::Any) => VariableValue::Name(word.clone()),
         (None, _) => VariableValue::Unknown,
     }
 }

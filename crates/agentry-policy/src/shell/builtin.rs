@@ -314,11 +314,8 @@ impl ShellAnalyser<'_> {
             state.bases = CurrentDirs::Unknown;
             return ShellFlow::both(state);
         }
-        if found.has('v') || found.has('V') {
-            self.command(call.text, call.argv.clone(), &state);
-            return ShellFlow::both(state);
-        }
-        if found.operands.is_empty() {
+        // `command -v` only looks a name up.
+        if found.has('v') || found.has('V') || found.operands.is_empty() {
             return self.harmless(call, state);
         }
         let argv = found.operands.to_vec();

@@ -1,7 +1,7 @@
 //! Analyses a simple command with expanded words: which program runs, and with which arguments.
 
 use agentry_commands::variables::is_special;
-use agentry_commands::{ShellKind, program};
+use agentry_commands::{ProgramTrait, ShellKind, has_trait, program};
 
 use super::analyser::{ShellAnalyser, ShellFunctionCall};
 use super::flow::ShellFlow;
@@ -78,12 +78,23 @@ impl ShellAnalyser<'_> {
             state = state.or(&before);
         }
         self.redirects(&text, &simple.redirects, &mut state);
+        let input = state.input.clone();
+        if simple.redirects.iter().any(|redirect| redirect.is_input) {
+            state.input = None;
+        }
         self.special_prefixes(simple, &argv, &text, &state);
         if argv.is_empty() {
             return ShellFlow::both(state);
         }
         let redirects = &simple.redirects;
-        self.call(ShellCall { text: &text, argv, redirects, by: CommandLookup::Shell }, state)
+        let call = ShellCall { text: &text, argv, redirects, by: CommandLookup::Shell };
+        let mut flow = self.call(call, state);
+        // A redirection of one command does not change the input of the next.
+        for state in [&mut flow.ok, &mut flow.fail].into_iter().flatten() {
+            state.input.clone_from(&input);
+        }
+        flow.last.input = input;
+        flow
     }
 
     /// Whether a command is the builtin `read` and no function with that name.
@@ -130,6 +141,9 @@ impl ShellAnalyser<'_> {
             state.bases = CurrentDirs::Unknown;
             return ShellFlow::both(state);
         };
+        if let Some(caller) = self.defining.last() {
+            self.called.entry(caller.clone()).or_default().insert(name.clone());
+        }
         if name.starts_with('-') {
             // Covers `time -- command`.
             self.guess(call.argv.get(1..).unwrap_or_default(), 0, &call, &state);
@@ -165,7 +179,9 @@ impl ShellAnalyser<'_> {
         } else if self.wrapped(base, &call, &state) || self.runner(base, &call, &state) {
             return ShellFlow::both(state);
         }
-        if is_system {
+        if is_system && has_trait(base, ProgramTrait::Glue) {
+            self.free(call.text, call.argv, &state);
+        } else if is_system {
             self.command(call.text, call.argv, &state);
         }
         ShellFlow::both(state)

@@ -14,7 +14,7 @@ impl fmt::Display for LinePart {
             PartEffect::Write(word) => write!(f, "> {}", text(word)),
             PartEffect::Enter(word) => write!(f, "cd {}", text(word)),
             PartEffect::Set { name, value, .. } => write!(f, "{name}={}", text(value)),
-            PartEffect::Unclear { .. } => f.write_str(&self.text),
+            PartEffect::Lasting { .. } | PartEffect::Unclear { .. } => f.write_str(&self.text),
         }
     }
 }
@@ -23,6 +23,7 @@ impl fmt::Display for LinePart {
 pub(crate) fn shown(argv: &[ShellArg]) -> String {
     let word = |arg: &ShellArg| match arg {
         ShellArg::One(word) | ShellArg::Some(word) => text(word),
+        ShellArg::Many(word) if !word.is_open() => text(word),
         ShellArg::Many(_) => "…".to_owned(),
     };
     argv.iter().map(word).collect::<Vec<_>>().join(" ")
@@ -32,8 +33,10 @@ pub(crate) fn shown(argv: &[ShellArg]) -> String {
 pub(crate) fn text(word: &ShellWord) -> String {
     let pieces = word.pieces.iter().map(|piece| match piece {
         WordPiece::Text(text) => quoted(text),
-        WordPiece::Segment => "*".to_owned(),
-        WordPiece::Any => "…".to_owned(),
+        WordPiece::Segment | WordPiece::Number => "*".to_owned(),
+        WordPiece::Below => "**".to_owned(),
+        WordPiece::Loose => String::new(),
+        WordPiece::Label | WordPiece::Any => "…".to_owned(),
     });
     let text: String = pieces.collect();
     if text.is_empty() { "''".to_owned() } else { text }

@@ -3,12 +3,14 @@
 mod field;
 mod parameter;
 
+use std::collections::BTreeSet;
+
+use agentry_commands::PrintedWords;
 use field::WordBuilder;
 
-use super::braces;
 use super::state::{ShellState, VariableValue};
 use super::word::{WordBit, WordExpansion, lex, lex_text};
-use super::{ShellContext, arithmetic};
+use super::{ShellContext, agreement, arithmetic, braces, output};
 use crate::argv::{ShellArg, ShellWord, WordPiece};
 
 /// The side effects of an expansion.
@@ -32,8 +34,8 @@ pub(super) struct WordExpander<'a> {
     pub(super) fuel: &'a mut usize,
     /// The collected side effects.
     pub(super) effects: &'a mut ExpansionEffects,
-    /// Whether `cat` is the program with that name, and no function.
-    pub(super) is_usual: bool,
+    /// The names that are functions somewhere in the line.
+    pub(super) functions: &'a BTreeSet<String>,
 }
 
 /// The value of a variable or a substitution.
@@ -41,7 +43,19 @@ enum VariableExpansion {
     Text(String),
     Number,
     Name(ShellWord),
+    /// Several words, each in one of the sets.
+    List(Vec<ShellWord>),
     Unknown,
+}
+
+impl From<PrintedWords> for VariableExpansion {
+    fn from(printed: PrintedWords) -> Self {
+        match printed {
+            PrintedWords::Number => Self::Number,
+            PrintedWords::Label => Self::Name(ShellWord { pieces: vec![WordPiece::Label] }),
+            PrintedWords::Paths(words) => Self::List(words),
+        }
+    }
 }
 
 impl WordExpander<'_> {
@@ -53,7 +67,14 @@ impl WordExpander<'_> {
         self.processes(raw);
         let bits = lex(raw);
         match braces::expand(bits) {
-            Some(words) => words.into_iter().flat_map(|bits| self.fields(&bits)).collect(),
+            Some(words) => {
+                let mut found = Vec::new();
+                for bits in words {
+                    found.extend(self.fields(&bits));
+                    found.extend(self.defaults(&bits));
+                }
+                found
+            }
             None => {
                 // The substitutions inside are run in any case.
                 self.single(&lex(raw), true);
@@ -79,8 +100,34 @@ impl WordExpander<'_> {
         self.single(&lex_text(raw), false)
     }
 
+    /// Returns the words that the literal defaults inside a word make: `.env` for `${X:-.env}`.
+    fn defaults(&mut self, bits: &[WordBit]) -> Vec<ShellArg> {
+        let mut found = Vec::new();
+        for (at, bit) in bits.iter().enumerate() {
+            let WordBit::Open { quoted, what: WordExpansion::Braced(inside) } = bit else {
+                continue;
+            };
+            let Some(default) = parameter::default(inside) else { continue };
+            let other = if *quoted { WordBit::Quoted(default) } else { WordBit::Plain(default) };
+            let mut others = bits.to_vec();
+            if let Some(place) = others.get_mut(at) {
+                *place = other;
+            }
+            found.extend(self.fields(&others).iter().map(|arg| ShellArg::Many(arg.word().clone())));
+        }
+        found
+    }
+
     fn fields(&mut self, bits: &[WordBit]) -> Vec<ShellArg> {
         let mut builder = WordBuilder::default();
+        if let [WordBit::Open { quoted: false, what }] = bits {
+            match self.open(what, false) {
+                VariableExpansion::Name(word) => return vec![loose(word)],
+                VariableExpansion::List(words) => return words.into_iter().map(loose).collect(),
+                value => insert(value, false, what, &mut builder),
+            }
+            return builder.finish();
+        }
         for (index, bit) in bits.iter().enumerate() {
             match bit {
                 WordBit::Plain(text) => {
@@ -88,28 +135,13 @@ impl WordExpander<'_> {
                     builder.plain(rest, index + 1 < bits.len());
                 }
                 WordBit::Quoted(text) => builder.quoted(text),
-                WordBit::Open { quoted, what } => self.field(*quoted, what, &mut builder),
+                WordBit::Open { quoted, what } => {
+                    let value = self.open(what, *quoted);
+                    insert(value, *quoted, what, &mut builder);
+                }
             }
         }
         builder.finish()
-    }
-
-    fn field(&mut self, quoted: bool, what: &WordExpansion, builder: &mut WordBuilder) {
-        // `"$@"` and `"${x[@]}"` are several words even in quotes.
-        let is_list = match what {
-            WordExpansion::Variable(name) => name == "@",
-            WordExpansion::Braced(inside) => inside.contains('@'),
-            _ => false,
-        };
-        match (self.open(what, quoted), quoted) {
-            (VariableExpansion::Unknown, _) if is_list => builder.unknown(),
-            (VariableExpansion::Text(text), true) => builder.quoted(&text),
-            (VariableExpansion::Text(text), false) => builder.split(&text),
-            (VariableExpansion::Number, _) => builder.number(),
-            (VariableExpansion::Name(word), true) => builder.name(word),
-            (VariableExpansion::Unknown, true) => builder.any(),
-            (VariableExpansion::Name(_) | VariableExpansion::Unknown, false) => builder.unknown(),
-        }
     }
 
     fn single(&mut self, bits: &[WordBit], globs: bool) -> ShellWord {
@@ -129,7 +161,7 @@ impl WordExpander<'_> {
                     VariableExpansion::Text(text) => builder.quoted(&text),
                     VariableExpansion::Number => builder.number(),
                     VariableExpansion::Name(word) => builder.name(word),
-                    VariableExpansion::Unknown => builder.any(),
+                    VariableExpansion::List(_) | VariableExpansion::Unknown => builder.any(),
                 },
             }
         }
@@ -173,9 +205,10 @@ impl WordExpander<'_> {
         };
         match found {
             VariableExpansion::Text(text) => Some(text),
-            VariableExpansion::Number | VariableExpansion::Name(_) | VariableExpansion::Unknown => {
-                None
-            }
+            VariableExpansion::Number
+            | VariableExpansion::Name(_)
+            | VariableExpansion::List(_)
+            | VariableExpansion::Unknown => None,
         }
     }
 
@@ -185,13 +218,7 @@ impl WordExpander<'_> {
             WordExpansion::Variable(name) => self.charged(name),
             WordExpansion::Command { text, .. } => {
                 self.effects.commands.push(text.clone());
-                match output(text).filter(|_| self.is_usual && !self.state.is_tainted) {
-                    Some(text) if text.len() < *self.fuel => {
-                        *self.fuel -= text.len();
-                        VariableExpansion::Text(text)
-                    }
-                    _ => VariableExpansion::Unknown,
-                }
+                self.output(text)
             }
             WordExpansion::Arithmetic(text) => self.arithmetic(text),
             WordExpansion::Braced(inside) => self.braced(inside, quoted),
@@ -200,6 +227,30 @@ impl WordExpander<'_> {
                 VariableExpansion::Unknown
             }
         }
+    }
+
+    /// Returns the output of a command, as far as it is known in advance.
+    fn output(&mut self, command: &str) -> VariableExpansion {
+        if self.state.is_tainted {
+            return VariableExpansion::Unknown;
+        }
+        match here_document(command).filter(|_| !self.functions.contains("cat")) {
+            Some(text) if text.len() < *self.fuel => {
+                *self.fuel -= text.len();
+                return VariableExpansion::Text(text);
+            }
+            _ => {}
+        }
+        if command.trim() == "pwd" && !self.functions.contains("pwd") {
+            return self.variable("PWD");
+        }
+        let left = self.fuel.checked_sub(command.len() * PARSING);
+        let Some(left) = left else { return VariableExpansion::Unknown };
+        *self.fuel = left;
+        let reading = agreement::read(command);
+        let program = reading.program.filter(|_| reading.trouble.is_none());
+        let printed = program.and_then(|program| output::of_program(&program, self));
+        printed.map_or(VariableExpansion::Unknown, VariableExpansion::from)
     }
 
     fn arithmetic(&mut self, text: &str) -> VariableExpansion {
@@ -254,8 +305,42 @@ impl WordExpander<'_> {
     }
 }
 
-/// Returns the output of a command if it is known in advance: `cat` with a literal here-document.
-fn output(command: &str) -> Option<String> {
+/// Inserts the value of an expansion into a word.
+fn insert(value: VariableExpansion, quoted: bool, what: &WordExpansion, builder: &mut WordBuilder) {
+    // `"$@"` and `"${x[@]}"` are several words even in quotes.
+    let is_list = match what {
+        WordExpansion::Variable(name) => name == "@",
+        WordExpansion::Braced(inside) => inside.contains('@'),
+        _ => false,
+    };
+    match (value, quoted) {
+        (VariableExpansion::Unknown, _) if is_list => builder.unknown(),
+        (VariableExpansion::Text(text), true) => builder.quoted(&text),
+        (VariableExpansion::Text(text), false) => builder.split(&text),
+        (VariableExpansion::Number, _) => builder.number(),
+        (VariableExpansion::Name(word), true) => builder.name(word),
+        (VariableExpansion::List(_) | VariableExpansion::Unknown, true) => builder.any(),
+        (
+            VariableExpansion::Name(_) | VariableExpansion::List(_) | VariableExpansion::Unknown,
+            false,
+        ) => builder.unknown(),
+    }
+}
+
+/// How many bytes the parsing of an inserted command costs, per byte.
+const PARSING: usize = 2;
+
+/// Returns the argument for an unquoted list of names, which the shell splits at blanks.
+fn loose(word: ShellWord) -> ShellArg {
+    let mut pieces = word.pieces;
+    if pieces != [WordPiece::Label] {
+        pieces.push(WordPiece::Loose);
+    }
+    ShellArg::Many(ShellWord { pieces })
+}
+
+/// Returns the output of `cat` with a literal here-document.
+fn here_document(command: &str) -> Option<String> {
     let rest = command.trim().strip_prefix("cat ")?.trim_start().strip_prefix("<<")?;
     let (end, rest) = rest.split_once('\n')?;
     let end = end.trim();
@@ -299,6 +384,7 @@ pub(super) fn tidy(pieces: Vec<WordPiece>) -> ShellWord {
             (WordPiece::Text(text), _) if text.is_empty() => {}
             (WordPiece::Text(text), Some(WordPiece::Text(last))) => last.push_str(&text),
             (WordPiece::Any, Some(WordPiece::Any))
+            | (WordPiece::Loose, Some(WordPiece::Loose))
             | (WordPiece::Segment, Some(WordPiece::Segment)) => {}
             (piece, _) => tidied.push(piece),
         }

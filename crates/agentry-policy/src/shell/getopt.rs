@@ -80,8 +80,7 @@ impl GetoptArguments<'_> {
 pub(super) fn is_certainly_operand(argument: &ShellArg) -> bool {
     let (ShellArg::One(word) | ShellArg::Some(word)) = argument else { return false };
     match word.pieces.as_slice() {
-        // A lone segment stands for a number.
-        [WordPiece::Segment] => matches!(argument, ShellArg::One(_)),
+        [WordPiece::Number | WordPiece::Label] => matches!(argument, ShellArg::One(_)),
         [WordPiece::Text(text), ..] => !text.starts_with('-'),
         _ => false,
     }

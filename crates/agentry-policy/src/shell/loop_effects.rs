@@ -10,6 +10,7 @@ use brush_parser::ast::{
 
 use super::raw_command::ShellRedirect;
 use super::state::{ShellState, VariableValue};
+use super::test::TestToken;
 use crate::shell::current_dirs::CurrentDirs;
 
 /// How many letters may come before a name in one option.
@@ -83,7 +84,11 @@ impl LoopEffects {
             }
             Command::ExtendedTest(test, redirects) => {
                 self.redirects(redirects.as_ref());
-                super::test::words(&test.expr).into_iter().for_each(|raw| self.word(raw, false));
+                for token in super::test::tokens(&test.expr) {
+                    if let TestToken::Operand(raw) = token {
+                        self.word(raw, false);
+                    }
+                }
                 self.add("BASH_REMATCH", false);
             }
         }

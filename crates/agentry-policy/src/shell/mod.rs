@@ -23,6 +23,7 @@ mod builtin;
 mod call;
 mod current_dirs;
 mod describe;
+mod endless;
 mod expand;
 mod flow;
 mod getopt;
@@ -31,6 +32,7 @@ mod interpreter;
 mod item;
 mod loop_effects;
 mod naming;
+mod output;
 mod posix;
 mod raw_command;
 mod redirect;
@@ -111,6 +113,12 @@ pub enum PartEffect {
         /// Which commands see the variable.
         scope: VariableScope,
     },
+    /// Goes on without an end, or after the line: an endless loop, a function that calls itself, a job of
+    /// builtins in the background.
+    Lasting {
+        /// The reason.
+        why: String,
+    },
     /// Is not understood, and so must never be allowed.
     Unclear {
         /// The reason.
@@ -139,7 +147,18 @@ pub struct ShellCommand {
     pub inner_at: Option<usize>,
     /// For the inner command of such a wrapper: the index of the wrapper's part.
     pub behind: Option<usize>,
-    /// Whether only deny and ask rules apply, because it changes nothing outside the shell, or because it is
-    /// a guess about text that other parts describe better.
-    pub free: bool,
+    /// Which rules apply to it.
+    pub role: CommandRole,
+}
+
+/// Which rules apply to a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommandRole {
+    /// All rules.
+    Own,
+    /// It is a builtin that changes nothing outside the shell. The rules for the other commands of the line
+    /// cover it, unless a rule is against it; alone it needs a rule like any command.
+    Glue,
+    /// It is a guess about text that other parts describe better, so only deny and ask rules apply.
+    Guess,
 }

@@ -10,7 +10,7 @@ use super::flow::ShellFlow;
 use super::getopt::{self, is_certainly_operand};
 use super::raw_command::RawCommand;
 use super::state::{ShellState, VariableValue};
-use crate::argv::{ShellArg, ShellWord};
+use crate::argv::{ShellArg, ShellWord, WordPiece};
 use crate::shell::VariableScope;
 
 impl ShellAnalyser<'_> {
@@ -36,13 +36,14 @@ impl ShellAnalyser<'_> {
             _ => found.operands,
         };
         let mut is_harmless = found.is_known && !found.has('C');
+        let read = line_of_input(name, &found, operands, &state);
         for word in found.of(array).chain(operands) {
             match word.literal() {
                 Some(text) if name == "unset" => self.undefined(text, found.has('v')),
                 _ => {}
             }
             match word.literal().filter(|text| is_name(text)) {
-                Some(text) => self.store(call.text, text, VariableValue::Unknown, &mut state),
+                Some(text) => self.store(call.text, text, read.clone(), &mut state),
                 None if name == "unset" && found.has('f') => {}
                 None => is_harmless = false,
             }
@@ -127,6 +128,30 @@ impl ShellAnalyser<'_> {
             let rest = RawCommand { words, ..simple.clone() };
             self.simple(&rest, state.clone());
         }
+    }
+}
+
+/// Returns the value of the only variable of `read`, which is one line of the input.
+fn line_of_input(
+    name: &str,
+    found: &getopt::GetoptArguments<'_>,
+    operands: &[ShellArg],
+    state: &ShellState,
+) -> VariableValue {
+    let is_line = name == "read"
+        && operands.len() == 1
+        && found.options.iter().all(|(it, _)| matches!(it, 'r' | 'd'));
+    match state.input.as_deref() {
+        // Of a directory and everything below it, the second set is the larger one.
+        Some([word] | [_, word]) if is_line && !word.is_open() => {
+            let mut word = word.clone();
+            // Without `-r`, backslashes in a name are removed.
+            if !found.has('r') {
+                word.pieces.push(WordPiece::Loose);
+            }
+            VariableValue::Name(word)
+        }
+        _ => VariableValue::Unknown,
     }
 }
 

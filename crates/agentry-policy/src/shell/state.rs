@@ -22,6 +22,8 @@ pub(super) struct ShellState {
     pub(super) hoped: Option<CurrentDirs>,
     variables: Rc<BTreeMap<String, VariableValue>>,
     functions: Rc<BTreeSet<String>>,
+    /// The sets of names that standard input consists of, one on each line, if it is known.
+    pub(super) input: Option<Rc<[ShellWord]>>,
     /// The index of the wrapper part that changed the user or the machine, if there is one.
     pub(super) behind: Option<usize>,
     /// Whether code that was not tracked may have set any variable.
@@ -73,6 +75,7 @@ impl ShellState {
             hoped: None,
             variables: Rc::default(),
             functions: Rc::default(),
+            input: None,
             behind: None,
             is_tainted: false,
             rounds: 1,
@@ -150,6 +153,9 @@ impl ShellState {
             (Some(own), Some(other)) if own != *other => None,
             (own, other) => own.or_else(|| other.clone()),
         };
+        if self.input != other.input {
+            self.input = None;
+        }
         if !Rc::ptr_eq(&self.functions, &other.functions) {
             let both = self.functions.intersection(&other.functions).cloned().collect();
             self.functions = Rc::new(both);

@@ -48,16 +48,34 @@ fn is_arithmetic(predicate: &BinaryPredicate) -> bool {
     )
 }
 
-/// Lists all operands.
-pub(super) fn words(expression: &ExtendedTestExpr) -> Vec<&str> {
+/// One token of a test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum TestToken<'a> {
+    /// An operator: `-f`, `==`, `&&`.
+    Operator(String),
+    /// A raw operand.
+    Operand(&'a str),
+}
+
+/// Lists the operators and operands in their order.
+pub(super) fn tokens(expression: &ExtendedTestExpr) -> Vec<TestToken<'_>> {
+    let joined = |left, operator: &str, right| {
+        let mut all = tokens(left);
+        all.push(TestToken::Operator(operator.to_owned()));
+        all.extend(tokens(right));
+        all
+    };
     match expression {
-        ExtendedTestExpr::And(left, right) | ExtendedTestExpr::Or(left, right) => {
-            let mut all = words(left);
-            all.extend(words(right));
-            all
+        ExtendedTestExpr::And(left, right) => joined(left, "&&", right),
+        ExtendedTestExpr::Or(left, right) => joined(left, "||", right),
+        ExtendedTestExpr::Not(inner) | ExtendedTestExpr::Parenthesized(inner) => tokens(inner),
+        ExtendedTestExpr::UnaryTest(predicate, word) => {
+            vec![TestToken::Operator(predicate.to_string()), TestToken::Operand(&word.value)]
         }
-        ExtendedTestExpr::Not(inner) | ExtendedTestExpr::Parenthesized(inner) => words(inner),
-        ExtendedTestExpr::UnaryTest(_, word) => vec![&word.value],
-        ExtendedTestExpr::BinaryTest(_, left, right) => vec![&left.value, &right.value],
+        ExtendedTestExpr::BinaryTest(predicate, left, right) => vec![
+            TestToken::Operand(&left.value),
+            TestToken::Operator(predicate.to_string()),
+            TestToken::Operand(&right.value),
+        ],
     }
 }

@@ -1,5 +1,7 @@
 //! Walks over the tree of a program: every command becomes parts, whether it is reached or not.
 
+use std::rc::Rc;
+
 use brush_parser::ast::{
     AndOr, AndOrList, CaseClauseCommand, CaseItemPostAction, Command, CommandPrefixOrSuffixItem,
     CompoundCommand, CompoundList, ExtendedTestExprCommand, ForClauseCommand, FunctionDefinition,
@@ -13,7 +15,9 @@ use super::flow::{ShellFlow, either};
 use super::loop_effects::LoopEffects;
 use super::raw_command::{RawCommand, ShellRedirect};
 use super::state::{ShellState, VariableValue};
-use crate::argv::{ShellArg, WordPiece};
+use super::test::TestToken;
+use super::{CommandRole, PartEffect, endless};
+use crate::argv::{ShellArg, ShellWord, WordPiece};
 
 /// A loop over at most this many literal words is analysed word by word.
 const MAX_ROUNDS: usize = 16;
@@ -38,7 +42,7 @@ impl ShellAnalyser<'_> {
             let state = flow.after();
             flow = match item.1 {
                 SeparatorOperator::Async => {
-                    self.and_or(&item.0, state.clone());
+                    self.job(&item.0, state.clone());
                     let mut state = state;
                     state.set("!", VariableValue::Number);
                     ShellFlow::both(state)
@@ -47,6 +51,21 @@ impl ShellAnalyser<'_> {
             };
         }
         flow
+    }
+
+    /// Analyses a job in the background. One that runs only builtins has no rule of its own.
+    fn job(&mut self, list: &AndOrList, state: ShellState) {
+        let found = self.parts.len();
+        self.and_or(list, state.clone());
+        let has = |role: CommandRole| {
+            self.parts.iter().skip(found).any(
+                |part| matches!(&part.what, PartEffect::Command(command) if command.role == role),
+            )
+        };
+        if has(CommandRole::Glue) && !has(CommandRole::Own) && !self.has_job {
+            self.has_job = true;
+            self.lasting("&", "a job of builtins in the background", &state);
+        }
     }
 
     fn and_or(&mut self, list: &AndOrList, state: ShellState) -> ShellFlow {
@@ -74,9 +93,14 @@ impl ShellAnalyser<'_> {
             [one] => self.one(one, state),
             several => {
                 let mut last = state.clone();
+                let mut input = state.input.clone();
                 for command in several {
-                    last = self.one(command, state.clone()).after();
+                    let mut own = state.clone();
+                    own.input.clone_from(&input);
+                    input = self.printed(command, &own);
+                    last = self.one(command, own).after();
                 }
+                last.input.clone_from(&state.input);
                 // Some shells run the last command of a pipeline themselves, others in a subshell.
                 ShellFlow::both(state.or(&last))
             }
@@ -129,10 +153,31 @@ impl ShellAnalyser<'_> {
     fn redirected(&mut self, redirects: Option<&RedirectList>, state: &mut ShellState) {
         let Some(redirects) = redirects else { return };
         let all: Vec<ShellRedirect> = redirects.0.iter().map(ShellRedirect::new).collect();
+        if all.iter().any(|redirect| redirect.is_input) {
+            state.input = self.process_output(redirects, state);
+        }
         let text = RawCommand { redirects: all.clone(), ..RawCommand::default() }.text();
         self.redirects(&text, &all, state);
         // They may also run before the other redirections set a variable, which is unknown by now.
         redirects.0.iter().for_each(|redirect| self.process(redirect, state));
+    }
+
+    /// Returns the names that `< <(find …)` provides as input, if that is the only redirection.
+    fn process_output(
+        &mut self,
+        redirects: &RedirectList,
+        state: &ShellState,
+    ) -> Option<Rc<[ShellWord]>> {
+        let [IoRedirect::File(_, _, IoFileRedirectTarget::ProcessSubstitution(_, inner))] =
+            redirects.0.as_slice()
+        else {
+            return None;
+        };
+        let [item] = inner.list.0.as_slice() else { return None };
+        match item.0.first.seq.as_slice() {
+            [command] if item.0.additional.is_empty() => self.printed(command, state),
+            _ => None,
+        }
     }
 
     /// Analyses a compound command, up to the limit of nesting.
@@ -158,6 +203,10 @@ impl ShellAnalyser<'_> {
             CompoundCommand::ForClause(clause) => ShellFlow::both(self.for_clause(clause, state)),
             CompoundCommand::CaseClause(clause) => ShellFlow::both(self.case_clause(clause, state)),
             CompoundCommand::WhileClause(clause) | CompoundCommand::UntilClause(clause) => {
+                let wanted = matches!(compound, CompoundCommand::WhileClause(_));
+                if endless::is_endless(&clause.0, wanted, &clause.1.list) {
+                    self.lasting("while", "a loop without an end", &state);
+                }
                 ShellFlow::both(self.while_clause(&clause.0, &clause.1.list, state))
             }
             CompoundCommand::Coprocess(clause) => {
@@ -229,28 +278,25 @@ impl ShellAnalyser<'_> {
                 };
                 self.arguments(&simple, &text, &mut state)
             }
-            None => vec![ShellArg::Many(crate::argv::ShellWord::any())],
+            None => vec![ShellArg::Many(ShellWord::any())],
         };
         let body = &clause.body.list;
         LoopEffects::by(&[body], &self.functions).forget(&mut state);
         let rounds = state.rounds;
-        let literals: Option<Vec<&str>> = values.iter().map(ShellArg::literal).collect();
-        let followed = literals.filter(|all| all.len() * rounds <= MAX_ROUNDS && !all.is_empty());
+        let known: Option<Vec<VariableValue>> = values.iter().map(value_of).collect();
+        let followed = known.filter(|all| all.len() * rounds <= MAX_ROUNDS && !all.is_empty());
         self.store(&text, &clause.variable_name, VariableValue::Unknown, &mut state);
         let mut after = state.clone();
         match followed {
-            Some(literals) => {
-                state.rounds = rounds * literals.len();
-                for literal in literals {
+            Some(known) => {
+                state.rounds = rounds * known.len();
+                for value in known {
                     let mut round = state.clone();
-                    round.set(&clause.variable_name, VariableValue::Text(literal.to_owned()));
+                    round.set(&clause.variable_name, value);
                     after = after.or(&self.list(body, round).after());
                 }
             }
-            None => {
-                state.set(&clause.variable_name, name_of(&values));
-                after = after.or(&self.list(body, state).after());
-            }
+            None => after = after.or(&self.list(body, state).after()),
         }
         after.rounds = rounds;
         // After the loop the variable has the last value, or none if there were no words.
@@ -294,7 +340,9 @@ impl ShellAnalyser<'_> {
         }
         self.functions.insert(name.clone());
         self.redirected(function.body.1.as_ref(), &mut inside);
+        self.defining.push(name.clone());
         self.compound(&function.body.0, inside);
+        self.defining.pop();
         state.define(&name);
         state
     }
@@ -307,9 +355,17 @@ impl ShellAnalyser<'_> {
         if let Err(why) = super::test::check(&test.expr, &state) {
             self.unclear("[[ … ]]", why, &state);
         }
-        for raw in super::test::words(&test.expr) {
-            self.expand("[[ … ]]", &mut state, |words| words.value(raw));
+        let mut argv = vec![ShellArg::text("[[")];
+        for token in super::test::tokens(&test.expr) {
+            argv.push(ShellArg::One(match token {
+                TestToken::Operator(text) => ShellWord::text(text),
+                TestToken::Operand(raw) => {
+                    self.expand("[[ … ]]", &mut state, |words| words.value(raw))
+                }
+            }));
         }
+        argv.push(ShellArg::text("]]"));
+        self.free("[[ … ]]", argv, &state);
         if state.variable("BASH_REMATCH").is_some() {
             state.set("BASH_REMATCH", VariableValue::Unknown);
         }
@@ -317,13 +373,14 @@ impl ShellAnalyser<'_> {
     }
 }
 
-/// Returns the value of the variable of a loop over `values`: one of the names that a single glob matches, if
-/// some of their text is known.
-fn name_of(values: &[ShellArg]) -> VariableValue {
-    let [ShellArg::Some(word)] = values else { return VariableValue::Unknown };
-    let has_text = word.pieces.iter().any(|piece| matches!(piece, WordPiece::Text(_)));
-    let is_open = word.pieces.contains(&WordPiece::Any);
-    if has_text && !is_open { VariableValue::Name(word.clone()) } else { VariableValue::Unknown }
+/// Returns the value of a loop variable for one argument of the loop, if some of its text is known.
+fn value_of(value: &ShellArg) -> Option<VariableValue> {
+    match value.literal() {
+        Some(text) => Some(VariableValue::Text(text.to_owned())),
+        None if value.word().pieces.contains(&WordPiece::Any) => None,
+        // The words of a list are split already.
+        None => Some(VariableValue::Name(value.word().clone())),
+    }
 }
 
 /// Returns the last pipeline of a program.

@@ -8,10 +8,10 @@ use agentry_commands::{
 };
 use options::{WrappedCommand, WrapperOptions};
 
-use super::analyser::ShellAnalyser;
+use super::analyser::{ShellAnalyser, role};
 use super::call::{CommandLookup, ShellCall};
 use super::state::ShellState;
-use super::{CurrentDirs, PartEffect, ShellCommand, VariableScope};
+use super::{CommandRole, CurrentDirs, PartEffect, ShellCommand, VariableScope};
 use crate::argv::{ShellArg, ShellWord, WordPiece};
 
 impl ShellAnalyser<'_> {
@@ -103,7 +103,7 @@ impl ShellAnalyser<'_> {
             argv: call.argv.clone(),
             inner_at: at.map(|at| at.min(call.argv.len())),
             behind: state.behind,
-            free: state.is_guess,
+            role: role(state, CommandRole::Own),
         };
         self.push(call.text, PartEffect::Command(command), state)
     }
@@ -183,7 +183,7 @@ impl ShellAnalyser<'_> {
             InnerForm::Option => {
                 return self.unclear(call.text, "an operand is not understood", state);
             }
-            InnerForm::Fed => fed(words, found),
+            InnerForm::Fed => fed(words, found, state.input.as_deref(), is_exact(call, found)),
             InnerForm::Template => return self.template(words, call, state),
             InnerForm::Words | InnerForm::Text => {
                 let mut argv: Vec<ShellArg> = match &found.split {
@@ -257,21 +257,61 @@ fn row_of<'f>(facts: &'f ProgramFacts, argv: &[ShellArg]) -> Option<(&'f Wrapper
     facts.wrappers.iter().find(|row| row.subcommands.is_empty()).map(|row| (row, 1))
 }
 
-/// Returns the command of `xargs` with its input.
-fn fed(words: &[ShellArg], found: &WrappedCommand) -> Vec<ShellArg> {
+/// Whether `xargs` takes each name as it is, without splitting it at blanks.
+fn is_exact(call: &ShellCall<'_>, found: &WrappedCommand) -> bool {
+    let options = call.argv.get(1..found.inner_at).unwrap_or_default().iter();
+    options.filter_map(ShellArg::literal).any(|option| {
+        let letters = option.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+        letters.is_some_and(|letters| letters.starts_with(['0', 'd']))
+            || option == "--null"
+            || option.starts_with("--delim")
+    })
+}
+
+/// Returns the command of `xargs` with its input: the names in `input`, or any words.
+fn fed(
+    words: &[ShellArg],
+    found: &WrappedCommand,
+    input: Option<&[ShellWord]>,
+    is_exact: bool,
+) -> Vec<ShellArg> {
     let mut argv = words.to_vec();
     let replaced: Vec<&str> =
         found.of(WrapperOption::Replace).filter_map(ShellArg::literal).collect();
+    let names: Vec<ShellArg> = match input {
+        Some(words) => words.iter().map(|word| listed(word, is_exact)).collect(),
+        None => vec![ShellArg::Many(ShellWord::any())],
+    };
     if replaced.is_empty() {
-        argv.push(ShellArg::Many(ShellWord::any()));
+        argv.extend(names);
         return argv;
     }
     for mark in replaced.iter().filter(|mark| !mark.is_empty()) {
-        for word in &mut argv {
-            replace(word, mark);
-        }
+        argv = with_names(argv, mark, &names);
     }
     argv
+}
+
+fn listed(word: &ShellWord, is_exact: bool) -> ShellArg {
+    let mut word = word.clone();
+    if !is_exact {
+        word.pieces.push(WordPiece::Loose);
+    }
+    ShellArg::Many(word)
+}
+
+/// Replaces an argument that is exactly `mark` by the names, and `mark` inside another one by any text.
+pub(super) fn with_names(argv: Vec<ShellArg>, mark: &str, names: &[ShellArg]) -> Vec<ShellArg> {
+    let mut replaced = Vec::with_capacity(argv.len());
+    for mut argument in argv {
+        if argument.literal() == Some(mark) {
+            replaced.extend_from_slice(names);
+        } else {
+            replace(&mut argument, mark);
+            replaced.push(argument);
+        }
+    }
+    replaced
 }
 
 /// Replaces `mark` in a word by any text.

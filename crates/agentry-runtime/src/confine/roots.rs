@@ -3,15 +3,21 @@
 //! Every result is proved: a root is open if a small policy that allows exactly this root is a refinement of
 //! the agent's policy.
 
+mod named;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::ConfinementInputs;
 use agentry_compile::policy::compare::{RefinementAnswer, refines};
 use agentry_compile::policy::path::{NoLinks, is_inside};
 use agentry_compile::policy::{
     Action, HazardProtection, Judge, PathAnchors, Pattern, PolicyRule, RuleList, Section,
     SectionCall,
 };
+
+/// The name of a file that no rule names.
+const PROBE: &str = "a name that nobody uses";
 
 /// Open directories, and the closed paths in them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,30 +30,20 @@ pub(super) struct OpenRoots {
 pub(super) fn of(
     judge: &Judge,
     section: Section,
-    home: Option<&Path>,
+    surroundings: &ConfinementInputs,
     narrowed: &mut Vec<String>,
 ) -> OpenRoots {
-    let places = judge.places();
-    let mut candidates = vec![PathBuf::from(&places.workspace)];
-    candidates.extend(home.map(Path::to_owned));
-    let granting = judge.rules(section).flat_map(|(_, rules)| rules.all());
-    let granting = granting.filter(|rule| rule.action != Action::Deny);
-    candidates.extend(granting.filter_map(|rule| tree(&rule.pattern.text, places)));
-    candidates.sort();
-    candidates.dedup();
     let mut roots = OpenRoots::default();
-    // The root of the file system is never opened as a whole.
-    for path in candidates.into_iter().filter(|path| path.parent().is_some()) {
-        if roots.open.iter().any(|open| path.starts_with(open)) {
+    for path in candidates(judge, section, surroundings, narrowed) {
+        let is_open = roots.open.iter().any(|open| path.starts_with(open));
+        // One verdict is much cheaper than a proof.
+        if is_open || !is_granted(judge, section, &path) {
             continue;
         }
         let Some(closed) = opened(judge, section, &path) else {
-            let inside = is_inside(&path.to_string_lossy(), &places.workspace);
-            if inside && !is_denied(judge, section, &path.join("a name that nobody uses")) {
-                let path = path.display();
-                let what = "rules deny parts of it that cannot be named beforehand";
-                narrowed.push(format!("{section}: `{path}` is closed to commands: {what}"));
-            }
+            let path = path.display();
+            let what = "rules deny parts of it that cannot be named beforehand";
+            narrowed.push(format!("{section}: `{path}` is closed to commands: {what}"));
             continue;
         };
         // The proof is about this path; a link would lead to another one.
@@ -62,12 +58,57 @@ pub(super) fn of(
     roots
 }
 
+/// Returns the paths that rules may open: the workspace, the home, and what rules about this section or about
+/// directories outside the workspace name. Parents come before their children.
+fn candidates(
+    judge: &Judge,
+    section: Section,
+    surroundings: &ConfinementInputs,
+    narrowed: &mut Vec<String>,
+) -> Vec<PathBuf> {
+    let places = judge.places();
+    let mut candidates = vec![PathBuf::from(&places.workspace)];
+    candidates.extend(surroundings.home.clone());
+    for (_, rules) in judge.rules(section).chain(judge.rules(Section::ExternalDirectory)) {
+        for rule in rules.all().filter(|rule| rule.action != Action::Deny) {
+            let text = rule.pattern.text.trim_matches(' ');
+            if rule.pattern.is_everything() || text == "/**" {
+                candidates.extend(surroundings.top_level.iter().cloned());
+                continue;
+            }
+            match named::paths(text, places) {
+                Some(paths) => candidates.extend(paths),
+                None => narrowed.push(format!(
+                    "{section}: `{text}` names too many paths to be opened to commands"
+                )),
+            }
+        }
+    }
+    candidates.sort();
+    candidates.dedup();
+    // The root of the file system is never opened as a whole.
+    candidates.retain(|path| path.parent().is_some());
+    candidates
+}
+
+/// Returns whether the policy opens a path, apart from parts of it: in the workspace what is not denied,
+/// elsewhere only what is allowed.
+fn is_granted(judge: &Judge, section: Section, path: &Path) -> bool {
+    let inside = is_inside(&path.to_string_lossy(), &judge.places().workspace);
+    let worst = if inside { Action::Ask } else { Action::Allow };
+    let probe = if path.is_file() { path.to_owned() } else { path.join(PROBE) };
+    action(judge, section, &probe) <= worst
+}
+
 /// Returns whether the policy denies this path, with links ignored.
 pub(super) fn is_denied(judge: &Judge, section: Section, path: &Path) -> bool {
+    action(judge, section, path) == Action::Deny
+}
+
+fn action(judge: &Judge, section: Section, path: &Path) -> Action {
     let subject = path.to_string_lossy();
     let directory = &judge.places().workspace;
-    let verdict = judge.judge(SectionCall { section, subject: &subject, directory }, &NoLinks);
-    verdict.action == Action::Deny
+    judge.judge(SectionCall { section, subject: &subject, directory }, &NoLinks).action
 }
 
 /// Returns what must be closed so that the rest below `path` is open; `None` if that cannot be expressed.
@@ -78,7 +119,7 @@ fn opened(judge: &Judge, section: Section, path: &Path) -> Option<Vec<PathBuf>> 
     // Paths that a read rule denies by a wildcard are searched on disk. A file that does not exist yet has no
     // secret to read.
     let with_search = || {
-        let probe = path.join("a name that nobody uses");
+        let probe = path.join(PROBE);
         let searched =
             section == Section::Read && is_inside(path.to_str()?, &judge.places().workspace);
         (searched && !is_denied(judge, section, &probe)).then_some(closed.clone())
@@ -96,7 +137,7 @@ fn exceptions(judge: &Judge, section: Section, path: &Path) -> Vec<PathBuf> {
     let rules = rules.flat_map(|(_, rules)| rules.rules.iter());
     let mildest = if inside { Action::Deny } else { Action::Ask };
     let against = rules.filter(|rule| rule.action >= mildest);
-    let place = if inside && section == Section::Read { tree } else { prefix };
+    let place = if inside && section == Section::Read { named::tree } else { named::prefix };
     let named = against.filter_map(|rule| place(&rule.pattern.text, places));
     named.filter(|named| named.starts_with(path) && named != path).collect()
 }
@@ -141,32 +182,4 @@ fn literal(path: &Path) -> Option<&str> {
     let plain =
         text.starts_with('/') && text.trim_matches(' ') == text && !text.contains(['*', '\0']);
     plain.then_some(text)
-}
-
-/// Returns the directory or file that a pattern grants as a whole.
-fn tree(pattern: &str, places: &PathAnchors) -> Option<PathBuf> {
-    let whole = pattern.strip_suffix("/**").unwrap_or(pattern);
-    (!whole.contains('*')).then(|| prefix(whole, places)).flatten()
-}
-
-/// Returns the longest path without a wildcard that is equal to or above everything a pattern matches.
-fn prefix(pattern: &str, places: &PathAnchors) -> Option<PathBuf> {
-    let pattern = pattern.trim_matches(' ');
-    let (mut path, rest) = match pattern.strip_prefix('~') {
-        Some(rest) if rest.is_empty() || rest.starts_with('/') => {
-            (PathBuf::from(places.home.as_ref()?), rest)
-        }
-        _ if pattern.starts_with('/') => (PathBuf::from("/"), pattern),
-        // A pattern for everything also matches outside the workspace.
-        _ if pattern == "*" || pattern == "**" => return Some(PathBuf::from("/")),
-        _ => (PathBuf::from(&places.workspace), pattern),
-    };
-    for part in rest.split('/').filter(|part| !part.is_empty() && *part != ".") {
-        match part {
-            ".." => drop(path.pop()),
-            part if part.contains('*') => break,
-            part => path.push(part),
-        }
-    }
-    Some(path)
 }

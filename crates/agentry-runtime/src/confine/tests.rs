@@ -73,6 +73,7 @@ impl World {
             agentry_home: Some(self.path(".agentry")),
             definition: vec![own("w/agents/own.md", false), own("w/agents/tools", true)],
             programs: vec![self.path(".tool/bin"), "/usr/bin".into()],
+            top_level: vec![self.root.clone()],
         };
         confinement(&self.judge(sections), &surroundings)
     }
@@ -82,6 +83,11 @@ impl World {
         let own = paths.iter().filter_map(|path| path.strip_prefix(&self.root).ok());
         own.map(|path| path.display().to_string()).collect()
     }
+}
+
+/// Returns a policy about an imaginary workspace.
+pub(super) fn judge_of(sections: &[Written<'_>]) -> Judge {
+    World { _dir: tempfile::tempdir().expect("a directory"), root: "/home".into() }.judge(sections)
 }
 
 const PROTECTED: &[&str] = &[
@@ -130,7 +136,7 @@ fn a_policy_becomes_the_coarsest_confinement_within_it() {
                 (Read, Allow, &[]),
                 (ExternalDirectory, Deny, &[("~/other/**", Allow)]),
             ],
-            vec!["w"],
+            vec!["other", "w"],
             plus(&[]),
         ),
     ];

@@ -213,6 +213,7 @@ impl Run {
                 limits,
                 asks_at_limit: false,
                 on_error,
+                on_error_is_written: true,
                 models: 2,
                 window: None,
             })

@@ -56,6 +56,7 @@ fn all() -> Vec<TimedEvent> {
             limits,
             asks_at_limit: true,
             on_error: ErrorStrategy::Ask,
+            on_error_is_written: true,
             models: 2,
             window: None,
         },

@@ -23,7 +23,7 @@ const BEFORE: &str = "before.json";
 /// Exists as long as a command runs.
 const OPEN: &str = "open";
 /// The directory for the images that a report names.
-const WAS: &str = "was";
+pub(super) const WAS: &str = "was";
 
 /// The state of a quarantine on disk.
 pub(super) struct QuarantineNote {

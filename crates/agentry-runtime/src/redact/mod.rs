@@ -15,7 +15,7 @@ use aho_corasick::AhoCorasick;
 use serde_json::Value;
 
 use private_key::KeyRest;
-pub use secret::KnownSecret;
+pub use secret::{KnownSecret, sounds_secret};
 pub use stream::RedactingStream;
 use stream::StreamUnit;
 

@@ -68,7 +68,8 @@ fn is_word(value: &str) -> bool {
     value.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
-fn sounds_secret(name: &str) -> bool {
+/// Returns whether a variable looks like a credential by its name.
+pub fn sounds_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     ["KEY", "TOKEN", "SECRET", "PASS", "PWD", "CREDENTIAL", "AUTH", "PIN"]
         .iter()

@@ -42,10 +42,10 @@ pub(super) fn resumed(state: &mut StepState) -> Vec<RunEffect> {
 }
 
 /// Continues the calls that are not over. Reads are run again. A call that may have changed something is
-/// handled by the error strategy, which can be to ask the user.
-fn unfinished(state: &mut StepState) -> Vec<RunEffect> {
+/// put to the user, unless the definition writes another error strategy.
+pub(super) fn unfinished(state: &mut StepState) -> Vec<RunEffect> {
     let mut effects = Vec::new();
-    let on_error = state.on_error;
+    let on_unfinished = state.on_unfinished();
     for call in &mut state.calls {
         let id = call.call.id.clone();
         call.forgotten = is_redacted(&call.call.arguments);
@@ -75,7 +75,7 @@ fn unfinished(state: &mut StepState) -> Vec<RunEffect> {
             CallProgress::Running if call.class == CallClass::Read => {
                 call.progress = CallProgress::Ready;
             }
-            CallProgress::Running => match on_error {
+            CallProgress::Running => match on_unfinished {
                 // Running it again could do it twice, so the user decides.
                 ErrorStrategy::Ask | ErrorStrategy::Retry => {
                     call.progress = CallProgress::Failed(UNKNOWN.to_owned());

@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::*;
 use crate::budget::RunLimits;
+use crate::conversation::TokenUsage;
 use crate::conversation::{MessageBlock, MessageRole, ToolCall};
 
 /// Runs a script. It has a line `event => effects` for every event; the first line says how the run begins.
@@ -69,7 +70,8 @@ fn value(words: &[&str], name: &str) -> Option<u64> {
 
 fn began(words: &[&str]) -> RunEvent {
     assert_eq!(words.first(), Some(&"begin"), "the first line");
-    let on_error = match words.iter().find_map(|word| word.strip_prefix("on_error=")) {
+    let written = words.iter().find_map(|word| word.strip_prefix("on_error="));
+    let on_error = match written {
         Some("ask") => ErrorStrategy::Ask,
         Some("retry") => ErrorStrategy::Retry,
         Some("fail") => ErrorStrategy::Fail,
@@ -84,7 +86,14 @@ fn began(words: &[&str]) -> RunEvent {
     };
     let models = value(words, "models").map_or(1, |models| usize::try_from(models).expect("few"));
     let asks_at_limit = words.contains(&"asks");
-    RunEvent::Began { limits, asks_at_limit, on_error, models, window: value(words, "window") }
+    RunEvent::Began {
+        limits,
+        asks_at_limit,
+        on_error,
+        on_error_is_written: written.is_some(),
+        models,
+        window: value(words, "window"),
+    }
 }
 
 fn event_of(words: &[&str]) -> RunEvent {

@@ -44,7 +44,7 @@ fn killed_while_something_was_changed() {
     check_all(&[
         (
             "a write is not: skip",
-            "begin
+            "begin on_error=skip
              said hi => ask 0
              turn a b => judge a judge b
              allow a write => run a
@@ -52,6 +52,42 @@ fn killed_while_something_was_changed() {
              start a =>
              resume => run b
              end b => ask 0",
+        ),
+        (
+            "a write is put to the person if nothing is written about errors",
+            "begin
+             said hi => ask 0
+             turn a b => judge a judge b
+             allow a write => run a
+             allow b write =>
+             start a =>
+             resume => unfinished? a
+             park a => stop parked
+             resume => again? a
+             no a => run b
+             start b =>
+             end b => ask 0",
+        ),
+        (
+            "an effect beyond this machine too, and a read beside it is repeated",
+            "begin
+             said hi => ask 0
+             turn a b => judge a judge b
+             allow a external => run a
+             allow b read =>
+             start a =>
+             resume => unfinished? a
+             yes a => run a
+             start a =>
+             end a => run b",
+        ),
+        (
+            "also when the time was up, and the person says something",
+            "begin time=500
+             runs a write
+             +600 late => stop over
+             said go on => unfinished? a
+             no a => stop over",
         ),
         (
             "a write is not: fail",

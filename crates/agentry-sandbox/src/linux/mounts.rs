@@ -48,7 +48,7 @@ pub(crate) struct MountTree {
 
 /// Builds the tree, except for `/proc`.
 pub(crate) fn build(confinement: &Confinement, stand_ins: &[PathBuf]) -> io::Result<MountTree> {
-    let Confinement { reads, writes, read_only, hidden, private, network, limits, .. } =
+    let Confinement { reads, writes, read_only, hidden, private, empty, network, limits, .. } =
         confinement;
     let whole = reads.iter().any(|path| path == Path::new("/"));
     // Copy everything and follow all links first: mounts on the new tree will hide the originals.
@@ -70,6 +70,9 @@ pub(crate) fn build(confinement: &Confinement, stand_ins: &[PathBuf]) -> io::Res
     }
     skeleton(staging, whole, limits.memory)?;
     own(staging, private, limits.memory)?;
+    if !whole {
+        empty.iter().try_for_each(|path| fs::create_dir_all(inside(staging, path)))?;
+    }
     populate_devices(staging, &devices)?;
     if !whole {
         links(staging, &reads)?;

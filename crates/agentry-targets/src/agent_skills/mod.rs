@@ -14,6 +14,7 @@ pub static TARGET: Target = Target {
     built_in: &[],
     places: &[HarnessPlace::rendered(".agents/skills/")],
     fields: fields::FIELDS,
+    shared: &[],
     one_primary: false,
     render: write::render,
     model: tools::model,

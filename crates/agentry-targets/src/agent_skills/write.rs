@@ -19,7 +19,7 @@ pub(super) fn render(
     settings: &RenderSettings<'_>,
 ) -> ProjectRendering {
     let agents = each(subjects, |subject| agent(subject, settings));
-    ProjectRendering { agents, shared: Vec::new() }
+    ProjectRendering { agents, ..ProjectRendering::default() }
 }
 
 fn agent(subject: &RenderSubject, settings: &RenderSettings<'_>) -> RenderedAgent {

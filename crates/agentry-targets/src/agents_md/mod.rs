@@ -21,6 +21,7 @@ pub static TARGET: Target = Target {
         HarnessPlace::rendered(".pi/agent/AGENTS.md"),
     ],
     fields: fields::FIELDS,
+    shared: &[],
     one_primary: false,
     render: write::render,
     model,

@@ -39,7 +39,8 @@ pub(super) fn render(
     // A fixed order keeps the file the same from run to run.
     sections.sort();
     let shared = file(&sections, settings, &mut agents);
-    ProjectRendering { agents, shared: shared.into_iter().collect() }
+    let shared = shared.into_iter().collect();
+    ProjectRendering { agents, shared, lines: Vec::new() }
 }
 
 /// Builds the whole file; `None` if there is nothing to write and no old part to remove.

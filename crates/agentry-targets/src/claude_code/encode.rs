@@ -2,12 +2,14 @@
 //!
 //! A rule of Claude Code cannot be an exception from a stricter one. So there are three results: everything
 //! is allowed except some asks and denials; everything is asked except some denials; or the tool is removed.
+//! Claude Code itself asks in its ordinary mode, so that most asks need no rule.
 
 use std::collections::HashSet;
 
 use agentry_policy::commands::secrets;
 use agentry_policy::{Action, PatternRule, Section};
 
+use super::NAME;
 use super::paths;
 use super::rule::{entry, is_plain, tool_of, written};
 use super::ruleset::{never, workspace};
@@ -18,6 +20,7 @@ use crate::encoding::{EncodedRule, MatchBounds, MatchOrder, RuleEncoding};
 use crate::gap::close;
 use crate::model::always;
 use crate::proof::{PolicyProof, within};
+use crate::question_habits::is_asked;
 use crate::render_result::{RenderScope, RenderSettings};
 use crate::subject::RenderSubject;
 use crate::wildcard::ANYTHING;
@@ -29,9 +32,30 @@ pub(super) struct SectionPlan {
     pub(super) kept: bool,
     /// The rules that keep the tools within the source.
     pub(super) rules: ClaudeRuleLists,
+    /// Whether the ordinary mode of Claude Code asks, so that the rules that ask are not needed.
+    pub(super) asked: bool,
+    /// The rules without which the tools were removed.
+    pub(super) missing: ClaudeRuleLists,
 }
 
 impl SectionPlan {
+    fn new(kept: bool, rules: ClaudeRuleLists) -> Self {
+        Self { kept, rules, ..Self::default() }
+    }
+
+    /// Removes the tools if a rule that they need is not among the shared rules that exist.
+    pub(super) fn rely_on(&mut self, known: &ClaudeRuleLists) {
+        let lacking = |needed: &[String], known: &[String]| -> Vec<String> {
+            needed.iter().filter(|text| !known.contains(text)).cloned().collect()
+        };
+        let ask = if self.asked { Vec::new() } else { lacking(&self.rules.ask, &known.ask) };
+        let deny = lacking(&self.rules.deny, &known.deny);
+        let missing = ClaudeRuleLists { allow: Vec::new(), ask, deny };
+        if !missing.is_only_allow() {
+            *self = Self { missing, ..Self::default() };
+        }
+    }
+
     /// Whether only some files are asked about.
     pub(super) fn asks_about_some(&self) -> bool {
         let inside = [RenderScope::Project, RenderScope::User]
@@ -47,7 +71,8 @@ pub(super) fn plan(
     settings: &RenderSettings<'_>,
 ) -> SectionPlan {
     let is_user = settings.scope == RenderScope::User;
-    let question = (subject.kind(), section, [settings.guard, settings.close_gaps, is_user]);
+    let flags = [settings.guard, settings.close_gaps, settings.is_attended(), is_user];
+    let question = (subject.kind(), section, flags);
     subject.memo.claude_code.plans.get(question, || {
         if settings.guard {
             guarded(subject, section, settings.scope)
@@ -65,6 +90,52 @@ fn unguarded(
     if is_denied(subject, section) {
         return SectionPlan::default();
     }
+    let asked = settings.is_attended() && is_asked(NAME, section);
+    let by_rules = by_rules(subject, section, settings);
+    let is_free = by_rules.kept && by_rules.rules.allow.iter().any(|text| is_all(text, section));
+    if asked && !is_free {
+        return walls(subject, section, settings.scope);
+    }
+    // Questions that Claude Code may skip need no rule either.
+    SectionPlan { asked: asked || subject.eased.contains(&section), ..by_rules }
+}
+
+/// Whether an allow rule is about everything that a tool does in the workspace.
+pub(super) fn is_all(text: &str, section: Section) -> bool {
+    let Some(tool) = tool_of(section) else { return false };
+    let scopes = [RenderScope::Project, RenderScope::User].into_iter();
+    text == tool
+        || scopes.map(|scope| format!("{tool}({})", paths::inside(scope))).any(|it| text == it)
+}
+
+/// Plans a section in which Claude Code itself asks about every call: only denials are written.
+fn walls(subject: &RenderSubject, section: Section, scope: RenderScope) -> SectionPlan {
+    let mut entries = stricter(subject, section, scope);
+    entries.retain(|entry| entry.action == Action::Deny);
+    let by_default = always(section, Action::Ask, "asked about");
+    // Claude Code asks about files outside the workspace in every mode.
+    let (others, default) = if section == Section::Edit {
+        entries.push(workspace());
+        (vec![by_default], Action::Ask)
+    } else {
+        (vec![never(section), by_default], Action::Allow)
+    };
+    let bounds = subject.bounds(section);
+    let narrowed = encoding(section, entries, default).narrowed(&subject.memo, &others, &bounds);
+    let RuleEncoding { mut entries, default, .. } = narrowed.encoding;
+    let is_inside = |entry: &EncodedRule| entry.text == "inside";
+    let is_closed = entries.iter().any(|entry| is_inside(entry) && entry.action == Action::Deny);
+    let kept = default < Action::Deny && !is_closed;
+    entries.retain(|entry| !is_inside(entry));
+    SectionPlan { asked: true, ..SectionPlan::new(kept, lists(entries, kept)) }
+}
+
+/// Plans a section as if Claude Code asked only where a rule says so.
+fn by_rules(
+    subject: &RenderSubject,
+    section: Section,
+    settings: &RenderSettings<'_>,
+) -> SectionPlan {
     match section {
         Section::Edit | Section::Read => of_files(subject, section, settings),
         Section::Question => {
@@ -72,7 +143,7 @@ fn unguarded(
             let ask = always(section, Action::Ask, "ask");
             let kept =
                 within(&subject.memo, &[ask], &subject.bounds(section)) == PolicyProof::Holds;
-            SectionPlan { kept, rules: ClaudeRuleLists::default() }
+            SectionPlan::new(kept, ClaudeRuleLists::default())
         }
         _ => flat(subject, section, settings),
     }
@@ -86,7 +157,7 @@ fn guarded(subject: &RenderSubject, section: Section, scope: RenderScope) -> Sec
         rules.deny.extend(texts.into_iter().filter(|text| is_harmless(text, section, subject)));
     }
     rules.deny.dedup();
-    SectionPlan { kept: !is_denied(subject, section), rules }
+    SectionPlan::new(!is_denied(subject, section), rules)
 }
 
 /// Whether the source denies everything that a deny rule may match.
@@ -175,7 +246,7 @@ fn flat(subject: &RenderSubject, section: Section, settings: &RenderSettings<'_>
         Some(Action::Ask) => within(&subject.memo, &bounds, &[ask]) == PolicyProof::Holds,
         Some(Action::Deny) | None => false,
     };
-    SectionPlan { kept, rules: lists(encoding.entries, kept) }
+    SectionPlan::new(kept, lists(encoding.entries, kept))
 }
 
 fn lists(entries: Vec<EncodedRule>, kept: bool) -> ClaudeRuleLists {
@@ -226,7 +297,7 @@ fn of_files(
     for entry in encoding.entries.iter_mut().filter(|entry| entry.text == "inside") {
         entry.text.clone_from(&inside_text);
     }
-    SectionPlan { kept, rules: lists(encoding.entries, kept) }
+    SectionPlan::new(kept, lists(encoding.entries, kept))
 }
 
 /// Adds an ask about each kind of secret, in any directory, if the rules would allow some of them.
@@ -253,9 +324,10 @@ fn milder(subject: &RenderSubject, section: Section, scope: RenderScope) -> Vec<
     let texts = allow.flat_map(|rule| written(section, rule, scope));
     let entries = texts.filter_map(|text| entry(section, &text, Action::Allow));
     // An allow that permits too much is left out here; narrowing it would also make others stricter.
+    let bounds = subject.written_bounds(section);
     let within_source = |entry: &EncodedRule| {
         let rules = encoding(section, vec![entry.clone()], Action::Deny).rules();
-        within(&subject.memo, &[rules], &subject.bounds(section)) == PolicyProof::Holds
+        within(&subject.memo, &[rules], &bounds) == PolicyProof::Holds
     };
     entries.filter(within_source).collect()
 }
@@ -268,10 +340,11 @@ fn allows_inside(subject: &RenderSubject, section: Section) -> bool {
 }
 
 /// Plans the MCP servers that an agent may use, with their rules; it cannot reach any other server.
-pub(super) fn servers(subject: &RenderSubject, scope: RenderScope) -> SectionPlan {
+pub(super) fn servers(subject: &RenderSubject, settings: &RenderSettings<'_>) -> SectionPlan {
+    let asked = settings.is_attended() && is_asked(NAME, Section::Mcp);
     let declared = subject.agent.tools.mcp.iter().flatten();
     let usable = declared.filter(|it| is_plain(&it.name) && !it.name.contains("__"));
-    let mut entries = stricter(subject, Section::Mcp, scope);
+    let mut entries = stricter(subject, Section::Mcp, settings.scope);
     let names = usable.map(|server| format!("mcp__{}", server.name));
     let names: Vec<String> = names.chain(single(subject)).collect();
     entries.retain(|entry| !names.contains(&entry.text));
@@ -288,7 +361,7 @@ pub(super) fn servers(subject: &RenderSubject, scope: RenderScope) -> SectionPla
         encoding.entries.retain(is_left);
     }
     let kept = encoding.entries.iter().any(|entry| names.contains(&entry.text));
-    SectionPlan { kept, rules: lists(encoding.entries, kept) }
+    SectionPlan { asked, ..SectionPlan::new(kept, lists(encoding.entries, kept)) }
 }
 
 /// Names of MCP tools from the source whose server is not declared: single tools, or whole servers.
@@ -308,9 +381,8 @@ fn single(subject: &RenderSubject) -> impl Iterator<Item = String> {
 }
 
 /// Names other tools that the source permits; MCP tools also where the source asks.
-pub(super) fn named(subject: &RenderSubject) -> Vec<String> {
-    let plan = servers(subject, RenderScope::Project);
-    let ClaudeRuleLists { allow, ask, deny } = &plan.rules;
+pub(super) fn named(subject: &RenderSubject, of_servers: &SectionPlan) -> Vec<String> {
+    let ClaudeRuleLists { allow, ask, deny } = &of_servers.rules;
     let mut names = tools_by_name(subject);
     // The rules of a plan are dropped together: a conflicting deny would take the asks with it.
     let kept = single(subject).filter(|name| allow.contains(name) || ask.contains(name));

@@ -5,11 +5,12 @@ use agentry_policy::{Action, Section, Verdict};
 use serde_json::{Value, json};
 
 use crate::guard::{
-    self, FileSearch, GuardAnswer, GuardProtocol, GuardQuestion, literal, needed, optional, parse,
-    readings, why,
+    self, CommandWrapper, FileSearch, GuardAnswer, GuardProtocol, GuardQuestion, literal, needed,
+    optional, parse, readings, why,
 };
 
-pub(super) const GUARD: GuardProtocol = GuardProtocol { question, answer, failure };
+pub(super) const GUARD: GuardProtocol =
+    GuardProtocol { question, answer, confined: Some(confined), failure };
 
 /// Parses a question into the calls that it is about.
 fn question(text: &str) -> Result<GuardQuestion, String> {
@@ -144,6 +145,34 @@ fn answer(verdict: &Verdict) -> GuardAnswer {
     GuardAnswer { output: decision(verdict.action, &reason), errors: String::new(), code: 0 }
 }
 
+/// Tools that run a command line of a shell that the policy understands.
+const SHELLS: &[&str] = &["Bash", "Monitor"];
+
+/// Writes a decision that also replaces the input of the tool.
+fn confined(
+    text: &str,
+    verdict: &Verdict,
+    wrap: CommandWrapper<'_>,
+) -> Result<GuardAnswer, String> {
+    let question = parse(text)?;
+    let tool = needed(&question, "tool_name", "a question")?;
+    // The new input replaces the whole old one, so every other field is repeated.
+    let mut input = guard::input(&question, "tool_input")?.clone();
+    if !SHELLS.contains(&tool) {
+        return Err(format!("this agent runs commands only in the sandbox, which `{tool}` leaves"));
+    }
+    let command = wrap(needed(&input, "command", &format!("`{tool}`"))?);
+    if let Some(fields) = input.as_object_mut() {
+        fields.insert("command".to_owned(), Value::String(command));
+    }
+    let reason = format!("agentry: {}; it runs in the sandbox", why(verdict));
+    let mut value = decision_of(verdict.action, &reason);
+    if let Some(output) = value.get_mut("hookSpecificOutput").and_then(Value::as_object_mut) {
+        output.insert("updatedInput".to_owned(), input);
+    }
+    Ok(GuardAnswer { output: format!("{value}\n"), errors: String::new(), code: 0 })
+}
+
 /// Denies in both ways that Claude Code understands: by JSON and by exit code 2.
 fn failure(why: &str) -> GuardAnswer {
     let reason = format!("agentry: {why}");
@@ -151,14 +180,17 @@ fn failure(why: &str) -> GuardAnswer {
 }
 
 fn decision(action: Action, reason: &str) -> String {
-    let value = json!({
+    format!("{}\n", decision_of(action, reason))
+}
+
+fn decision_of(action: Action, reason: &str) -> Value {
+    json!({
         "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
             "permissionDecision": action.as_str(),
             "permissionDecisionReason": reason,
         },
-    });
-    format!("{value}\n")
+    })
 }
 
 #[cfg(test)]

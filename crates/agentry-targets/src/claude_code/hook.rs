@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::subject::RenderSubject;
 
 /// The start of every command that Agentry writes.
-const COMMAND: &str = "agentry guard claude-code ";
+pub(super) const COMMAND: &str = "agentry guard claude-code ";
 /// Seconds until a call counts as denied.
 const TIMEOUT: i64 = 10;
 /// The file that maps agents to definitions, for the one hook of the settings.
@@ -15,7 +15,7 @@ pub(super) const AGENTS: &str = ".claude/agentry-guard.json";
 
 /// The hook of one agent. A failure denies the call: by the exit code, and by `onFailure`.
 pub(super) fn of_agent(subject: &RenderSubject) -> Data {
-    let path = quoted(&subject.path);
+    let path = quoted(subject.guarded_path());
     // Exit code 2 denies the call, even where `agentry` is not installed.
     let command =
         format!("{COMMAND}\"$CLAUDE_PROJECT_DIR\"/{path} --digest {} || exit 2", subject.digest);
@@ -49,7 +49,7 @@ pub(super) fn of_settings() -> Value {
 /// The definitions of all agents, by their names in Claude Code.
 pub(super) fn agents(subjects: &[RenderSubject]) -> String {
     let one = |subject: &RenderSubject| {
-        let entry = json!({"path": subject.path, "digest": subject.digest});
+        let entry = json!({"path": subject.guarded_path(), "digest": subject.digest});
         (subject.name.clone(), entry)
     };
     let agents: serde_json::Map<String, Value> = subjects.iter().map(one).collect();

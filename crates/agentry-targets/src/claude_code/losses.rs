@@ -6,10 +6,10 @@ use agentry_text::{Data, Span};
 
 use super::NAME;
 use super::agent_file;
-use super::encode::is_denied;
+use super::encode::{is_all, is_denied};
 use super::fields::FIELDS;
 use super::ruleset::{UnmatchedAnswer, never, of};
-use super::settings::{ClaudeRuleLists, known};
+use super::settings::{ClaudeRuleLists, SHARED, known};
 use super::tools::{ClaudeTools, GROUPS, groups};
 use crate::fields::report_losses;
 use crate::harness_files::{
@@ -53,12 +53,30 @@ pub(super) fn report(
         narrowed(subject, Section::Tool, (&model, None), out);
         return;
     }
+    let session = model.clone().in_session(settings.is_attended());
     for section in Section::ALL {
-        narrowed(subject, *section, (&model, Some(loss::EXACT)), out);
+        // That a whole tool is asked about although it is allowed is reported below.
+        let is_free = allowed.iter().any(|text| is_all(text, *section));
+        let model = if is_free { &model } else { &session };
+        narrowed(subject, *section, (model, Some(loss::EXACT)), out);
     }
     asks_outside(subject, &model, out);
     asks_all_the_same(allowed, &known.rules, out);
     allows_everyone(written, settings, out);
+}
+
+/// Reports the tools that an agent loses without rules in the shared settings.
+pub(super) fn unshared(missing: &[(Section, ClaudeRuleLists)], out: &mut RenderedAgent) {
+    for (section, rules) in missing {
+        let lines = rules.listed().map(|(list, text)| format!("`{text}` in `permissions.{list}`"));
+        let lines: Vec<String> = lines.collect();
+        let detail = format!(
+            "Claude Code has rules only for a whole project: without {} of `{SHARED}` the tool is \
+             removed; `--shared` writes them",
+            lines.join(", ")
+        );
+        out.lose(format!("permissions.{section}"), LossKind::Narrowed, detail);
+    }
 }
 
 /// Reports skills that only the user may start: Claude Code does not load them for an agent.
@@ -182,14 +200,14 @@ fn narrowed(
         return;
     }
     let field = format!("permissions.{section}");
-    let mut bounds = subject.bounds(section).to_vec();
+    let mut bounds = subject.written_bounds(section);
     bounds.push(never(section));
     match told(&subject.memo, section, &bounds, layers) {
         PolicyProof::Holds => {}
         // The sides are swapped: the source is on the left, so `target` is its verdict.
         PolicyProof::Fails { example, source, target } => {
             let why = match way {
-                Some(_) => "rules hold for all agents, and the strictest wins",
+                Some(_) => "it asks by itself, and its rules hold for all agents",
                 None => "the tool is removed",
             };
             let way_out = way_out.map_or(String::new(), |text| format!("; {text}"));

@@ -12,7 +12,7 @@ use crate::model::HarnessModel;
 /// A part of [`RenderMemo`](crate::memo::RenderMemo).
 #[derive(Debug)]
 pub(crate) struct ClaudeMemo {
-    pub(super) plans: MemoTable<(u64, Section, [bool; 3]), SectionPlan>,
+    pub(super) plans: MemoTable<(u64, Section, [bool; 4]), SectionPlan>,
     /// Whether a policy denies a whole section.
     pub(super) denied: MemoTable<(u64, Section), bool>,
     /// Models by tools and settings: agents of one project mostly have the same tools.

@@ -53,6 +53,7 @@ pub static TARGET: Target = Target {
         HarnessPlace::settings(".mcp.json"),
     ],
     fields: fields::FIELDS,
+    shared: &[settings::SHARED],
     one_primary: false,
     render: write::render,
     model: ruleset::model,

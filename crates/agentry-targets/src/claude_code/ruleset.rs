@@ -1,9 +1,9 @@
 //! How Claude Code applies its rules. The strictest of all matching rules decides, for every agent of a
 //! project alike; only the list of tools is per agent.
 //!
-//! A call that no rule matches depends on the mode of the session, which may ask nothing, and on commands
-//! that are never asked about. So it counts as allowed. Only files outside the working directory are asked
-//! about.
+//! A call that no rule matches depends on the mode of the session. The ordinary mode asks; others may not. So
+//! it counts as allowed in the rules for every mode, and as asked in the ordinary mode. Files outside the
+//! working directory are always asked about.
 
 use agentry_policy::{Action, PathAnchors, RuleList, Section};
 use agentry_text::Data;
@@ -12,10 +12,11 @@ use super::agent_file::{self, ClaudeFrontMatter};
 use super::rule::{beside, entry};
 use super::settings::{self, ClaudeRuleLists, ClaudeSettings};
 use super::tools::{BESIDE, ClaudeTools, GROUPS, PARTS, SEARCHING, UNASKED, names};
-use super::{hook, paths};
+use super::{NAME, hook, paths};
 use crate::encoding::{EncodedRule, EncodingView, MatchBounds, MatchOrder, RuleEncoding};
 use crate::memo::RenderMemo;
 use crate::model::{HarnessModel, always, escape, regex_of_path};
+use crate::question_habits::is_asked;
 use crate::wildcard::{ANYTHING, NOTHING};
 use crate::{HarnessFiles, UserSettings};
 
@@ -64,15 +65,15 @@ impl UnmatchedAnswer {
     }
 }
 
-/// The settings of the user, which Claude Code merges into those of every project.
+/// The settings of the user. Claude Code merges them, and what they allow is their choice.
 pub(super) const PERSONAL: UserSettings = UserSettings {
-    places: &[settings::PERSONAL],
+    places: &[settings::PERSONAL, settings::LOCAL, settings::SHARED],
     model: |files, name| by(&settings::known_by_all(files), files, name),
 };
 
 /// Returns what Claude Code lets the agent `name` do, by the files of the project.
 pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel> {
-    by(&settings::known(files), files, name)
+    by(&settings::rendered_for_all(files), files, name)
 }
 
 fn by(known: &ClaudeSettings, files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel> {
@@ -169,7 +170,7 @@ fn made(tools: &ClaudeTools, known: &ClaudeSettings, silence: UnmatchedAnswer) -
                 }
                 section => vec![flat(section, &known.rules, silence).rules()],
             };
-            model.add(group.section, *tool, layers);
+            model.add_asked(group.section, *tool, layers, asked(group.section, known, silence));
         }
     }
     // An import does not rely on these tools.
@@ -180,11 +181,29 @@ fn made(tools: &ClaudeTools, known: &ClaudeSettings, silence: UnmatchedAnswer) -
                 // No rule about commands applies to other shells.
                 _ => vec![always(*section, Action::Allow, tool)],
             };
-            model.add(*section, *tool, layers);
+            let asked = match section {
+                Section::Bash => Some(always(*section, Action::Ask, tool)),
+                section => asked(*section, known, silence),
+            };
+            model.add_asked(*section, *tool, layers, asked);
         }
     }
     by_name(tools, known, silence, &mut model);
     model
+}
+
+/// What the ordinary mode asks about: every call that no rule allows.
+fn asked(section: Section, known: &ClaudeSettings, silence: UnmatchedAnswer) -> Option<RuleList> {
+    if silence != UnmatchedAnswer::Runs || !is_asked(NAME, section) {
+        return None;
+    }
+    let mut entries = entries(section, &known.rules, silence);
+    entries.retain(|entry| entry.action == Action::Allow);
+    if section == Section::Tool {
+        entries.extend(only(section, &unasked(), Action::Allow, Action::Ask).entries);
+    }
+    let (order, default) = (MatchOrder::First, Action::Ask);
+    Some(RuleEncoding { section, order, entries, default }.rules())
 }
 
 /// Encodes the rules of a section that is not about files.
@@ -333,11 +352,8 @@ fn by_name(
             })
             .collect();
         layers.push(only(section, &removed, Action::Deny, Action::Allow).rules());
-        model.add(
-            section,
-            if section == Section::Mcp { "MCP tools" } else { "other tools" },
-            layers,
-        );
+        let tool = if section == Section::Mcp { "MCP tools" } else { "other tools" };
+        model.add_asked(section, tool, layers, asked(section, known, silence));
     }
 }
 

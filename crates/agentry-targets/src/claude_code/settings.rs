@@ -50,6 +50,12 @@ impl ClaudeRuleLists {
         self.ask.is_empty() && self.deny.is_empty()
     }
 
+    /// Returns every rule with the name of its list, except what is allowed.
+    pub(super) fn listed(&self) -> impl Iterator<Item = (&'static str, &String)> {
+        let of = |name: &'static str| self.by_name(name).iter().map(move |text| (name, text));
+        ["ask", "deny"].into_iter().flat_map(of)
+    }
+
     /// Adds rules that are not present yet.
     pub(super) fn extend(&mut self, other: &Self) {
         for (own, more) in [
@@ -70,6 +76,8 @@ impl ClaudeRuleLists {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct ClaudeSettings {
     pub(super) rules: ClaudeRuleLists,
+    /// The allow rules that Agentry wrote.
+    ours: Vec<String>,
     /// Directories that also count as the workspace.
     pub(super) directories: Vec<String>,
     /// Whether only the managed settings may allow anything.
@@ -83,6 +91,45 @@ pub(super) struct ClaudeSettings {
 /// Returns the settings of a project.
 pub(super) fn known(files: &dyn HarnessFiles) -> ClaudeSettings {
     known_by(files, &[SHARED, LOCAL])
+}
+
+/// Returns the rules in the shared settings of a project.
+pub(super) fn of_project(files: &dyn HarnessFiles) -> ClaudeRuleLists {
+    known_by(files, &[SHARED]).rules
+}
+
+/// Returns the shared settings of a project without what the user allows there. Like the modes of a session,
+/// that is the choice of the user; it is reported as a gap.
+pub(super) fn rendered_for_all(files: &dyn HarnessFiles) -> ClaudeSettings {
+    let mut known = known_by(files, &[SHARED]);
+    known.rules.allow = std::mem::take(&mut known.ours);
+    known.directories.clear();
+    known
+}
+
+/// What an earlier rendering wrote to the shared settings.
+#[derive(Debug, Default)]
+pub(super) struct RenderedSettings {
+    /// Whether there is anything, rules or a hook.
+    pub(super) is_some: bool,
+    pub(super) rules: ClaudeRuleLists,
+}
+
+/// Returns what an earlier rendering wrote to the shared settings.
+pub(super) fn rendered(text: Option<&str>) -> RenderedSettings {
+    let document = JsoncDocument::read(text.unwrap_or_default(), JsonDialect::Strict).ok();
+    let Some(value) = document.map(|document| document.value()) else {
+        return RenderedSettings::default();
+    };
+    let texts = |name: &str| -> Vec<String> {
+        let items = value.pointer(&format!("/{OURS}/{name}")).and_then(Value::as_array);
+        items.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let [allow, ask, deny] = ClaudeRuleLists::NAMES.map(texts);
+    let hooks = value.pointer("/hooks/PreToolUse").and_then(Value::as_array);
+    let has_hook = hooks.into_iter().flatten().any(hook::is_ours);
+    let is_some = has_hook || value.get(OURS).is_some();
+    RenderedSettings { is_some, rules: ClaudeRuleLists { allow, ask, deny } }
 }
 
 /// Returns the settings of a project and of the user.
@@ -153,6 +200,7 @@ impl ClaudeSettings {
             ask: texts("/permissions/ask"),
             deny: texts("/permissions/deny"),
         });
+        self.ours.extend(texts(&format!("/{OURS}/allow")));
         self.directories.extend(texts("/permissions/additionalDirectories"));
         let only = value.get("allowManagedPermissionRulesOnly");
         self.managed_only |= only == Some(&Value::Bool(true));

@@ -6,7 +6,7 @@ use agentry_model::{McpServer, McpTransport};
 use agentry_policy::Section;
 use agentry_text::Data;
 
-use super::encode::{self, SectionPlan, is_allowed, named, plan, reads_workspace};
+use super::encode::{self, SectionPlan, is_allowed, is_harmless, named, plan, reads_workspace};
 use super::fields::FIELDS;
 use super::rule::is_plain;
 use super::ruleset::tools_in;
@@ -19,7 +19,7 @@ use crate::front_matter::MARK;
 use crate::original::{self, OriginalFrontMatter};
 use crate::render::{ask_ahead, each, each_of};
 use crate::render_result::{
-    ProjectRendering, RenderScope, RenderSettings, RenderedAgent, RenderedFile,
+    ProjectRendering, RenderScope, RenderSettings, RenderedAgent, RenderedFile, SharedLine,
 };
 use crate::rivals::FilesByName;
 use crate::servers::{self, VariableStyle};
@@ -34,8 +34,10 @@ struct ClaudeAgent<'a> {
     subject: &'a RenderSubject,
     tools: ClaudeTools,
     servers: Vec<&'a McpServer>,
-    /// The allow rules that it needs in the settings.
-    allowed: Vec<String>,
+    /// The rules that it uses of the settings.
+    rules: ClaudeRuleLists,
+    /// The sections that lost their tools, and the rules that would keep them.
+    missing: Vec<(Section, ClaudeRuleLists)>,
 }
 
 pub(super) fn render(
@@ -51,8 +53,15 @@ pub(super) fn render(
     let hooks = settings.guard.then(hook::of_settings);
     let existing = settings.existing.text(settings::SHARED);
     let mut files = Vec::new();
+    let ours = settings::rendered(existing.as_deref());
+    // Without the request to write shared rules, those of an earlier rendering stay.
+    let rules = if settings.shared { rules } else { ours.rules };
+    let is_written = settings.shared || settings.guard || ours.is_some;
     match settings::merged(existing, &rules, hooks) {
-        Ok(text) => files.extend(text.map(|text| (settings::SHARED.to_owned(), text))),
+        Ok(text) => {
+            let text = text.filter(|_| is_written);
+            files.extend(text.map(|text| (settings::SHARED.to_owned(), text)));
+        }
         Err(wrong) => {
             for agent in &mut out {
                 let hint = "fix the file; it is never overwritten";
@@ -65,13 +74,39 @@ pub(super) fn render(
     }
     let shared: Vec<RenderedFile> =
         files.into_iter().map(|(path, text)| RenderedFile::new(path, text)).collect();
+    let lines = lines(&agents, &rules, settings);
     let written = agents.iter().zip(out).map(|(agent, out)| (agent.subject, (agent, out)));
     let agents = each_of(written, |subject, (agent, mut out)| {
-        let allowed = (agent.allowed.as_slice(), rules.allow.as_slice());
+        let allowed = (agent.rules.allow.as_slice(), rules.allow.as_slice());
         losses::report(subject, (&agent.tools, allowed), &shared, settings, &mut out);
+        losses::unshared(&agent.missing, &mut out);
         out
     });
-    ProjectRendering { agents, shared }
+    ProjectRendering { agents, shared, lines }
+}
+
+/// Returns the shared lines, each with an agent that needs it.
+fn lines(
+    agents: &[ClaudeAgent<'_>],
+    rules: &ClaudeRuleLists,
+    settings: &RenderSettings<'_>,
+) -> Vec<SharedLine> {
+    let mut lines = Vec::new();
+    for (agent, ClaudeAgent { rules: own, missing, .. }) in agents.iter().enumerate() {
+        let mut line = |place: String, text: &str| {
+            let (path, text) = (settings::SHARED.to_owned(), text.to_owned());
+            lines.push(SharedLine { path, place, text, agent });
+        };
+        let used = own.listed().filter(|(list, text)| rules.by_name(list).contains(text));
+        let lacking = missing.iter().flat_map(|(_, rules)| rules.listed());
+        for (list, text) in used.chain(lacking) {
+            line(format!("permissions.{list}"), text);
+        }
+        if settings.guard {
+            line("hooks.PreToolUse".to_owned(), hook::COMMAND.trim());
+        }
+    }
+    lines
 }
 
 /// Whether the shared rules would apply to no other agent. Rules of the user scope apply to every project, so
@@ -117,24 +152,38 @@ fn arranged<'a>(
     alone: bool,
 ) -> (Vec<ClaudeAgent<'a>>, ClaudeRuleLists) {
     ask_ahead(subjects, GROUPS, |subject, group| drop(plan(subject, group.section, settings)));
+    let known = settings::of_project(settings.existing);
     let mut rules = ClaudeRuleLists::default();
     let mut by_group: Vec<Vec<SectionPlan>> = Vec::new();
     for group in GROUPS {
         let mut plans = each(subjects, |subject| plan(subject, group.section, settings));
-        rules.extend(&shared(subjects, group.section, alone, &mut plans));
+        rely(&mut plans, &known, settings);
+        let mut together = shared(alone, &plans);
+        if settings.guard && settings.shared {
+            // The guard denies exactly, so no denial may restrict another agent.
+            let is_kept = |text: &String, subject| is_harmless(text, group.section, subject);
+            together.deny.retain(|text| subjects.iter().all(|subject| is_kept(text, subject)));
+        }
+        rules.extend(&together);
         by_group.push(plans);
     }
-    let mut of_servers = each(subjects, |subject| encode::servers(subject, settings.scope));
-    // This also removes servers from plans, so it runs with the guard too.
-    let for_servers = shared(subjects, Section::Mcp, alone, &mut of_servers);
+    let mut of_servers = each(subjects, |subject| encode::servers(subject, settings));
+    rely(&mut of_servers, &known, settings);
     if !settings.guard {
-        rules.extend(&for_servers);
+        rules.extend(&shared(alone, &of_servers));
     }
     let agents = subjects.iter().zip(&of_servers).enumerate().map(|(at, (subject, servers))| {
         let plans: Vec<&SectionPlan> = by_group.iter().filter_map(|plans| plans.get(at)).collect();
         agent(subject, &plans, servers, settings)
     });
     (agents.collect(), rules)
+}
+
+/// Removes the tools that need rules which are not written. The guard needs none.
+fn rely(plans: &mut [SectionPlan], known: &ClaudeRuleLists, settings: &RenderSettings<'_>) {
+    if !settings.shared && !settings.guard {
+        plans.iter_mut().for_each(|plan| plan.rely_on(known));
+    }
 }
 
 fn agent<'a>(
@@ -158,7 +207,12 @@ fn agent<'a>(
     let mut removed: Vec<String> = Vec::new();
     for (group, plan) in GROUPS.iter().zip(plans) {
         // A search tool cannot ask about a single file, so it is removed where some files need a question.
-        let blind = if settings.guard { !reads_workspace(subject) } else { plan.asks_about_some() };
+        let is_eased = subject.eased.contains(&group.section);
+        let blind = if settings.guard {
+            !reads_workspace(subject)
+        } else {
+            plan.asks_about_some() && !is_eased
+        };
         for tool in group.tools {
             let has = original.may_have(&groups, tool);
             let kept = plan.kept && has && !(SEARCHING.contains(tool) && blind);
@@ -169,14 +223,18 @@ fn agent<'a>(
             removed.extend(beside(group.section).map(str::to_owned));
         }
     }
-    listed.extend(named(subject));
+    listed.extend(named(subject, of_servers));
     listed.extend(servers.iter().map(|server| format!("mcp__{}__*", server.name)));
     let tools = ClaudeTools { listed: (!free).then_some(listed), removed };
     let written = lists(&tools).into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
     let tools = tools_in(&original::applied(subject, Data::Map(written)));
-    let of_all = plans.iter().copied().chain([of_servers]);
-    let allowed = of_all.flat_map(|plan| plan.rules.allow.clone()).collect();
-    ClaudeAgent { subject, tools, servers, allowed }
+    let mut rules = ClaudeRuleLists::default();
+    plans.iter().copied().chain([of_servers]).for_each(|plan| rules.extend(&plan.rules));
+    let sections = GROUPS.iter().map(|group| group.section).chain([Section::Mcp]);
+    let all = sections.zip(plans.iter().copied().chain([of_servers]));
+    let lacking = all.filter(|(_, plan)| !plan.missing.is_only_allow());
+    let missing = lacking.map(|(section, plan)| (section, plan.missing.clone())).collect();
+    ClaudeAgent { subject, tools, servers, rules, missing }
 }
 
 /// The tools of an agent as metadata.

@@ -42,6 +42,7 @@ pub static TARGET: Target = Target {
     built_in: &["default", "explorer", "worker", "awaiter", "monitor"],
     places: &[HarnessPlace::rendered(".codex/"), HarnessPlace::rendered(".agents/skills/")],
     fields: fields::FIELDS,
+    shared: &[role::RULES],
     one_primary: false,
     render: write::render,
     model: role::model,

@@ -2,10 +2,12 @@
 
 use agentry_policy::{Action, RuleList, Section, words};
 
+use super::NAME;
 use super::prefix::PrefixRule;
 use crate::encoding::{EncodingView, MatchOrder, RuleEncoding};
 use crate::harmless_commands::{HARMLESS, HarmlessCommand};
 use crate::model::{HarnessModel, always, outside};
+use crate::question_habits::is_asked;
 
 words! {
     /// When the user is asked.
@@ -137,11 +139,24 @@ impl CodexSetup {
         }
     }
 
+    /// What this setup asks about, apart from commands that it considers harmless: what no rule allows.
+    pub(super) fn asked_commands(self, rules: &[PrefixRule]) -> Option<RuleList> {
+        let waits = self.unruled(EncodingView::Mildest) == Action::Ask;
+        if !waits || !is_asked(NAME, Section::Bash) {
+            return None;
+        }
+        let allowed = rules.iter().filter(|rule| rule.action == Action::Allow);
+        let entries = PrefixRule::entry(allowed, Action::Allow).into_iter().collect();
+        let (section, order, default) = (Section::Bash, MatchOrder::First, Action::Ask);
+        Some(RuleEncoding { section, order, entries, default }.rules())
+    }
+
     /// Returns what an agent with this setup may do under these rules.
     pub(super) fn model(self, rules: &[PrefixRule], view: EncodingView) -> HarnessModel {
         let mut model = HarnessModel::default();
         if self.shell {
-            model.add(Section::Bash, "shell", vec![self.commands(rules, view).rules()]);
+            let commands = vec![self.commands(rules, view).rules()];
+            model.add_asked(Section::Bash, "shell", commands, self.asked_commands(rules));
             model.add(Section::Read, "shell", vec![self.reads(rules)]);
         }
         let (inside, beyond) = self.edits(view);

@@ -1,6 +1,6 @@
 //! Renders agents for Codex: their files, and the command rules that they share.
 
-use agentry_policy::{Action, Section};
+use agentry_policy::{Action, RuleList, Section};
 use agentry_text::Data;
 use agentry_text::toml;
 
@@ -18,9 +18,9 @@ use crate::front_matter::MARK;
 use crate::gap::gaps;
 use crate::harmless_commands::HarmlessCommand;
 use crate::model::always;
-use crate::render::each;
+use crate::render::{each, each_of};
 use crate::render_result::{
-    LossKind, ProjectRendering, RenderSettings, RenderedAgent, RenderedFile,
+    LossKind, ProjectRendering, RenderSettings, RenderedAgent, RenderedFile, SharedLine,
 };
 use crate::subject::{PromptTextKind, RenderSubject};
 use crate::{loss, skills};
@@ -35,12 +35,25 @@ pub(super) fn render(
     subjects: &[RenderSubject],
     settings: &RenderSettings<'_>,
 ) -> ProjectRendering {
-    let rules = common(subjects);
     let (others, unclear) = role::beside(settings.existing, PROJECT);
-    let all: Vec<PrefixRule> = rules.iter().cloned().chain(others).collect();
+    let earlier = settings.existing.text(RULES).filter(|_| !settings.shared);
+    let earlier_rules = prefix::read(earlier.as_deref().unwrap_or_default()).0;
+    let own = each(subjects, |subject| wanted(subject, settings));
+    // All rules count for the losses of an agent, but its own file depends on its own rules only.
+    let mut rules: Vec<PrefixRule> = Vec::new();
+    for rule in own.iter().flatten().filter(|_| settings.shared).chain(&earlier_rules) {
+        if !rules.contains(rule) {
+            rules.push(rule.clone());
+        }
+    }
+    let all: Vec<PrefixRule> = rules.iter().chain(&others).cloned().collect();
     let rivals = CodexRivals::of(settings);
-    let mut agents: Vec<RenderedAgent> = each(subjects, |subject| {
-        let mut out = agent(subject, &all, settings);
+    let unwritten = subjects.iter().zip(&own);
+    let mut agents: Vec<RenderedAgent> = each_of(unwritten, |subject, own| {
+        let written = own.iter().filter(|_| settings.shared).chain(&earlier_rules);
+        let known: Vec<PrefixRule> = written.chain(&others).cloned().collect();
+        let mut out = agent(subject, (&known, &all), settings);
+        unshared(subject, (own, &known), settings, &mut out);
         rivals.report(&subject.name, settings, &mut out);
         out
     });
@@ -54,14 +67,49 @@ pub(super) fn render(
         "{MARK}all agents of the project\n# Codex has no rules for one agent: these hold for every \
          session here. None of them allows anything.\n"
     );
-    let text = prefix::write(&head, &rules);
+    let text = earlier.unwrap_or_else(|| prefix::write(&head, &rules));
     let shared = if rules.is_empty() { Vec::new() } else { vec![RenderedFile::new(RULES, text)] };
-    ProjectRendering { agents, shared }
+    ProjectRendering { agents, shared, lines: lines(&own) }
+}
+
+/// Returns the shared rules, each with an agent that needs it.
+fn lines(own: &[Vec<PrefixRule>]) -> Vec<SharedLine> {
+    let line = |(agent, rule): (usize, &PrefixRule)| SharedLine {
+        path: RULES.to_owned(),
+        place: String::new(),
+        text: prefix::write("", std::slice::from_ref(rule)).trim().to_owned(),
+        agent,
+    };
+    let all = own.iter().enumerate();
+    all.flat_map(|(at, rules)| rules.iter().map(move |rule| (at, rule))).map(line).collect()
+}
+
+/// Reports the rules that an agent would need to keep its shell.
+fn unshared(
+    subject: &RenderSubject,
+    (own, known): (&[PrefixRule], &[PrefixRule]),
+    settings: &RenderSettings<'_>,
+    out: &mut RenderedAgent,
+) {
+    let missing: Vec<PrefixRule> =
+        own.iter().filter(|rule| !known.contains(rule)).cloned().collect();
+    let has_shell = chosen(subject, known, settings).shell;
+    if missing.is_empty() || has_shell || !chosen(subject, own, settings).shell {
+        return;
+    }
+    let lines = prefix::write("", &missing);
+    let lines: Vec<String> = lines.trim().lines().map(|line| format!("`{line}`")).collect();
+    let detail = format!(
+        "Codex has rules only for a whole project: without {} in `{RULES}` there is no shell; \
+         `--shared` writes them",
+        lines.join(", ")
+    );
+    out.lose("permissions.bash", LossKind::Narrowed, detail);
 }
 
 fn agent(
     subject: &RenderSubject,
-    rules: &[PrefixRule],
+    (rules, all): (&[PrefixRule], &[PrefixRule]),
     settings: &RenderSettings<'_>,
 ) -> RenderedAgent {
     let mut out = RenderedAgent::default();
@@ -80,7 +128,7 @@ fn agent(
     ];
     computed.extend(tables(subject, setup, rules, settings));
     let role = fields::write(FIELDS, (subject, NAME), computed, &mut out);
-    losses(subject, &role, rules, &mut out);
+    losses(subject, &role, (all, settings), &mut out);
     session(subject, setup, settings, &mut out);
     let text = format!("{MARK}{}\n{}", subject.origin(), toml::emit(&role));
     out.files.push(RenderedFile::new(path(&subject.name), text));
@@ -102,7 +150,9 @@ fn tables(
     }
     // A file that commands ask about must not be shown by another tool.
     let asks = setup.shell && setup.reads(rules).intent.action > Action::Allow;
-    if asks || !free(subject, &[Section::Read], settings) {
+    let everything = [always(Section::Read, Action::Allow, "everything")];
+    let reads = subject.permits_unasked(Section::Read, &everything);
+    if asks || !reads || !free(subject, &[Section::Read], settings) {
         tables.push(("tools", off("view_image", false)));
     }
     if !all(subject, &[Section::Skill]) {
@@ -147,6 +197,7 @@ fn chosen(
 ) -> CodexSetup {
     let fits = |setup: &&CodexSetup| {
         let model = setup.model(rules, EncodingView::Mildest);
+        let model = model.in_session(settings.is_attended());
         let within = model.ways.iter().all(|way| subject.permits(way.section, &way.layers));
         let safe = || {
             let mut ways = model.ways.iter();
@@ -158,8 +209,12 @@ fn chosen(
     SETUPS.iter().find(fits).copied().unwrap_or(STRICTEST)
 }
 
-/// Returns the rules that an agent needs to have a shell; `None` if no rules suffice.
-fn wanted(subject: &RenderSubject) -> Option<Vec<PrefixRule>> {
+/// Returns the rules that an agent needs to have a shell; none if no rules suffice.
+fn wanted(subject: &RenderSubject, settings: &RenderSettings<'_>) -> Vec<PrefixRule> {
+    found_rules(subject, settings).unwrap_or_default()
+}
+
+fn found_rules(subject: &RenderSubject, settings: &RenderSettings<'_>) -> Option<Vec<PrefixRule>> {
     let written = subject.permissions.get(Section::Bash);
     let rules = written.iter().flat_map(|rules| &rules.rules);
     let strict = rules.filter(|rule| rule.action > Action::Allow);
@@ -170,6 +225,20 @@ fn wanted(subject: &RenderSubject) -> Option<Vec<PrefixRule>> {
         let denied = strict.into_iter().filter(|rule| rule.action == Action::Deny);
         return Some(denied.collect()).filter(|denied: &Vec<PrefixRule>| !denied.is_empty());
     }
+    // A command that is considered harmless runs at once, which is a gap while a person is there. If the agent
+    // cannot have a shell then, these commands are asked about too.
+    let prompts: &[bool] = if settings.is_attended() { &[false, true] } else { &[true] };
+    prompts.iter().find_map(|prompts| rules_for(subject, &strict, (*prompts, settings)))
+}
+
+/// Returns the rules of the first setup with a shell that fits the source; with `prompts`, also about harmless
+/// commands.
+fn rules_for(
+    subject: &RenderSubject,
+    strict: &[PrefixRule],
+    (prompts, settings): (bool, &RenderSettings<'_>),
+) -> Option<Vec<PrefixRule>> {
+    let attended = settings.is_attended();
     let edits = |setup: &&CodexSetup| {
         let model = setup.model(&[], EncodingView::Mildest);
         let mut ways = model.ways.iter().filter(|way| way.section == Section::Edit);
@@ -177,16 +246,16 @@ fn wanted(subject: &RenderSubject) -> Option<Vec<PrefixRule>> {
     };
     SETUPS.iter().filter(edits).find_map(|setup| {
         let hidden = !all(subject, &[Section::Read]);
-        let asked = setup
-            .harmless()
-            .iter()
-            .filter(|command| (command.reads && hidden) || !allowed(subject, command));
+        let asked = setup.harmless().iter().filter(|_| prompts);
+        let asked = asked.filter(|it| (it.reads && hidden) || !allowed(subject, it));
         let asked =
             asked.map(|it| PrefixRule { action: Action::Ask, ..PrefixRule::harmless(it.name) });
         let rules: Vec<PrefixRule> = strict.iter().cloned().chain(asked).collect();
+        let others: Vec<RuleList> =
+            setup.asked_commands(&[]).filter(|_| attended).into_iter().collect();
         let encoding = setup
             .commands(&rules, EncodingView::Mildest)
-            .narrowed(&subject.memo, &[], &subject.bounds(Section::Bash))
+            .narrowed(&subject.memo, &others, &subject.bounds(Section::Bash))
             .encoding;
         let entries = encoding.entries.iter().filter(|entry| entry.action > Action::Allow);
         let mut found: Vec<PrefixRule> = Vec::new();
@@ -195,7 +264,7 @@ fn wanted(subject: &RenderSubject) -> Option<Vec<PrefixRule>> {
                 found.push(rule);
             }
         }
-        let model = setup.model(&found, EncodingView::Mildest);
+        let model = setup.model(&found, EncodingView::Mildest).in_session(attended);
         let fits = model.ways.iter().all(|way| subject.permits(way.section, &way.layers));
         // No rule can express the default, so narrowing must not have raised it.
         (encoding.default == setup.unruled(EncodingView::Mildest) && fits).then_some(found)
@@ -216,36 +285,16 @@ fn allowed(subject: &RenderSubject, command: &HarmlessCommand) -> bool {
     subject.permits(Section::Bash, &[only.rules()])
 }
 
-/// Returns the rules that all agents with a shell need. An agent that could not have a shell under these
-/// rules does not count.
-fn common(subjects: &[RenderSubject]) -> Vec<PrefixRule> {
-    let mut wanted: Vec<(&RenderSubject, Vec<PrefixRule>)> =
-        subjects.iter().filter_map(|subject| Some((subject, wanted(subject)?))).collect();
-    loop {
-        let Some(((_, first), others)) = wanted.split_first() else { return Vec::new() };
-        let shared = |rule: &&PrefixRule| others.iter().all(|(_, rules)| rules.contains(rule));
-        let rules: Vec<PrefixRule> = first.iter().filter(shared).cloned().collect();
-        // Dropping an agent may leave more common rules, so repeat until none is dropped.
-        let before = wanted.len();
-        wanted.retain(|(subject, _)| {
-            let fits = |setup: &CodexSetup| {
-                let model = setup.model(&rules, EncodingView::Mildest);
-                model.ways.iter().all(|way| subject.permits(way.section, &way.layers))
-            };
-            !subject.grants.is_empty() || SETUPS.iter().any(|setup| setup.shell && fits(setup))
-        });
-        if wanted.len() == before {
-            return rules;
-        }
-    }
-}
-
 /// Reports where the agent may do less than its source, and unsupported fields.
-fn losses(subject: &RenderSubject, role: &Data, rules: &[PrefixRule], out: &mut RenderedAgent) {
-    let model = role::of(role, rules, EncodingView::Mildest);
+fn losses(
+    subject: &RenderSubject,
+    role: &Data,
+    (rules, settings): (&[PrefixRule], &RenderSettings<'_>),
+    out: &mut RenderedAgent,
+) {
+    let model = role::of(role, rules, EncodingView::Mildest).in_session(settings.is_attended());
     // Paths outside the workspace are reported with reads and edits.
     loss::compare_all(subject, &model, &[Section::ExternalDirectory], out);
-    loss::unattended(&model, out);
     loss::toolless(subject, &model, None, out);
     report_losses(FIELDS, subject, out);
 }

@@ -39,6 +39,7 @@ pub static TARGET: Target = Target {
         HarnessPlace::rendered(".copilot/"),
     ],
     fields: fields::FIELDS,
+    shared: &[],
     one_primary: false,
     render: write::render,
     model: tools::model,

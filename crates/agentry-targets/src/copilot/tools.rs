@@ -3,8 +3,10 @@
 use agentry_policy::{Action, RuleList, Section};
 use agentry_text::Data;
 
+use super::NAME;
 use crate::encoding::{EncodedRule, EncodingView, MatchBounds, MatchOrder, RuleEncoding};
 use crate::model::{HarnessModel, always, escape, outside};
+use crate::question_habits::is_asked;
 use crate::wildcard::NOTHING;
 use crate::{HarnessFiles, front_matter};
 
@@ -247,13 +249,14 @@ pub(super) fn of(names: &[String], view: EncodingView) -> HarnessModel {
     for (tool, section) in own.chain(singles).filter(|(_, section)| *section != Section::Tool) {
         let asks = view == EncodingView::Strictest && ASKED.contains(&section);
         let ask = asks.then(|| always(section, Action::Ask, "it may ask"));
-        model.add(section, tool, layers(tool, section).into_iter().chain(ask).collect());
+        let layers = layers(tool, section).into_iter().chain(ask).collect();
+        model.add_asked(section, tool, layers, asked(section));
     }
     // An unlisted tool of VS Code itself may run commands or change files.
     let whatever = |name: &String| of_editor(name).is_some_and(|it| !NAMED.contains(&it.as_str()));
     if view == EncodingView::Mildest && names.iter().any(whatever) {
         for section in [Section::Bash, Section::Edit] {
-            model.add(section, EDITOR, layers(EDITOR, section));
+            model.add_asked(section, EDITOR, layers(EDITOR, section), asked(section));
         }
     }
     by_name(names, view, has(TODO), &mut model);
@@ -290,11 +293,12 @@ fn servers(names: &[String], view: EncodingView, model: &mut HarnessModel) {
     let served: Vec<&String> = names.iter().filter(|name| is_served(name)).collect();
     match view {
         EncodingView::Mildest if is_all(names) => {
-            model.add(Section::Mcp, "*", vec![always(Section::Mcp, Action::Allow, "all tools")]);
+            let all = vec![always(Section::Mcp, Action::Allow, "all tools")];
+            model.add_asked(Section::Mcp, "*", all, asked(Section::Mcp));
         }
         EncodingView::Mildest => {
             for name in served {
-                model.add(Section::Mcp, name, vec![server(name)]);
+                model.add_asked(Section::Mcp, name, vec![server(name)], asked(Section::Mcp));
             }
         }
         EncodingView::Strictest => {
@@ -304,6 +308,11 @@ fn servers(names: &[String], view: EncodingView, model: &mut HarnessModel) {
             model.add(Section::Mcp, "servers", std::iter::once(ask).chain(only).collect());
         }
     }
+}
+
+/// What the ordinary mode of VS Code and of Copilot CLI asks about.
+pub(super) fn asked(section: Section) -> Option<RuleList> {
+    is_asked(NAME, section).then(|| always(section, Action::Ask, "asked about"))
 }
 
 /// Returns the rules of one tool in a section.

@@ -33,12 +33,12 @@ pub(super) fn render(
     settings: &RenderSettings<'_>,
 ) -> ProjectRendering {
     let agents = each(subjects, |subject| agent(subject, settings));
-    ProjectRendering { agents, shared: Vec::new() }
+    ProjectRendering { agents, ..ProjectRendering::default() }
 }
 
 fn agent(subject: &RenderSubject, settings: &RenderSettings<'_>) -> RenderedAgent {
     let mut out = RenderedAgent::default();
-    let servers = permitted(subject, &mut out);
+    let servers = permitted(subject, settings, &mut out);
     let names = tools(subject, settings, &servers);
     let mut computed = vec![("tools", Data::strings(names))];
     if !servers.is_empty() {
@@ -71,7 +71,8 @@ fn tools(
 ) -> Vec<String> {
     let fits = |tool: &str, sections: &[Section]| {
         sections.iter().all(|section| {
-            let layers = tools::layers(tool, *section);
+            let asked = tools::asked(*section).filter(|_| settings.is_attended());
+            let layers: Vec<_> = tools::layers(tool, *section).into_iter().chain(asked).collect();
             let safe = || !settings.close_gaps || protects(subject, *section, &layers);
             subject.permits(*section, &layers) && safe()
         })
@@ -95,7 +96,12 @@ fn tools(
 }
 
 /// Returns the servers whose tools the agent may all use.
-fn permitted<'a>(subject: &'a RenderSubject, out: &mut RenderedAgent) -> Vec<&'a McpServer> {
+fn permitted<'a>(
+    subject: &'a RenderSubject,
+    settings: &RenderSettings<'_>,
+    out: &mut RenderedAgent,
+) -> Vec<&'a McpServer> {
+    let asked = tools::asked(Section::Mcp).filter(|_| settings.is_attended());
     let all = subject.agent.tools.mcp.iter().flatten();
     let used = all.map(|server| &server.value).filter(|it| it.enabled.is_none_or(|it| it.value));
     let given = match original::given(subject, "tools").map(|grant| &grant.value) {
@@ -108,7 +114,8 @@ fn permitted<'a>(subject: &'a RenderSubject, out: &mut RenderedAgent) -> Vec<&'a
     for server in used {
         let name = format!("{}/*", server.name);
         let is_given = given.iter().any(|tool| *tool == name || tool == "*");
-        if is_given || subject.permits(Section::Mcp, &[tools::server(&name)]) {
+        let layers: Vec<_> = [tools::server(&name)].into_iter().chain(asked.clone()).collect();
+        if is_given || subject.permits(Section::Mcp, &layers) {
             servers::references(server, out);
             permitted.push(server);
         } else {
@@ -154,7 +161,7 @@ fn losses(subject: &RenderSubject, names: &[String], out: &mut RenderedAgent) {
 
 /// The verdict of the source about temporary files, which Copilot CLI counts as part of the workspace.
 fn temporary(subject: &RenderSubject, section: Section) -> Action {
-    let bounds = subject.bounds(section);
+    let bounds = subject.written_bounds(section);
     let rules: Vec<&RuleList> = bounds.iter().collect();
     action(&rules, &ExampleSubject::Text("/tmp/x".to_owned()))
 }

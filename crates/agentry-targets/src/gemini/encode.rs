@@ -59,7 +59,8 @@ pub(super) fn without_rules(
 ) -> GeminiEncoding {
     let mut encoded = GeminiEncoding::default();
     for tool in TOOLS {
-        let layers = tools::layers(tool, &[]);
+        let asked = tools::asked(tool, &[]).filter(|_| settings.is_attended());
+        let layers: Vec<_> = tools::layers(tool, &[]).into_iter().chain(asked).collect();
         let mut model = HarnessModel::default();
         model.add(tool.section, tool.name, layers.clone());
         let safe = || {

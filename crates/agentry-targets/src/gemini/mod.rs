@@ -47,6 +47,7 @@ pub static TARGET: Target = Target {
     ],
     places: &[HarnessPlace::rendered(".gemini/")],
     fields: fields::FIELDS,
+    shared: &[],
     one_primary: false,
     render: write::render,
     model: tools::model,

@@ -3,6 +3,7 @@
 use agentry_policy::{Action, RuleList, Section};
 use agentry_text::Data;
 
+use super::NAME;
 use super::fields::FIELDS;
 use super::policy::{self, GeminiCondition, GeminiRule};
 use super::trust::TrustedServers;
@@ -10,6 +11,7 @@ use crate::encoding::{EncodedRule, EncodingView, MatchBounds, MatchOrder, RuleEn
 use crate::fields::is_known as is_known_field;
 use crate::harmless_commands::HARMLESS;
 use crate::model::{HarnessModel, always, escape, outside};
+use crate::question_habits::is_asked;
 use crate::wildcard::{ANYTHING, NOTHING, WildcardDialect};
 use crate::{HarnessFiles, front_matter};
 
@@ -151,7 +153,7 @@ pub(super) fn mildest(
     let meant = single.iter().flat_map(|name| trust.meant(name));
     let entry = |(text, matches)| EncodedRule { text, action: Action::Allow, matches };
     let only = listed_only(meant.map(entry).collect());
-    model.add_readings("mcp_*", &encoding, &[only.rules()]);
+    model.add_readings("mcp_*", &encoding, &[only.rules()], None);
     model
 }
 
@@ -165,7 +167,14 @@ pub(super) fn of(names: &[String], rules: &[GeminiRule], view: EncodingView) -> 
     for tool in TOOLS.iter().chain(OTHERS).filter(|tool| has(tool.name)) {
         // Showing names of files does not mean that contents may be read.
         if view == EncodingView::Mildest || !NAMES_ONLY.contains(&tool.name) {
-            model.add_readings(tool.name, &encoding(tool, rules, view), &beside(tool, unknown));
+            let rules_of_tool = encoding(tool, rules, view);
+            let asked = asked(tool, rules);
+            model.add_readings(
+                tool.name,
+                &rules_of_tool,
+                &beside(tool, unknown),
+                asked.as_ref().filter(|_| view == EncodingView::Mildest),
+            );
         }
     }
     if view == EncodingView::Mildest && all {
@@ -174,7 +183,7 @@ pub(super) fn of(names: &[String], rules: &[GeminiRule], view: EncodingView) -> 
     let servers = names.iter().filter(|name| *name == "*" || name.starts_with("mcp_"));
     if servers.count() > 0 {
         let only = (view == EncodingView::Strictest).then(|| listed_servers(names).rules());
-        model.add_readings("mcp_*", &servers_encoding(rules, view), only.as_slice());
+        model.add_readings("mcp_*", &servers_encoding(rules, view), only.as_slice(), None);
     }
     model
 }
@@ -214,6 +223,19 @@ pub(super) fn layers(tool: &GeminiTool, rules: &[GeminiRule]) -> Vec<RuleList> {
     std::iter::once(encoding(tool, rules, EncodingView::Mildest).rules())
         .chain(beside(tool, Action::Deny))
         .collect()
+}
+
+/// What the ordinary mode asks about, apart from commands that Gemini considers harmless: what no rule
+/// allows.
+pub(super) fn asked(tool: &GeminiTool, rules: &[GeminiRule]) -> Option<RuleList> {
+    if tool.section != Section::Bash || !is_asked(NAME, Section::Bash) {
+        return None;
+    }
+    let about = rules.iter().filter(|rule| rule.server.is_none() && rule.action == Action::Allow);
+    let about = about.filter(|rule| rule.tool == tool.name || rule.tool == "*");
+    let entries = about.map(|rule| entry(tool.section, rule)).collect();
+    let (section, order, default) = (tool.section, MatchOrder::First, Action::Ask);
+    Some(RuleEncoding { section, order, entries, default }.rules())
 }
 
 /// Returns the layers beside the rules; `unknown` is the verdict for unknown tools.

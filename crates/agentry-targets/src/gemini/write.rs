@@ -45,13 +45,13 @@ pub(super) fn render(
         }
         out
     });
-    ProjectRendering { agents, shared: Vec::new() }
+    ProjectRendering { agents, ..ProjectRendering::default() }
 }
 
 fn agent(subject: &RenderSubject, settings: &RenderSettings<'_>) -> RenderedAgent {
     let mut out = RenderedAgent::default();
     // It is not known whether the rules of a project will be passed with `--policy`.
-    let enforced = settings.scope == RenderScope::User;
+    let enforced = settings.scope == RenderScope::User && settings.shared;
     let GeminiEncoding { tools, rules } = under_rules(subject, settings, &mut out);
     let rules_path = match settings.scope {
         RenderScope::User => format!(".gemini/policies/agentry-{}.toml", subject.name),
@@ -59,17 +59,19 @@ fn agent(subject: &RenderSubject, settings: &RenderSettings<'_>) -> RenderedAgen
     };
     let read: &[policy::GeminiRule] = if enforced { &rules } else { &[] };
     let plain = if enforced { tools.clone() } else { without_rules(subject, settings).tools };
-    let metadata = metadata(subject, &kept_of(subject, plain.clone(), read), &mut out);
+    let kept = kept_of(subject, plain.clone(), (read, settings));
+    let metadata = metadata(subject, &kept, &mut out);
     // A choice among reading tools is kept from the original, and is not a loss.
     let plain = if subject.grants.is_empty() { plain } else { listed(&metadata) };
     if !enforced {
-        unread(&tools, &plain, &rules_path, &mut out);
+        unread((&tools, &plain), &rules_path, settings, &mut out);
     }
     let model = if enforced {
         of(&plain, &rules, EncodingView::Mildest)
     } else {
         mildest(&plain, &[], &TrustedServers::of_project(settings.existing))
     };
+    let model = model.in_session(settings.is_attended());
     losses(subject, settings, &model, &mut out);
     let needs = if enforced { format!("\n{NEEDS}{rules_path}") } else { String::new() };
     let origin = format!("{}{needs}", subject.origin());
@@ -77,9 +79,11 @@ fn agent(subject: &RenderSubject, settings: &RenderSettings<'_>) -> RenderedAgen
         subject.prompt(&[PromptTextKind::Prompt, PromptTextKind::Context, PromptTextKind::Rules]);
     let text = front_matter::write(&origin, &metadata, &body);
     out.files.push(RenderedFile::new(path(&subject.name), text));
-    let head = format!("{MARK}{}\n{}", subject.origin(), advice(settings.scope, &rules_path));
-    let text = policy::write(&head, &subject.name, &rules);
-    out.files.push(RenderedFile::new(rules_path, text));
+    if settings.shared {
+        let head = format!("{MARK}{}\n{}", subject.origin(), advice(settings.scope, &rules_path));
+        let text = policy::write(&head, &subject.name, &rules);
+        out.files.push(RenderedFile::new(rules_path, text));
+    }
     skills::copy(subject, SKILLS, ".gemini/skills", &mut out);
     out
 }
@@ -89,7 +93,7 @@ fn agent(subject: &RenderSubject, settings: &RenderSettings<'_>) -> RenderedAgen
 fn kept_of(
     subject: &RenderSubject,
     tools: Vec<String>,
-    rules: &[policy::GeminiRule],
+    (rules, settings): (&[policy::GeminiRule], &RenderSettings<'_>),
 ) -> Vec<String> {
     let original = OriginalFrontMatter::of(&subject.agent, NAME);
     let had = original.names(TOOLS);
@@ -97,6 +101,7 @@ fn kept_of(
     let groups = groups();
     let may = |tool: &&GeminiTool| {
         let model = of(&[tool.name.to_owned()], rules, EncodingView::Mildest);
+        let model = model.in_session(settings.is_attended());
         model.ways.iter().all(|way| subject.permits(way.section, &way.layers))
     };
     let others = others.iter().copied().filter(may).map(|tool| tool.name.to_owned());
@@ -115,7 +120,12 @@ fn advice(scope: RenderScope, path: &str) -> String {
 }
 
 /// Reports tools that are left out because Gemini may not read the rules.
-fn unread(under_rules: &[String], plain: &[String], path: &str, out: &mut RenderedAgent) {
+fn unread(
+    (under_rules, plain): (&[String], &[String]),
+    path: &str,
+    settings: &RenderSettings<'_>,
+    out: &mut RenderedAgent,
+) {
     // If some MCP tools remain, the lost ones are reported separately.
     let has_some = plain.iter().any(|tool| tool.starts_with("mcp_"));
     let has = |tool: &String| plain.iter().any(|name| name == tool || name == "*");
@@ -123,9 +133,14 @@ fn unread(under_rules: &[String], plain: &[String], path: &str, out: &mut Render
     let missing = missing.filter(|tool| !has_some || *tool != "mcp_*");
     let missing: Vec<String> = missing.map(|tool| format!("`{tool}`")).collect();
     if !missing.is_empty() {
+        let how = if settings.shared {
+            format!("Gemini reads the rules in `{path}` only with `--policy`")
+        } else {
+            "Gemini has rules only in policy files, which `--shared` writes".to_owned()
+        };
         let detail = format!(
-            "Gemini reads the rules in `{path}` only with `--policy`: without them the agent may not \
-             have {}; render with `--scope user`, where Gemini always reads them",
+            "{how}: without them the agent may not have {}; render with `--shared --scope user`, where \
+             Gemini always reads them",
             missing.join(", ")
         );
         out.lose("permissions", LossKind::Narrowed, detail);
@@ -165,7 +180,6 @@ fn losses(
     out: &mut RenderedAgent,
 ) {
     loss::compare_all(subject, model, &[], out);
-    loss::unattended(model, out);
     loss::toolless(subject, model, None, out);
     report_losses(FIELDS, subject, out);
     if settings.scope == RenderScope::Project {

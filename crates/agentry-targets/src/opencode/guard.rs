@@ -15,7 +15,7 @@ use crate::guard::{
     readings, why,
 };
 
-pub(super) const GUARD: GuardProtocol = GuardProtocol { question, answer, failure };
+pub(super) const GUARD: GuardProtocol = GuardProtocol { question, answer, confined: None, failure };
 
 /// The source of the plugin that asks the guard.
 pub(super) const PLUGIN: &str = include_str!("plugin.js");

@@ -47,6 +47,7 @@ pub static TARGET: Target = Target {
         HarnessPlace::settings("opencode.jsonc"),
     ],
     fields: fields::FIELDS,
+    shared: &[],
     one_primary: false,
     render: write::render,
     model: ruleset::model,

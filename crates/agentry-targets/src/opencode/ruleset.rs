@@ -111,19 +111,19 @@ pub(super) fn of(rules: &[OpencodeRule], servers: &[String], view: EncodingView)
     let mut model = HarnessModel::default();
     let list = |key: &str, section| encoding(rules, key, section).seen(view);
     for section in [Section::Bash, Section::Webfetch, Section::Websearch, Section::Question] {
-        model.add_readings(section.as_str(), &list(section.as_str(), section), &[]);
+        model.add_readings(section.as_str(), &list(section.as_str(), section), &[], None);
     }
     let beyond = list("external_directory", Section::ExternalDirectory);
-    model.add_readings("external_directory", &beyond, &[]);
+    model.add_readings("external_directory", &beyond, &[], None);
     let reading = READING.iter().map(|tool| (Section::Read, *tool));
     for (section, tool) in reading.chain([(Section::Edit, "edit")]) {
         for beyond in beyond.readings() {
-            model.add_readings(tool, &list(tool, section), &[outside(section, &beyond)]);
+            model.add_readings(tool, &list(tool, section), &[outside(section, &beyond)], None);
         }
     }
     let skill = names::masked(list("skill", Section::Skill), &[], unreal);
-    model.add_readings("skill", &skill, &[]);
-    model.add_readings("task", &list("task", Section::Delegate), &[]);
+    model.add_readings("skill", &skill, &[], None);
+    model.add_readings("task", &list("task", Section::Delegate), &[], None);
     let others: Vec<&OpencodeRule> =
         rules.iter().filter(|rule| !OWN.contains(&rule.key.as_str())).collect();
     for (section, tools) in [(Section::Mcp, "MCP tools"), (Section::Tool, "other tools")] {
@@ -131,7 +131,7 @@ pub(super) fn of(rules: &[OpencodeRule], servers: &[String], view: EncodingView)
         let entries = whole.map(|rule| names::entry(section, &rule.key, rule.action)).collect();
         let encoding =
             RuleEncoding { section, order: MatchOrder::Last, entries, default: Action::Ask };
-        model.add_readings(tools, &names::masked(encoding, servers, unreal), &[]);
+        model.add_readings(tools, &names::masked(encoding, servers, unreal), &[], None);
     }
     model
 }

@@ -50,7 +50,7 @@ pub(super) fn render(
     if settings.guard && agents.iter().any(|agent| agent.refused.is_none()) {
         shared.push(plugin(subjects, settings));
     }
-    ProjectRendering { agents, shared }
+    ProjectRendering { agents, shared, lines: Vec::new() }
 }
 
 /// Refuses an agent whose name another file uses with unknown precedence.
@@ -74,11 +74,6 @@ fn agent(subject: &RenderSubject, settings: &RenderSettings<'_>) -> RenderedAgen
     let mut out = RenderedAgent::default();
     let home = home(settings);
     let metadata = metadata(subject, settings, &mut out);
-    if metadata.get("permission").is_some_and(asks) {
-        let detail =
-            "`opencode --auto` allows what is asked about; other runs without a person refuse it";
-        out.lose("permissions", LossKind::Gap, detail);
-    }
     report_losses(FIELDS, subject, &mut out);
     shared_servers(subject, &mut out);
     let body =
@@ -104,23 +99,29 @@ fn metadata(
     // If the whole original block is restored, nothing was narrowed and nothing is reported.
     let mut unsaid = RenderedAgent::default();
     let told = if as_written { &mut unsaid } else { &mut *out };
-    let permission = permission(subject, settings, told);
+    let mut permission = permission(subject, settings, told);
+    if settings.unattended && !settings.guard {
+        deny_questions(&mut permission);
+    }
     let metadata = fields::write(FIELDS, (subject, NAME), vec![("permission", permission)], out);
     shown(with_options(subject, metadata))
+}
+
+/// Denies what would be asked about, also where a default of OpenCode asks.
+fn deny_questions(rules: &mut Data) {
+    match rules {
+        Data::Map(entries) => entries.iter_mut().for_each(|(_, value)| deny_questions(value)),
+        other if other.as_str() == Some(Action::Ask.as_str()) => {
+            *other = Data::str(Action::Deny.as_str());
+        }
+        _ => {}
+    }
 }
 
 /// Whether these are the permissions that the agent had when it was imported.
 fn is_kept(subject: &RenderSubject, permission: Option<&Data>) -> bool {
     let kept = OriginalFrontMatter::of(&subject.agent, NAME).grants();
     kept.is_some_and(|kept| kept.get("permission") == permission)
-}
-
-/// Whether some rule asks.
-fn asks(rules: &Data) -> bool {
-    match rules {
-        Data::Map(entries) => entries.iter().any(|(_, value)| asks(value)),
-        other => other.as_str() == Some(Action::Ask.as_str()),
-    }
 }
 
 /// Adds the fields that OpenCode passes on to the model provider, before the permissions.
@@ -208,7 +209,7 @@ fn plugin(subjects: &[RenderSubject], settings: &RenderSettings<'_>) -> Rendered
     let definition = |subject: &RenderSubject| {
         // The losses were already recorded when the agent was rendered.
         let rules = permission(subject, settings, &mut RenderedAgent::default());
-        serde_json::json!([subject.path, subject.digest, allowing(&rules)])
+        serde_json::json!([subject.guarded_path(), subject.digest, allowing(&rules)])
     };
     let agents: serde_json::Map<_, _> =
         subjects.iter().map(|subject| (subject.name.clone(), definition(subject))).collect();

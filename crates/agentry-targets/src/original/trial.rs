@@ -142,10 +142,7 @@ impl<'a> GrantTrial<'a> {
             }
         };
         let existing = ChangedFiles { below: self.settings.existing, change: &change };
-        let RenderSettings { scope, guard, close_gaps, force, options, existing: _ } =
-            *self.settings;
-        let settings =
-            RenderSettings { scope, guard, close_gaps, force, options, existing: &existing };
+        let settings = RenderSettings { existing: &existing, ..*self.settings };
         let subject = RenderSubject { grants: grants.to_vec(), ..self.subject.clone() };
         let rendering = (self.target.render)(&[subject], &settings);
         look(&rendering, &FutureFiles::of(&rendering, &settings))

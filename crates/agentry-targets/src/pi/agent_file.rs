@@ -67,8 +67,10 @@ fn spelled(text: &str) -> Option<String> {
     if text.is_empty() || text.contains(is_break) {
         return None;
     }
-    let ways = [text.to_owned(), format!("\"{text}\""), format!("'{text}'")];
-    ways.into_iter().find(|way| pi_reads(way).as_deref() == Some(text) && yaml_reads(way, text))
+    let quoted = [text.to_owned(), format!("\"{text}\""), format!("'{text}'")];
+    // A block has no quotes, and so takes any of them.
+    let mut ways = quoted.into_iter().chain([format!(">-\n  {text}")]);
+    ways.find(|way| pi_reads(way).as_deref() == Some(text) && yaml_reads(way, text))
 }
 
 fn pi_reads(way: &str) -> Option<String> {
@@ -281,7 +283,8 @@ mod tests {
             ("Use this: always", Some("\"Use this: always\"")),
             ("say \"x\": y", Some("'say \"x\": y'")),
             ("\"a\" and \"b\"", Some("'\"a\" and \"b\"'")),
-            ("it's \"x\": y", None),
+            ("it's \"x\": y", Some(">-\n  it's \"x\": y")),
+            ("'a' \"b\" # c", Some(">-\n  'a' \"b\" # c")),
             ("yes", Some("\"yes\"")),
             ("null", Some("\"null\"")),
             ("- x", Some("\"- x\"")),

@@ -33,7 +33,8 @@ pub(super) fn main(subject: &RenderSubject) -> String {
 }
 
 fn filled(template: &str, subject: &RenderSubject) -> String {
-    let guard = json!(["agentry", "guard", "pi", subject.path, "--digest", subject.digest]);
+    let guard =
+        json!(["agentry", "guard", "pi", subject.guarded_path(), "--digest", subject.digest]);
     let text = format!("{template}{ASK}");
     let origin = subject.origin();
     text.replace("@MARK@", &format!("{}{origin}", MARK.trim_start_matches("# ")))

@@ -13,7 +13,7 @@ use crate::guard::{
     self, FileSearch, GuardAnswer, GuardProtocol, GuardQuestion, optional, parse, why,
 };
 
-pub(super) const GUARD: GuardProtocol = GuardProtocol { question, answer, failure };
+pub(super) const GUARD: GuardProtocol = GuardProtocol { question, answer, confined: None, failure };
 
 /// Tools for a child to talk to its parent; no section is about them.
 const COORDINATION: &[&str] =

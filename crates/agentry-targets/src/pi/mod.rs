@@ -52,6 +52,7 @@ pub static TARGET: Target = Target {
         HarnessPlace::settings(".agents/"),
     ],
     fields: fields::FIELDS,
+    shared: &["AGENTS.md", ".pi/agent/AGENTS.md"],
     one_primary: true,
     render: write::render,
     model: model::model,

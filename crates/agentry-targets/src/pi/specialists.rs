@@ -8,7 +8,8 @@ use crate::subject::RenderSubject;
 
 const NAME: &str = "pi";
 
-/// Builds the file with the list; `None` if there is no list and was none.
+/// Builds the file with the list; `None` if there is no list and was none. The file is for every session of the
+/// project, so a list is written only on request.
 pub(super) fn file(
     subjects: &[RenderSubject],
     parts: &[PiRole],
@@ -17,6 +18,11 @@ pub(super) fn file(
 ) -> Option<RenderedFile> {
     let path = super::place(settings.scope, "").context;
     let existing = settings.existing.text(&path).unwrap_or_default();
+    if !settings.shared {
+        subjects.iter().zip(out).for_each(|(subject, out)| unlisted(subject, &path, out));
+        let has_list = !matches!(part(&existing, NAME), Ok(None));
+        return has_list.then(|| RenderedFile::new(path, existing));
+    }
     let listed: String = subjects
         .iter()
         .zip(parts)
@@ -37,6 +43,14 @@ pub(super) fn file(
             out.iter_mut().for_each(|out| note(&path, broken, out));
             None
         }
+    }
+}
+
+/// Reports that only the list would show the display name.
+fn unlisted(subject: &RenderSubject, path: &str, out: &mut RenderedAgent) {
+    if subject.agent.identity.display_name.is_some() {
+        let detail = format!("only a list in `{path}` would show it; `--shared` writes the list");
+        out.lose("display_name", LossKind::Dropped, detail);
     }
 }
 

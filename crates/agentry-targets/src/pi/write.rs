@@ -42,7 +42,8 @@ pub(super) fn render(
         out
     });
     let shared = specialists::file(subjects, &parts, settings, &mut agents);
-    ProjectRendering { agents, shared: shared.into_iter().collect() }
+    let shared = shared.into_iter().collect();
+    ProjectRendering { agents, shared, lines: Vec::new() }
 }
 
 fn agent(
@@ -78,8 +79,8 @@ fn agent(
         Ok(text) => out.files.push(RenderedFile::new(place.agent.clone(), text)),
         Err(key) => {
             let message =
-                format!("Pi cannot read `{key}`: it holds both kinds of quotes, or ends a line");
-            out.refuse(&key, message, Some("use one kind of quotes"));
+                format!("Pi cannot read `{key}`: it holds a line end or an odd character");
+            out.refuse(&key, message, Some("write it on one line, with ordinary characters"));
         }
     }
     if part == PiRole::Main {

@@ -9,45 +9,17 @@ mod parse;
 mod tests;
 
 use crate::data::Data;
-use crate::diagnostic::{Findings, Severity};
+use crate::diagnostic::Findings;
 use crate::problems::ParseProblems;
-use crate::rule::{LintRule, RuleExample};
 use crate::source::SourceFile;
 use crate::tree::TreeNode;
 
-/// Every rule about the syntax of JSON.
-pub const RULES: &[&LintRule] = &[&JSON_SYNTAX];
-
-/// Text that is not JSON.
-pub static JSON_SYNTAX: LintRule = LintRule {
-    code: "AG0062",
-    name: "json-syntax",
-    severity: Severity::Error,
-    why: "Other tools refuse a file that is not JSON, and those that take it anyway disagree about \
-          what it says. JSON has no comments, no comma after the last value, and only double quotes.",
-    bad: RuleExample::Files(&[
-        (
-            "helper/agent.json",
-            "{\n  \"name\": \"helper\",\n  \"version\": \"1.0.0\",\n  \"role\": \"assistant\",\n  \
-             \"description\": \"Answers questions\",\n}\n",
-        ),
-        ("helper/persona.md", PERSONA),
-        ("helper/principles.md", PRINCIPLES),
-    ]),
-    good: RuleExample::Files(&[
-        (
-            "helper/agent.json",
-            "{\n  \"name\": \"helper\",\n  \"version\": \"1.0.0\",\n  \"role\": \"assistant\",\n  \
-             \"description\": \"Answers questions\"\n}\n",
-        ),
-        ("helper/persona.md", PERSONA),
-        ("helper/principles.md", PRINCIPLES),
-    ]),
-};
-
-const PERSONA: &str = "# Helper\n\nYou answer questions.\n";
-const PRINCIPLES: &str = "# Principles\n\n## Must Do\n\n- Name your sources.\n\n## Never Do\n\n\
-                          - Invent an answer.\n\n## Escalation Path\n\n- Ask the person.\n";
+crate::rules! {
+    /// Every rule about the syntax of JSON.
+    pub RULES = [
+        JSON_SYNTAX: "AG0062",
+    ]
+}
 
 /// The syntax that a file may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

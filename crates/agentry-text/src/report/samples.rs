@@ -2,17 +2,15 @@
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::edit::Fix;
-use crate::rule::{LintRule, RuleExample};
+use crate::rule::LintRule;
 use crate::source::{SourceFiles, Span};
 
-pub(super) static RULE: LintRule = LintRule {
-    code: "AG0104",
-    name: "unknown-value",
-    severity: Severity::Error,
-    why: "A value that no reader knows is ignored.",
-    bad: RuleExample::File("a.agent", "filesystem: readwrite\n"),
-    good: RuleExample::Files(&[("a.agent", "filesystem: read-only"), ("b.md", "```\n```\n")]),
-};
+pub(super) static RULE: LintRule = LintRule::from_page(
+    "# unknown-value\n\nAG0104, error. A value that no reader knows is ignored.\n\n\
+     This breaks it:\n\n`a.agent`\n\n```yaml\nfilesystem: readwrite\n```\n\n\
+     Use instead:\n\n`a.agent`\n\n```yaml\nfilesystem: read-only\n```\n\n\
+     `b.md`\n\n````md\n```\n```\n````\n",
+);
 
 /// A finding and its files, with a name for the test.
 pub(super) struct DiagnosticSample {

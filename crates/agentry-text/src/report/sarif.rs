@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::ReportLocation;
 use crate::diagnostic::{Diagnostic, SpanLabel};
 use crate::edit::{Fix, TextEdit};
-use crate::rule::{LintRule, RuleExample};
+use crate::rule::LintRule;
 use crate::source::{FileId, SourceFiles, Span};
 
 /// A log with one run, built finding by finding.
@@ -201,16 +201,10 @@ fn pascal(name: &str) -> String {
 fn help(rule: &LintRule) -> String {
     let mut out = format!("{}\n", rule.why);
     for (title, example) in [("Bad", rule.bad), ("Good", rule.good)] {
-        match example {
-            RuleExample::File(path, text) => shown(&mut out, title, path, text),
-            RuleExample::Files(files) => {
-                for (path, text) in files {
-                    shown(&mut out, title, path, text);
-                }
-            }
-            RuleExample::Made(what, _) => {
-                let _ = write!(out, "\n{title}: {what}\n");
-            }
+        if let Some(what) = example.description() {
+            let _ = write!(out, "\n{title}: {what}\n");
+        } else {
+            example.texts().iter().for_each(|(path, text)| shown(&mut out, title, path, text));
         }
     }
     out
@@ -222,8 +216,7 @@ fn shown(out: &mut String, title: &str, path: &str, text: &str) {
     while text.contains(&fence) {
         fence.push('`');
     }
-    let end = if text.ends_with('\n') { "" } else { "\n" };
-    let _ = write!(out, "\n{title}, `{path}`:\n\n{fence}text\n{text}{end}{fence}\n");
+    let _ = write!(out, "\n{title}, `{path}`:\n\n{fence}text\n{text}{fence}\n");
 }
 
 #[cfg(test)]

@@ -16,6 +16,8 @@ pub(crate) struct SandboxArguments {
 pub(crate) enum SandboxCommand {
     /// Show what the commands of an agent are confined to on this machine, and what enforces it
     Explain(SandboxExplainArguments),
+    /// Run one command confined as the commands of an agent are, with its own input, output and exit code
+    Exec(SandboxExecArguments),
 }
 
 #[derive(Debug, ClapArgs)]
@@ -28,6 +30,21 @@ pub(crate) struct SandboxExplainArguments {
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: ResultFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SandboxExecArguments {
+    /// The agent: its file or its directory
+    pub(crate) agent: String,
+    /// The command and its arguments
+    #[arg(last = true, required = true)]
+    pub(crate) command: Vec<String>,
+    /// Refuse if the definition has another digest
+    #[arg(long, value_name = "DIGEST")]
+    pub(crate) digest: Option<String>,
+    /// Read the agent as this format
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
+    pub(crate) format_override: Option<Format>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
-use agentry_compile::formats::{ConvertedAgent, OutputShape, WriteTarget, convert, info};
-use agentry_compile::model::{Agent, ConversionLoss, ConversionLossKind, Format};
-use agentry_compile::policy::PolicyContext;
+use agentry_compile::formats::{ConvertedAgent, OutputShape, WriteTarget, info};
+use agentry_compile::model::{ConversionLoss, ConversionLossKind, Format};
 use agentry_compile::text::report::visible;
-use agentry_compile::text::{Severity, SourceFile};
-use agentry_compile::{CompiledAgent, convertible, discover, read, relocate};
+use agentry_compile::text::{Diagnostic, Severity, SourceFile};
+use agentry_compile::{
+    CompiledAgent, ConversionRefusal, ConversionRequest, convert_agent, discover, is_moved, read,
+    write_target,
+};
 use serde_json::{Value, json};
 
 use crate::args::{ConvertArguments, ResultFormat};
@@ -20,8 +22,10 @@ pub(crate) fn run(args: &ConvertArguments) -> CliOutcome {
     let disk = DiskWorld::default();
     let found = find_one(&disk, &args.agent, args.format_override)?;
     let compiled = usable(&disk, &found)?;
-    let target = target(args.to, &args.output, compiled.dir.clone());
-    let converted = converted(&disk, args, &compiled, &target)?;
+    let target = write_target(args.to, &args.output, &compiled.dir);
+    let request = ConversionRequest { to: args.to, output: &args.output, resolved: args.resolved };
+    let converted = convert_agent(&disk, &compiled, request)
+        .map_err(|why| refusal(&compiled.found.path, args, why))?;
     let refused = args.strict && converted.losses.iter().any(is_lost);
     let stale = stale(&disk, args, &compiled, &converted);
     if !refused && !args.dry_run {
@@ -40,102 +44,35 @@ pub(crate) fn run(args: &ConvertArguments) -> CliOutcome {
     Ok(if refused { ExitKind::Findings } else { ExitKind::Done })
 }
 
-/// Converts the agent; fails if the result would be wider than the source, or broken.
-fn converted(
-    disk: &DiskWorld,
-    args: &ConvertArguments,
-    compiled: &CompiledAgent,
-    target: &WriteTarget,
-) -> Result<ConvertedAgent, CliFailure> {
-    let (path, to) = (&compiled.found.path, args.to);
-    let format = info(to);
-    let has_base = !args.resolved && !compiled.bases.is_empty();
-    // Otherwise the inherited values are written into the result.
-    let keep_base = has_base && format.can_express("base");
-    let mut agent = convertible(compiled, to, keep_base);
-    let dir = directory(args, target);
-    let moved =
-        format.can_express("trust") && is_moved(&dir, compiled) && leave_scope_behind(&mut agent);
-    let relocated = relocate(disk, compiled, &mut agent, (to, &dir));
-    if let Some(why) = relocated.refused {
-        let message = format!("`{path}` cannot be moved to `{}`: {why}", args.output);
-        return Err(CliFailure::new(message).hint("keep it in the same workspace").finding());
+/// Explains why an agent cannot be converted.
+fn refusal(path: &str, args: &ConvertArguments, refusal: ConversionRefusal) -> CliFailure {
+    match refusal {
+        ConversionRefusal::Moved(why) => {
+            let message = format!("`{path}` cannot be moved to `{}`: {why}", args.output);
+            CliFailure::new(message).hint("keep it in the same workspace").finding()
+        }
+        ConversionRefusal::Widened(why) => widened(path, args.to, &why),
+        ConversionRefusal::Broken(defect) => broken(path, args.to, &defect),
     }
-    let mut converted = convert(&agent, to, target);
-    converted.losses.extend(relocated.losses);
-    // An agent without a policy asks the user; a format that denies instead narrows it.
-    let was_asked = compiled.whole().policy.is_empty()
-        && info(compiled.found.format).denies_without_policy.is_none();
-    if let Some(why) = format.denies_without_policy.filter(|_| was_asked && !keep_base) {
-        let detail = format!("what was asked about is denied: {why}");
-        converted.losses.push(narrowed("permissions", &detail));
-    }
-    if moved {
-        let detail = "paths relative to the old place would mean others in the new one";
-        converted.losses.push(narrowed("trust.scope", detail));
-    }
-    converted.losses.sort();
-    sound(path, to, &converted)?;
-    Ok(converted)
+}
+
+fn widened(path: &str, to: Format, why: &str) -> CliFailure {
+    let message = format!("`{path}` cannot be written as {to} without widening it: {why}");
+    CliFailure::new(message).hint("choose a format that can say it, such as agent-toml").finding()
+}
+
+fn broken(path: &str, to: Format, defect: &Diagnostic) -> CliFailure {
+    let message = format!("`{path}` cannot be written as {to}: {}", defect.message);
+    CliFailure::new(message).hint_opt(defect.hint.clone()).finding()
 }
 
 /// Refuses a result that is wider than its source, or broken.
 pub(super) fn sound(path: &str, to: Format, converted: &ConvertedAgent) -> Result<(), CliFailure> {
-    if let Some(widened) = &converted.widened {
-        let message = format!("`{path}` cannot be written as {to} without widening it: {widened}");
-        let hint = "choose a format that can say it, such as agent-toml";
-        return Err(CliFailure::new(message).hint(hint).finding());
+    if let Some(why) = &converted.widened {
+        return Err(widened(path, to, why));
     }
     let error = converted.findings.iter().find(|found| found.severity == Severity::Error);
-    if let Some(defect) = error {
-        let message = format!("`{path}` cannot be written as {to}: {}", defect.message);
-        return Err(CliFailure::new(message).hint_opt(defect.hint.clone()).finding());
-    }
-    Ok(())
-}
-
-fn narrowed(field: &str, detail: &str) -> ConversionLoss {
-    ConversionLoss {
-        field: field.to_owned(),
-        kind: ConversionLossKind::Narrowed,
-        detail: detail.to_owned(),
-    }
-}
-
-/// The directory that the relative paths of the result start from.
-fn directory(args: &ConvertArguments, target: &WriteTarget) -> String {
-    match target.shape {
-        OutputShape::Directory => args.output.clone(),
-        OutputShape::File => {
-            let parent = Path::new(&args.output).parent();
-            parent.map_or(String::new(), |parent| parent.to_string_lossy().into_owned())
-        }
-    }
-}
-
-/// Whether the result lies in another directory than its source.
-fn is_moved(dir: &str, compiled: &CompiledAgent) -> bool {
-    let absolute = |path: &str| std::path::absolute(if path.is_empty() { "." } else { path }).ok();
-    absolute(dir) != absolute(&compiled.found.dir)
-}
-
-/// Removes the relative paths from the scope, and returns whether there were any.
-fn leave_scope_behind(agent: &mut Agent) -> bool {
-    let Some(scope) = agent.policy.trust.as_mut().and_then(|trust| trust.scope.as_mut()) else {
-        return false;
-    };
-    let before = scope.len();
-    // Only these mean the same directory from anywhere.
-    scope.retain(|path| path.starts_with('/') || path.starts_with("~/"));
-    scope.len() < before
-}
-
-/// The target at `output`: a file for some formats, a directory for the others.
-pub(super) fn target(to: Format, output: &str, dir: String) -> WriteTarget {
-    let output = Path::new(output);
-    let name = output.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
-    let shape = info(to).files.shape(&name);
-    WriteTarget { name, shape, place: PolicyContext { dir, ..PolicyContext::default() } }
+    error.map_or(Ok(()), |defect| Err(broken(path, to, defect)))
 }
 
 /// Lists files of an older agent in the target that the result does not have.
@@ -148,7 +85,7 @@ fn stale(
 ) -> Vec<String> {
     let dir = args.output.trim_end_matches('/');
     // In the directory of the source itself nothing is removed: it may be the only copy.
-    if !args.force || !is_moved(dir, compiled) || !Path::new(dir).is_dir() {
+    if !args.force || !is_moved(disk, dir, compiled) || !Path::new(dir).is_dir() {
         return Vec::new();
     }
     let found = discover(disk, &[dir.to_owned()], Some(args.to), &|_| false);

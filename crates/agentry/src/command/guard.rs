@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::args::GuardArguments;
 use crate::command::render::LEDGER;
+use crate::command::run::is_set;
 use crate::disk::DiskWorld;
 
 /// The size limit of a question.
@@ -107,7 +108,13 @@ fn guarded<'a>(disk: &DiskWorld, named: &'a GuardDefinition) -> Result<GuardedAg
     let compiled = read(disk, &found);
     let protected = protected_paths(disk, &compiled);
     let digest = named.digest.as_deref();
-    Ok(GuardedAgent { compiled, digest, protected })
+    let (program, is_set) = (this_program(), &is_set);
+    Ok(GuardedAgent { compiled, digest, protected, program, is_set })
+}
+
+/// The path of the running program.
+fn this_program() -> Option<String> {
+    std::env::current_exe().ok()?.into_os_string().into_string().ok()
 }
 
 /// The paths that no call may write to, whatever the policy says. The guard, a run and `policy why` use
@@ -117,9 +124,7 @@ pub(crate) fn protected_paths(disk: &DiskWorld, compiled: &CompiledAgent) -> Vec
     let text = std::fs::read_to_string(path).unwrap_or_default();
     // A damaged ledger protects no rendered files, but the definition itself stays protected.
     let ledger = RenderLedger::parse(&text).unwrap_or_default();
-    let program = std::env::current_exe().ok();
-    let program = program.and_then(|path| path.into_os_string().into_string().ok());
-    let more: Vec<String> = program.into_iter().collect();
+    let more: Vec<String> = this_program().into_iter().collect();
     protect(disk, compiled, &ledger, &more)
 }
 

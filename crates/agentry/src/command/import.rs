@@ -5,7 +5,6 @@ mod report;
 mod search;
 mod sources;
 
-use agentry_compile::World;
 use agentry_compile::formats::{ConvertedAgent, OutputShape, convert, info};
 use agentry_compile::model::ConversionLossKind::{Added, Changed};
 use agentry_compile::model::{ConversionLoss, Format};
@@ -14,10 +13,11 @@ use agentry_compile::targets::original::{self, completed, place};
 use agentry_compile::targets::{ImportLoss, LossKind, TARGETS};
 use agentry_compile::text::TextPosition;
 use agentry_compile::text::path::{is_portable, join};
+use agentry_compile::{World, write_target};
 use rayon::prelude::*;
 
 use crate::args::ImportArguments;
-use crate::command::convert::{is_lost, sound, target};
+use crate::command::convert::{is_lost, sound};
 use crate::disk::DiskWorld;
 use crate::output::{CliFailure, CliOutcome, ExitKind, complain, remark};
 use crate::save::{FileSaving, ReplaceMode};
@@ -222,7 +222,7 @@ fn written(
     output: &str,
 ) -> Result<ImportedFiles, CliFailure> {
     let agent = &imported.agent;
-    let target = target(args.to, output, String::new());
+    let target = write_target(args.to, output, "");
     let harness = found.harness.name;
     let memo = &found.memo;
     let mut converted = convert(agent, args.to, &target);

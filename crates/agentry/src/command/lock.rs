@@ -272,11 +272,7 @@ impl LockWorkspace<'_> {
             let message = format!("`{}` is not locked", found.path);
             return Err(CliFailure::new(message).hint(format!("`agentry lock {}`", found.path)));
         }
-        if let Some(mut locked) = locked.filter(|_| !self.args.check) {
-            if let Some(before) = file.get(&key).map_err(unusable)? {
-                // A definition does not list the tools of its servers; those of an unchanged server are kept.
-                locked.keep_tools(&before);
-            }
+        if let Some(locked) = locked.filter(|_| !self.args.check) {
             file.set(&key, &locked);
         }
         let changes = changes.map_err(unusable)?;

@@ -7,13 +7,18 @@
 mod destination;
 mod disk_view;
 mod files;
+mod guard_advice;
 pub(crate) mod lock_check;
 mod loss_groups;
 mod loss_text;
+mod lost_tools;
 mod ownership;
 mod project;
+mod refusal_rows;
 mod render_cache;
+mod render_counts;
 mod report;
+mod shared_lines;
 mod target_settings;
 mod watch;
 
@@ -21,9 +26,12 @@ use std::collections::BTreeMap;
 
 use agentry_compile::targets::{RenderScope, Target, target};
 use agentry_compile::text::report::human;
-use agentry_compile::{FileTree as _, FoundAgent, WorkspaceConfig, WorldRecorder, discover};
+use agentry_compile::{
+    AgentDiscovery, FileTree as _, FoundAgent, WorkspaceConfig, WorldRecorder, discover,
+};
 
 use crate::args::{RenderArguments, ResultFormat};
+use crate::command::store::{self, AgentInStore};
 use crate::command::{LOOKED_FOR, failures};
 use crate::disk::DiskWorld;
 use crate::home::sweep;
@@ -120,8 +128,24 @@ fn groups(
         paths => paths.to_vec(),
     };
     let config = usable(WorkspaceConfig::read(disk, start))?;
-    let found = discover(disk, &paths, args.format_override, &|path| config.excludes_path(path));
     let mut exit = ExitKind::Done;
+    let mut stored = Vec::new();
+    let mut others = Vec::new();
+    for path in &paths {
+        match store::stored(disk, path).map(|found| found.and_then(alone)) {
+            Some(Ok(found)) => stored.push(found),
+            Some(Err(failure)) => {
+                complain(&failure);
+                exit = exit.max(failure.exit);
+            }
+            None => others.push(path.clone()),
+        }
+    }
+    let found = if others.is_empty() {
+        AgentDiscovery::default()
+    } else {
+        discover(disk, &others, args.format_override, &|path| config.excludes_path(path))
+    };
     for failure in failures(disk, &found) {
         complain(&failure);
         exit = exit.max(failure.exit);
@@ -135,7 +159,19 @@ fn groups(
         remark(&format!("note: no agent found in `{path}`"));
         remark(&format!("  = help: {LOOKED_FOR}"));
     }
-    Ok((by_workspace(disk, args, (root, config), found.agents)?, exit))
+    let mut groups = by_workspace(disk, args, (root, config), found.agents)?;
+    if let Some(first) = groups.first_mut() {
+        first.agents.extend(stored);
+    }
+    Ok((groups, exit))
+}
+
+/// Refuses an agent of the store that uses files of a workspace: rendered files would name them there.
+fn alone(AgentInStore { found, beside }: AgentInStore) -> Result<FoundAgent, CliFailure> {
+    let Some(file) = beside else { return Ok(found) };
+    let message = format!("`{}` uses `{file}` of its workspace", found.path);
+    let hint = format!("`agentry pull {} -o DIR` writes it with that file", found.path);
+    Err(CliFailure::new(message).hint(hint).finding())
 }
 
 /// Groups agents by workspace; the requested workspace comes first.

@@ -15,7 +15,7 @@ use crate::command::run::confinement::ConfinedCommands;
 use crate::command::run::models::PriceNeed;
 use crate::command::run::prepared_agent::PreparedAgent;
 use crate::command::run::session::{RunSession, SessionSetting};
-use crate::command::run::{admitted, models};
+use crate::command::run::{admitted, may_leave_sandbox, models};
 use crate::command::runs::{failed, find};
 use crate::home::agentry_home;
 use crate::output::{CliFailure, CliOutcome, remark, said};
@@ -30,6 +30,7 @@ pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
     let ground = ground(&about)?;
     ground.tell_what_killed_runs_left();
     admitted(&ground, false)?;
+    may_leave_sandbox(&ground, settings.unconfined)?;
     unchanged(&ground, &about, args.accept_changes)?;
     if !ConsentStore::of(&home).has(&ground.digest, settings.unconfined) {
         let message = format!("there is no consent to `{}` any more", about.agent);

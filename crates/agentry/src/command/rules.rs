@@ -1,5 +1,7 @@
 //! `agentry rules`: lists the rules of `check` and explains them.
 
+use std::borrow::Cow;
+
 use agentry_compile::text::report::visible;
 use agentry_compile::text::{LintRule, RuleExample};
 use agentry_compile::{registry, rule};
@@ -55,14 +57,13 @@ fn explain(rule: &LintRule) -> String {
 }
 
 fn shown(example: &RuleExample) -> String {
-    let file = |(path, text): &(&str, &str)| {
+    let file = |(path, text): &(&str, Cow<'_, str>)| {
         let lines: Vec<_> = text.lines().map(|line| format!("    {}", visible(line))).collect();
         format!("  {path}\n{}\n", lines.join("\n").trim_end())
     };
-    match example {
-        RuleExample::File(path, text) => file(&(*path, *text)),
-        RuleExample::Files(files) => files.iter().map(file).collect::<Vec<_>>().join("\n"),
-        RuleExample::Made(what, _) => format!("  {what}\n"),
+    match example.description() {
+        Some(what) => format!("  {what}\n"),
+        None => example.texts().iter().map(file).collect::<Vec<_>>().join("\n"),
     }
 }
 

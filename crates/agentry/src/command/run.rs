@@ -14,14 +14,14 @@ pub(crate) mod session;
 mod stop;
 mod talk;
 mod terminal;
-mod workers;
+pub(crate) mod workers;
 
 use std::io::{self, IsTerminal as _, Read as _};
 use std::path::Path;
 
 use agentry_compile::policy::Action;
+use agentry_compile::{StartRefusal, gate};
 use agentry_runtime::cassette::beside;
-use agentry_runtime::gate::{StartRefusal, gate};
 
 use crate::args::{RunArguments, RunFormat};
 use crate::output::{CliFailure, CliOutcome, ExitKind, remark, said};
@@ -40,6 +40,7 @@ pub(crate) fn run(args: &RunArguments) -> CliOutcome {
         let hint = "record it again with `--record` if that is meant";
         return replay::run(&ground, Path::new(cassette), args, hint);
     }
+    may_leave_sandbox(&ground, args.unconfined)?;
     let commands = ConfinedCommands::new(&ground, args.unconfined);
     let money = PriceNeed::under(&limits::limits(&ground.agent, &args.spending, &ground.caps));
     let plan = match models::find(&ground, args.model.as_deref(), money)? {
@@ -53,7 +54,6 @@ pub(crate) fn run(args: &RunArguments) -> CliOutcome {
 
 /// Refuses an agent that must not start. A replay executes nothing, so it needs no programs.
 pub(crate) fn admitted(ground: &PreparedAgent, replayed: bool) -> Result<(), CliFailure> {
-    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_denied = |name: &str| ground.variable(name) == Action::Deny;
     let remarks = match gate(&ground.agent, &is_set, &is_denied) {
         Ok(remarks) => remarks,
@@ -73,6 +73,28 @@ pub(crate) fn admitted(ground: &PreparedAgent, replayed: bool) -> Result<(), Cli
     };
     remarks.iter().for_each(|line| remark(&format!("warning: `{}`: {line}", ground.path())));
     Ok(())
+}
+
+/// Whether a variable of the environment is set and not empty.
+pub(crate) fn is_set(name: &str) -> bool {
+    std::env::var_os(name).is_some_and(|value| !value.is_empty())
+}
+
+/// Refuses `--unconfined` for an agent whose commands are granted only inside the sandbox.
+pub(crate) fn may_leave_sandbox(
+    ground: &PreparedAgent,
+    unconfined: bool,
+) -> Result<(), CliFailure> {
+    if !unconfined || !ground.agent.policy.needs_sandbox() {
+        return Ok(());
+    }
+    let message = format!(
+        "`{}` may run commands only in the sandbox (`exec: sandboxed`), so `--unconfined` is refused",
+        ground.path()
+    );
+    let hint = "run it without `--unconfined`; `agentry doctor` says what the sandbox needs here. If \
+        its commands may do everything that you may, write `exec: full`";
+    Err(CliFailure::new(message).hint(hint).refused())
 }
 
 /// The prompt: the argument, or standard input if it is piped. `None` starts a conversation.

@@ -48,12 +48,17 @@ fn list(args: &RunsArguments) -> CliOutcome {
 
 /// A row of the list, as JSON.
 fn entry(run: &RunSummary) -> Value {
-    json!({
+    let mut entry = json!({
         "id": run.id,
         "agent": (!run.about.agent.is_empty()).then_some(&run.about.agent),
         "state": run.state.as_str(),
         "started": started(run),
-    })
+    });
+    // The question of a parked run, the reason of a failed one.
+    if let (Some(detail), Some(fields)) = (&run.detail, entry.as_object_mut()) {
+        fields.insert("detail".to_owned(), json!(detail));
+    }
+    entry
 }
 
 /// The start time of a run; `None` if its journal has none.

@@ -1,4 +1,6 @@
-//! `agentry sandbox explain`: shows how the commands of an agent are confined on this machine.
+//! `agentry sandbox`: shows how the commands of an agent are confined on this machine, and runs one so.
+
+mod exec;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -20,6 +22,7 @@ use crate::output::{CliFailure, CliOutcome, ExitKind, columns, print, print_json
 pub(crate) fn run(args: &SandboxArguments) -> CliOutcome {
     match &args.command {
         SandboxCommand::Explain(args) => explained(args),
+        SandboxCommand::Exec(args) => exec::run(args),
     }
 }
 
@@ -89,8 +92,17 @@ fn to_json(confined: &PlannedConfinement, chosen: &SandboxChoice) -> Value {
         Ok((back_end, confinement)) => (Some(back_end.as_str()), confinement),
         Err(_) => (None, &confined.confinement),
     };
-    let Confinement { reads, writes, read_only, hidden, directories: _, private, network, limits } =
-        confinement;
+    let Confinement {
+        reads,
+        writes,
+        read_only,
+        hidden,
+        directories: _,
+        private,
+        empty: _,
+        network,
+        limits,
+    } = confinement;
     let texts =
         |paths: &[PathBuf]| -> Vec<String> { paths.iter().map(|path| text(path)).collect() };
     let network = match network {

@@ -1,7 +1,7 @@
 //! `agentry search`: finds agents of the store by words.
 
 use agentry_compile::text::report::visible;
-use agentry_registry::{ObjectManifest, StoreError};
+use agentry_registry::{AgentStore, ObjectManifest, StoreError};
 use serde_json::{Value, json};
 
 use crate::args::{ResultFormat, SearchArguments};
@@ -44,7 +44,9 @@ fn found(words: &[String]) -> Result<(Vec<ObjectManifest>, ExitKind), crate::out
         match store.manifest(&listed.digest) {
             Ok(manifest) => {
                 let text = format!("{}\n{}", manifest.name, manifest.description).to_lowercase();
-                if words.iter().all(|word| text.contains(word)) {
+                let fits = |text: &str| words.iter().all(|word| text.contains(word));
+                // Tags are not in the manifest, and reading the whole agent is slower.
+                if fits(&text) || tagged(&store, &manifest, &text).is_some_and(|it| fits(&it)) {
                     found.push(manifest);
                 }
             }
@@ -57,4 +59,10 @@ fn found(words: &[String]) -> Result<(Vec<ObjectManifest>, ExitKind), crate::out
         }
     }
     Ok((found, exit))
+}
+
+/// The searched text with the tags of an agent; `None` if it cannot be read. `verify` reports why.
+fn tagged(store: &AgentStore, manifest: &ObjectManifest, text: &str) -> Option<String> {
+    let tags = store.tags(&manifest.digest).ok()?;
+    (!tags.is_empty()).then(|| format!("{text}\n{}", tags.join("\n").to_lowercase()))
 }

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use agentry_compile::signing;
+use agentry_compile::text::path::split;
+use agentry_compile::{FoundAgent, World, signing};
 use agentry_registry::{
-    AgentStore, GatherError, GatheredObject, SignatureTrust, StoreError, StoreObject, StoredName,
-    gather,
+    AgentReference, AgentStore, GatherError, GatheredObject, SignatureTrust, StoreError,
+    StoreObject, StoredName, gather,
 };
 
 use crate::command::suggestion::one_of;
@@ -36,7 +37,7 @@ pub(super) fn open_if_any() -> Result<Option<AgentStore>, CliFailure> {
 }
 
 /// The signatures that the user's configuration requires.
-pub(super) fn trust(disk: &DiskWorld) -> Result<SignatureTrust, CliFailure> {
+pub(super) fn trust(disk: &dyn World) -> Result<SignatureTrust, CliFailure> {
     let signing = signing(disk).map_err(|(findings, sources)| {
         reported(&findings, &sources, "your own configuration has errors")
     })?;
@@ -44,6 +45,43 @@ pub(super) fn trust(disk: &DiskWorld) -> Result<SignatureTrust, CliFailure> {
         CliFailure::new(format!("`[signing]` of your configuration: {error}"))
             .hint("`agentry keygen` prints a key as it must be written")
     })
+}
+
+/// The agent of the store that a text names by `name@version` or by a digest; `None` if it is a path. A path
+/// wins over a reference of the same text.
+pub(super) fn stored(disk: &dyn World, text: &str) -> Option<Result<AgentInStore, CliFailure>> {
+    let is_exact = text.contains('@') || ["sha256:", "ag1:"].iter().any(|it| text.starts_with(it));
+    if !is_exact || Path::new(text).exists() {
+        return None;
+    }
+    let reference: AgentReference = text.parse().ok()?;
+    let found = || {
+        let (store, trust) = (open()?, trust(disk)?);
+        // Verifies every file, and the agent as a whole.
+        let object =
+            store.read_trusted(&reference, &trust).map_err(|error| missed(&store, error))?;
+        let files = store.files(&object.manifest).map_err(failed)?;
+        let (dir, main) = split(&object.manifest.main);
+        let own = if dir.is_empty() { String::new() } else { format!("{dir}/") };
+        let is_beside = |(path, _): &(String, Vec<u8>)| !path.starts_with(&own);
+        let beside = object.files.iter().position(is_beside);
+        let found = FoundAgent {
+            path: text.to_owned(),
+            dir: files.join(dir).to_string_lossy().into_owned(),
+            main: main.to_owned(),
+            format: object.manifest.format,
+        };
+        let beside = beside.and_then(|at| object.files.get(at)).map(|(path, _)| path.clone());
+        Ok(AgentInStore { found, beside })
+    };
+    Some(found())
+}
+
+/// An agent of the store, where its files lie there.
+pub(super) struct AgentInStore {
+    pub(super) found: FoundAgent,
+    /// A file of its workspace outside its own directory, if it has one.
+    pub(super) beside: Option<String>,
 }
 
 /// The files of an agent on disk, ready for the store.

@@ -132,7 +132,8 @@ fn what_lies_beside_agents_is_listed() {
 #[test]
 fn equal_lines_are_one() {
     let agents = (0..30).fold(Test::new(), |test, at| {
-        let text = format!("---\nname: a{at}\ndescription: Does it.\ntools: Read, Frob{at}\n---\nHi.\n");
+        let text =
+            format!("---\nname: a{at}\ndescription: Does it.\ntools: Read, Frob{at}\n---\nHi.\n");
         test.file(format!(".claude/agents/a{at}.md"), text)
     });
     let ran = agents.run("import . --to agent-toml -o out --dry-run").exits(0);

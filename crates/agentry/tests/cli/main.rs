@@ -41,11 +41,14 @@ mod rules;
 mod run;
 mod run_again;
 mod run_calls;
+mod run_killed;
 mod run_locked;
 mod run_person;
 mod run_signals;
+mod run_variables;
 mod runs;
 mod sandbox;
+mod sandbox_exec;
 mod schema;
 mod search;
 #[path = "../../../agentry-runtime/tests/server/mod.rs"]

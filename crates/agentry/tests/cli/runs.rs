@@ -61,6 +61,7 @@ fn events() -> Vec<RunEvent> {
             limits: RunLimits::default(),
             asks_at_limit: false,
             on_error: ErrorStrategy::Skip,
+            on_error_is_written: true,
             models: 1,
             window: None,
         },

@@ -13,7 +13,6 @@ use crate::world::EntryKind;
 
 /// Options without a value that do not change the target.
 const PLAIN: &str = "-abdfilnpruvzLHPRs";
-const AMONG: &str = "protected paths may be among what it writes";
 
 impl ProtectedPaths<'_> {
     /// Judges a copy, move or link: all operands but the last go into the last.
@@ -25,42 +24,23 @@ impl ProtectedPaths<'_> {
         place: CommandPlace<'_>,
     ) -> Option<VerdictReason> {
         let has_target = !effects_of(part)?.has(ProgramTrait::NoTargetOption);
-        let CopyOperands { last, sources, others, plain } =
-            CopyOperands::new(operands, has_target)?;
+        let CopyOperands { last, sources } = CopyOperands::new(operands, has_target)?;
         let gone = sources.iter().filter(|_| moves).find_map(|word| self.above(word, place));
         let replaced = || self.hit(&last, place);
-        let made = sources.iter().map(|source| self.made(&last, source, place)).max();
-        let made = made.unwrap_or(CopyOutcome::Free);
-        if let Some(hit) = gone.or_else(replaced).or_else(|| made.clone().hit()) {
-            return Some(denied(&part.text, &hit));
-        }
-        let unclear = !plain || made == CopyOutcome::Unknown;
-        let mut ends = std::iter::once(&last).chain(others.iter().filter(|_| !plain));
-        let near = ends.any(|word| {
-            let above = self.above(word, place).is_some();
-            // Into an existing directory, files are only added; nothing in it is replaced.
-            above && unclear || self.opens(word, place) && (unclear || !self.is_there(word, place))
-        });
-        (near || made == CopyOutcome::Above).then(|| asked(&part.text, AMONG))
+        let made = sources.iter().find_map(|source| self.made(&last, source, place));
+        let hit = gone.or_else(replaced).or(made)?;
+        Some(denied(&part.text, &hit))
     }
 
-    /// Judges the unpacking of an archive into the named directories, or into the current one.
+    /// Judges the unpacking of an archive into the named directories.
     pub(super) fn unpacked(
         &self,
         operands: &[&ShellWord],
         part: &LinePart,
         place: CommandPlace<'_>,
     ) -> Option<VerdictReason> {
-        let directories = directories(operands);
-        if let Some(hit) = directories.iter().find_map(|it| self.hit(it, place)) {
-            return Some(denied(&part.text, &hit));
-        }
-        let here = [ShellWord::text(".")];
-        let all = if directories.is_empty() { &here[..] } else { &directories[..] };
-        let near =
-            |word: &ShellWord| self.replaced(word, place).is_some() || self.opens(word, place);
-        let rule = "protected paths may be among what it changes";
-        all.iter().any(near).then(|| asked(&part.text, rule))
+        let hit = directories(operands).iter().find_map(|it| self.hit(it, place))?;
+        Some(denied(&part.text, &hit))
     }
 
     /// Judges a new checkout, which is written to the last operand.
@@ -127,63 +107,20 @@ impl ProtectedPaths<'_> {
         replaced.or_else(|| within(self.meeting(word, place)))
     }
 
-    /// Whether a word is the start of a protected name, so that the rest may lie below it afterwards.
-    fn opens(&self, word: &ShellWord, place: CommandPlace<'_>) -> bool {
-        let Some(text) = word.literal() else { return false };
-        self.reals(text, place).iter().flatten().any(|real| names_below(real).next().is_some())
-    }
-
-    fn is_there(&self, word: &ShellWord, place: CommandPlace<'_>) -> bool {
-        let Some(text) = word.literal() else { return false };
-        let mut reals = self.reals(text, place).into_iter();
-        reals.all(|real| real.is_some_and(|it| self.world.kind(&it) == EntryKind::Directory))
-    }
-
-    /// The outcome of one operand in a target directory.
+    /// The protected path that one operand becomes in a target directory.
     fn made(
         &self,
         directory: &ShellWord,
         source: &ShellWord,
         place: CommandPlace<'_>,
-    ) -> CopyOutcome {
-        let Some((directory, text)) = directory.literal().zip(source.literal()) else {
-            return CopyOutcome::Unknown;
-        };
-        let plain = text.trim_end_matches('/');
+    ) -> Option<String> {
+        let (directory, text) = directory.literal().zip(source.literal())?;
         // The colon is for `host:path`, as in scp and rsync.
-        let name = plain.rsplit(['/', ':']).next().unwrap_or_default();
+        let name = text.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
         if matches!(name, "" | "." | "..") {
-            return CopyOutcome::Unknown;
+            return None;
         }
-        let path = ShellWord::text(format!("{directory}/{name}"));
-        match self.hit(&path, place) {
-            Some(hit) => CopyOutcome::Within(hit),
-            // With a slash at the end, the content may be copied without its directory (as by rsync).
-            None if plain.len() < text.len() => CopyOutcome::Unknown,
-            None => match self.meeting(&path, place) {
-                Some(_) => CopyOutcome::Above,
-                None if self.opens(&path, place) => CopyOutcome::Above,
-                None => CopyOutcome::Free,
-            },
-        }
-    }
-}
-
-/// The outcome of one operand.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum CopyOutcome {
-    Free,
-    Above,
-    Unknown,
-    Within(String),
-}
-
-impl CopyOutcome {
-    fn hit(self) -> Option<String> {
-        match self {
-            Self::Within(hit) => Some(hit),
-            _ => None,
-        }
+        self.hit(&ShellWord::text(format!("{directory}/{name}")), place)
     }
 }
 
@@ -193,16 +130,12 @@ struct CopyOperands {
     last: ShellWord,
     /// The sources.
     sources: Vec<ShellWord>,
-    /// All operands.
-    others: Vec<ShellWord>,
-    /// Whether no option changes what goes where.
-    plain: bool,
 }
 
 impl CopyOperands {
     /// Parses the words. `has_target` tells whether `-t` names the target directory.
     fn new(words: &[&ShellWord], has_target: bool) -> Option<Self> {
-        let (mut others, mut targets, mut plain) = (Vec::new(), Vec::new(), true);
+        let (mut others, mut targets) = (Vec::new(), Vec::new());
         let mut is_ended = false;
         let mut rest = words.iter().copied();
         while let Some(word) = rest.next() {
@@ -215,9 +148,6 @@ impl CopyOperands {
                 let is_next = glued.is_empty() && word.pieces.len() < 2;
                 let own = (!is_next).then(|| cut(word, text.len() - glued.len()));
                 targets.extend(own.or_else(|| rest.next().cloned()));
-            } else {
-                let is_plain = |text: &str| text.chars().all(|letter| PLAIN.contains(letter));
-                plain &= word.literal().is_some_and(is_plain);
             }
         }
         let (last, sources) = match (targets.pop(), others.as_slice()) {
@@ -227,7 +157,7 @@ impl CopyOperands {
             (None, [sources @ .., last]) => (last.clone(), sources.to_vec()),
             (None, []) => return None,
         };
-        Some(Self { last, sources, others, plain })
+        Some(Self { last, sources })
     }
 }
 
@@ -328,14 +258,13 @@ mod tests {
             ),
             (
                 "ask",
-                "cp -r a .vscode|mv a .config|rsync -a a/ there/.vscode/|cp -r a/.github .|tar -C .vscode -xf a|\
-                 mv evil .git/info|git config --global core.hooksPath x|git --foo checkout restore|git -x reset --hard rm|\
-                 git --foo clean -fdx mv|git init --template=x|\
-                 git clone --template x y",
+                "git config --global core.hooksPath x|git init --template=x|git clone --template x y",
             ),
             (
                 "-",
-                "mv a b|mv .git/index.lock x|cp .git/HEAD x|cp a/.gitignore b|cp -r src/.config.d b|rm -rf .vscode|\
+                "cp -r a .vscode|mv a .config|rsync -a a/ there/.vscode/|cp -r a/.github .|tar -C .vscode -xf a|\
+                 mv evil .git/info|git --foo checkout restore|git -x reset --hard rm|git --foo clean -fdx mv|\
+                 mv a b|mv .git/index.lock x|cp .git/HEAD x|cp a/.gitignore b|cp -r src/.config.d b|rm -rf .vscode|\
                  cp x there/.vscode|cp x .git/description|ln -s a b|ln -s ../a|rsync -a a/ out|tar -C out -xf a|\
                  tar czf x .git|git config --get core.hooksPath|git config user.name|git config --list|git init|\
                  git clone x y|git worktree add ../w|git init sub|rm -rf sub/.git|mkdir .git|rsync -t a b|install -m 755 a b",

@@ -209,8 +209,9 @@ impl PatternParts {
         for piece in pieces {
             match piece {
                 WordPiece::Text(text) => all.extend(text.chars().map(Some)),
-                WordPiece::Segment => all.push(None),
-                WordPiece::Any => return Self::Unknown,
+                WordPiece::Segment | WordPiece::Number => all.push(None),
+                WordPiece::Loose => {}
+                WordPiece::Below | WordPiece::Label | WordPiece::Any => return Self::Unknown,
             }
         }
         let parts = all.split(|it| *it == Some('/')).map(|part| PatternPart(part.to_vec()));

@@ -285,7 +285,7 @@ fn a_silent_base_lets_nothing_pass_unasked() {
 fn an_entry_that_names_nobody_is_an_error() {
     let world = world(&[
         ("agentry.toml", "[bases]\n\"agnets/x\" = \"./base.agent\"\n"),
-        ("base.agent", BASE),
+        ("base.agent", &format!("{BASE}soul: You answer.\n")),
     ]);
     let found = crate::world::report(&world);
     assert_eq!(found, ["agentry.toml:2:1 error[AG0033] there is no agent `agnets/x`"]);

@@ -6,17 +6,16 @@ use agentry_text::yaml::{self, YamlVersion};
 use agentry_text::{Findings, SourceFile, TableRecord, TreeNode};
 use chrono::NaiveDateTime;
 
+use super::rules::{COUNTS_DIFFER, ODD_RECEIPT_ID, RECEIPT_TIME};
 use super::time::is_rfc3339;
 use crate::{AgentPackage, ListedName};
 
 mod fields;
-mod rules;
 #[cfg(test)]
 mod tests;
 
 pub use fields::RECEIPT;
 use fields::{EVOLUTION, ITEM, METADATA};
-pub(super) use rules::{COUNTS_DIFFER, ODD_RECEIPT_ID, RECEIPT_TIME};
 
 /// Reports problems with a receipt.
 pub(super) fn check(source: &SourceFile, findings: &mut Findings) {

@@ -8,6 +8,9 @@ use crate::pattern::{Pattern, PatternShape, PatternSubject};
 /// Stands for the text of a wildcard; no pattern contains this character.
 const FRESH: char = '\u{10FFFD}';
 
+/// How many names are tried for any number of them; patterns that match these match all.
+const MOST_DEPTH: usize = 2;
+
 /// Larger pairs of names are not compared; they count as overlapping.
 const MOST: usize = 100_000;
 
@@ -17,52 +20,69 @@ pub(super) struct PathSet {
     /// The known directory, resolved, without a slash at the end.
     known: String,
     /// The segments below it.
-    names: Vec<Vec<WordPiece>>,
-    /// Whether any further text may follow, slashes included.
-    is_open: bool,
+    names: Vec<PathName>,
+}
+
+/// A segment of a path in a set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum PathName {
+    /// One name.
+    One(Vec<WordPiece>),
+    /// Any number of names.
+    Many,
+}
+
+impl PathName {
+    fn literal(&self) -> Option<&str> {
+        match self {
+            Self::One(pieces) => match pieces.as_slice() {
+                [WordPiece::Text(text)] => Some(text),
+                _ => None,
+            },
+            Self::Many => None,
+        }
+    }
 }
 
 impl PathSet {
-    /// Makes the paths of `word` relative to `directory`; `resolved` is the known part, if links were
-    /// followed, and the number of segments that it covers.
-    pub(super) fn new(
-        word: &ShellWord,
-        directory: &str,
-        resolved: Option<(String, usize)>,
-    ) -> Self {
-        let (segments, is_open) = segments(word);
-        let (known, taken) = resolved.unwrap_or_else(|| (directory.to_owned(), 0));
-        let names = segments.into_iter().skip(taken).collect();
-        Self { known: known.trim_end_matches('/').to_owned(), names, is_open }
+    /// Makes the paths of `word` by its text alone, relative to `directory`.
+    pub(super) fn unresolved(word: &ShellWord, directory: &str) -> Self {
+        let known = directory.trim_end_matches('/').to_owned();
+        Self { known, names: segments(word) }
     }
 
-    /// Like [`Self::new`], with links followed in the literal part; `None` if the result is unknown.
+    /// Makes the paths of `word` relative to `directory`, with links followed in the literal part; `None` if
+    /// the result is unknown.
     pub(super) fn resolved(
         word: &ShellWord,
         directory: &str,
         resolve: &dyn Fn(&str) -> Option<String>,
         ignores_case: bool,
     ) -> Option<Self> {
-        let (segments, is_open) = segments(word);
-        let is_literal = |pieces: &&Vec<WordPiece>| literal(pieces).is_some();
-        let taken = segments.iter().take_while(is_literal).count();
-        let names: Vec<&str> = segments.iter().take(taken).filter_map(|it| literal(it)).collect();
-        // A `..` after a wildcard leads to an unknown directory.
-        let climbs = |pieces: &Vec<WordPiece>| literal(pieces).is_some_and(|name| name == "..");
-        if segments.iter().skip(taken).any(climbs) || (is_open && taken == segments.len()) {
+        // Unknown text may also contain `..`.
+        if word.is_open() {
             return None;
         }
-        let is_absolute =
-            matches!(word.pieces.first(), Some(WordPiece::Text(text)) if text.starts_with('/'));
-        let start = if is_absolute || directory == "/" { "" } else { directory };
-        let real = resolve(&format!("{start}/{}", names.join("/")))?;
-        let real = if ignores_case { real.to_lowercase() } else { real };
-        let mut paths = Self::new(word, directory, Some((real, taken)));
-        if ignores_case {
-            paths.names.iter_mut().flatten().for_each(lower);
+        let mut names = segments(word);
+        let taken = names.iter().take_while(|name| name.literal().is_some()).count();
+        let wild = names.split_off(taken);
+        // A `..` after a wildcard leads to an unknown directory.
+        if wild.iter().any(|name| name.literal() == Some("..")) {
+            return None;
         }
-        // Unknown text may also contain `..`.
-        (!paths.is_open).then_some(paths)
+        let start = if word.start().starts_with('/') || directory == "/" { "" } else { directory };
+        let literal: Vec<&str> = names.iter().filter_map(PathName::literal).collect();
+        let real = resolve(&format!("{start}/{}", literal.join("/")))?;
+        let real = if ignores_case { real.to_lowercase() } else { real };
+        let mut paths = Self { known: real.trim_end_matches('/').to_owned(), names: wild };
+        if ignores_case {
+            for name in &mut paths.names {
+                if let PathName::One(pieces) = name {
+                    pieces.iter_mut().for_each(lower);
+                }
+            }
+        }
+        Some(paths)
     }
 
     /// Returns the known part.
@@ -72,22 +92,34 @@ impl PathSet {
 
     /// Returns the only path, or `None` if there are several.
     pub(super) fn literal(&self) -> Option<&str> {
-        (self.names.is_empty() && !self.is_open).then_some(&self.known)
+        self.names.is_empty().then_some(&self.known)
     }
 
     /// Returns two of the paths, with nothing and with `x` for each wildcard.
     pub(super) fn samples(&self) -> Vec<String> {
-        [None, Some('x')].map(|filler| self.sample(filler)).into()
+        [None, Some('x')].map(|filler| self.sample(filler, 0)).into()
     }
 
-    fn sample(&self, filler: Option<char>) -> String {
+    /// Returns one of the paths, with `depth` names for any number of them.
+    fn sample(&self, filler: Option<char>, depth: usize) -> String {
         let mut path = self.known.clone();
-        for pieces in &self.names {
-            path.push('/');
-            for piece in pieces {
-                match piece {
-                    WordPiece::Text(text) => path.push_str(text),
-                    WordPiece::Segment | WordPiece::Any => path.extend(filler),
+        for name in &self.names {
+            match name {
+                PathName::Many => {
+                    for _ in 0..depth {
+                        path.push('/');
+                        path.extend(filler);
+                    }
+                }
+                PathName::One(pieces) => {
+                    path.push('/');
+                    for piece in pieces {
+                        match piece {
+                            WordPiece::Text(text) => path.push_str(text),
+                            WordPiece::Loose => {}
+                            _ => path.extend(filler),
+                        }
+                    }
                 }
             }
         }
@@ -102,7 +134,9 @@ impl PathSet {
         match self.literal() {
             Some(path) => pattern.matches(PatternSubject::Text(path)),
             // If a character that no pattern contains matches, so does any text of the wildcard.
-            None => pattern.matches(PatternSubject::Text(&self.sample(Some(FRESH)))),
+            None => (0..=MOST_DEPTH).all(|depth| {
+                pattern.matches(PatternSubject::Text(&self.sample(Some(FRESH), depth)))
+            }),
         }
     }
 
@@ -115,8 +149,8 @@ impl PathSet {
             PatternShape::Everything => true,
             PatternShape::Path(path) => {
                 let known = self.known.split('/').filter(|name| !name.is_empty());
-                let known = known.map(|name| vec![WordPiece::Text(name.to_owned())]);
-                let all: Vec<Vec<WordPiece>> = known.chain(self.names.iter().cloned()).collect();
+                let known = known.map(|name| PathName::One(vec![WordPiece::Text(name.to_owned())]));
+                let all: Vec<PathName> = known.chain(self.names.iter().cloned()).collect();
                 rows_meet(&path.elements, &all)
             }
             // A pattern of another shape cannot be compared with wildcards, so only the known part counts.
@@ -131,68 +165,77 @@ fn lower(piece: &mut WordPiece) {
     }
 }
 
-/// Returns the segments of a word, and whether some part of it may contain a slash.
-fn segments(word: &ShellWord) -> (Vec<Vec<WordPiece>>, bool) {
-    let mut all: Vec<Vec<WordPiece>> = vec![Vec::new()];
-    let mut is_open = false;
+/// Returns the segments of a word.
+fn segments(word: &ShellWord) -> Vec<PathName> {
+    let mut all = Vec::new();
+    let mut name: Vec<WordPiece> = Vec::new();
+    let mut is_dropped = false;
+    let end = |name: &mut Vec<WordPiece>, all: &mut Vec<PathName>| {
+        let one = PathName::One(std::mem::take(name));
+        if one != PathName::One(Vec::new()) && one.literal() != Some(".") {
+            all.push(one);
+        }
+    };
     for piece in &word.pieces {
         match piece {
             WordPiece::Text(text) => {
                 for (at, part) in text.split('/').enumerate() {
                     if at > 0 {
-                        all.push(Vec::new());
+                        end(&mut name, &mut all);
+                        is_dropped = false;
                     }
-                    if let Some(last) = all.last_mut().filter(|_| !part.is_empty()) {
-                        last.push(WordPiece::Text(part.to_owned()));
+                    if !part.is_empty() && !is_dropped {
+                        name.push(WordPiece::Text(part.to_owned()));
                     }
                 }
             }
-            WordPiece::Segment => {
-                if let Some(last) = all.last_mut() {
-                    last.push(WordPiece::Segment);
-                }
+            WordPiece::Below if name.is_empty() => {
+                all.push(PathName::Many);
+                name.push(WordPiece::Below);
             }
-            WordPiece::Any => is_open = true,
+            // The text before it starts a name, perhaps of a directory; the text after it is dropped, because
+            // it belongs to that name or to one below.
+            WordPiece::Below => {
+                name.push(WordPiece::Below);
+                end(&mut name, &mut all);
+                all.push(PathName::Many);
+                is_dropped = true;
+            }
+            WordPiece::Loose => {}
+            piece if !is_dropped => name.push(piece.clone()),
+            _ => {}
         }
     }
-    all.retain(|pieces| !pieces.is_empty() && literal(pieces) != Some("."));
-    (all, is_open)
-}
-
-fn literal(pieces: &[WordPiece]) -> Option<&str> {
-    match pieces {
-        [WordPiece::Text(text)] => Some(text),
-        _ => None,
-    }
+    end(&mut name, &mut all);
+    all
 }
 
 /// Whether some sequence of names matches both.
-fn rows_meet(elements: &[PatternElement], names: &[Vec<WordPiece>]) -> bool {
-    // For each number of names, whether that many can be matched by the elements so far.
-    let mut possible: Vec<bool> = (0..=names.len()).map(|taken| taken == 0).collect();
-    for element in elements {
-        let mut next = vec![false; names.len() + 1];
-        match element {
-            PatternElement::Many => {
-                let mut is_open = false;
-                for (now, before) in next.iter_mut().zip(&possible) {
-                    is_open |= before;
-                    *now = is_open;
+fn rows_meet(elements: &[PatternElement], names: &[PathName]) -> bool {
+    // Computed from the end: whether the remaining elements and names have a match in common.
+    let mut reached = vec![vec![false; names.len() + 1]; elements.len() + 1];
+    for at in (0..=elements.len()).rev() {
+        for other in (0..=names.len()).rev() {
+            let get = |at: usize, other: usize| {
+                reached.get(at).and_then(|row| row.get(other)).copied().unwrap_or_default()
+            };
+            let is_possible = match (elements.get(at), names.get(other)) {
+                (None, None) => true,
+                (Some(PatternElement::Many), Some(_)) if get(at, other + 1) => true,
+                (Some(_), Some(PathName::Many)) if get(at + 1, other) => true,
+                (Some(PatternElement::Many), _) => get(at + 1, other),
+                (_, Some(PathName::Many)) => get(at, other + 1),
+                (Some(PatternElement::One(globs)), Some(PathName::One(name))) => {
+                    get(at + 1, other + 1) && globs.iter().any(|glob| names_meet(glob, name))
                 }
-            }
-            PatternElement::One(globs) => {
-                for (taken, name) in names.iter().enumerate() {
-                    let before = possible.get(taken).copied().unwrap_or_default();
-                    let meets = before && globs.iter().any(|glob| names_meet(glob, name));
-                    if let Some(now) = next.get_mut(taken + 1) {
-                        *now = meets;
-                    }
-                }
+                _ => false,
+            };
+            if let Some(cell) = reached.get_mut(at).and_then(|row| row.get_mut(other)) {
+                *cell = is_possible;
             }
         }
-        possible = next;
     }
-    possible.last().copied().unwrap_or_default()
+    reached.first().and_then(|row| row.first()).copied().unwrap_or_default()
 }
 
 /// Whether some name matches both; a shell wildcard at the start of a name does not match a dot.
@@ -209,10 +252,12 @@ fn names_meet(glob: &GlobPattern, name: &[WordPiece]) -> bool {
         .iter()
         .flat_map(|piece| match piece {
             WordPiece::Text(text) => text.chars().map(Some).collect(),
-            WordPiece::Segment | WordPiece::Any => vec![None],
+            WordPiece::Loose => Vec::new(),
+            _ => vec![None],
         })
         .collect();
-    if word.first() == Some(&None) && pattern.first() == Some(&Some('.')) {
+    let is_hidden = pattern.first() == Some(&Some('.'));
+    if is_hidden && matches!(name.first(), Some(WordPiece::Segment | WordPiece::Number)) {
         return false;
     }
     stars_meet(&pattern, &word)
@@ -255,9 +300,15 @@ mod tests {
     fn word(text: &str) -> ShellWord {
         let mut pieces = Vec::new();
         for (at, part) in text.split('*').enumerate() {
+            // `…` stands for any path below.
             if at > 0 {
-                pieces.push(WordPiece::Segment);
+                pieces.push(if part.starts_with('…') {
+                    WordPiece::Below
+                } else {
+                    WordPiece::Segment
+                });
             }
+            let part = part.trim_start_matches('…');
             if !part.is_empty() {
                 pieces.push(WordPiece::Text(part.to_owned()));
             }
@@ -279,6 +330,16 @@ mod tests {
             ("src/../.env", ".env", true, true),
             ("a*b", "a*c", false, false),
             ("a*b*", "*bc", true, false),
+            ("src/*….rs", "src/**", true, true),
+            ("src/*….rs", "src/*", true, false),
+            ("src/*….rs", "src/a/*.rs", true, false),
+            ("src/*….rs", "**/.env", false, false),
+            ("src/*…", "**/.env", true, false),
+            ("src/*…", "secrets/**", false, false),
+            ("*…", "secrets/**", true, false),
+            ("*…/key", "secrets/key", true, false),
+            ("doc*…", "docs/a", true, false),
+            ("doc*….md", "docs", true, false),
         ];
         for (text, pattern, meet, all) in cases {
             let resolve =

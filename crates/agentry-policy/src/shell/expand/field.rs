@@ -46,7 +46,7 @@ impl WordBuilder {
     fn glob<'t>(&mut self, text: &'t str, continues: bool) -> &'t str {
         if text.starts_with("**") {
             self.globs = true;
-            self.pieces.push(WordPiece::Any);
+            self.pieces.push(WordPiece::Below);
             return text.trim_start_matches('*');
         }
         if !text.starts_with('[') {
@@ -81,7 +81,7 @@ impl WordBuilder {
     /// Adds a number.
     pub(super) fn number(&mut self) {
         self.exists = true;
-        self.pieces.push(WordPiece::Segment);
+        self.pieces.push(WordPiece::Number);
     }
 
     /// Adds one of several names, as a part of one word.

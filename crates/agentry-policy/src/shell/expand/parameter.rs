@@ -1,6 +1,7 @@
 //! Expands `${…}` with more than a name inside.
 
-use super::{VariableExpansion, WordExpander};
+use super::{VariableExpansion, WordExpander, tidy};
+use crate::argv::{ShellWord, WordPiece};
 use crate::shell::word::{lex, processes};
 
 impl WordExpander<'_> {
@@ -31,6 +32,7 @@ impl WordExpander<'_> {
             Some('#' | '%' | '/' | '^' | ',') if !rest.starts_with(':') => {
                 // A pattern is expanded as if it were not inside quotes.
                 self.operand(operator, false);
+                return trimmed(self.charged(name), operator);
             }
             _ if rest.starts_with(':') && is_slice(rest) => {}
             _ => return self.not_followed(inside, "an expansion with an odd operator"),
@@ -74,6 +76,72 @@ impl WordExpander<'_> {
         }
         self.effects.commands.extend(found.into_iter().flatten());
     }
+}
+
+/// Returns the literal text that `${X:-text}` and similar expansions insert.
+pub(super) fn default(inside: &str) -> Option<String> {
+    let (name, rest) = name(inside);
+    let operator = subscript(rest).filter(|_| !name.is_empty())?.trim_start_matches(':');
+    let text = operator.strip_prefix(['-', '=', '+'])?;
+    let is_literal = !text.is_empty() && !text.contains(['$', '`', '\\', '<', '>']);
+    is_literal.then(|| text.replace(['"', '\''], ""))
+}
+
+/// Removes a literal suffix, or all directories: `${f%.rs}`, `${f##*/}`.
+fn trimmed(value: VariableExpansion, operator: &str) -> VariableExpansion {
+    let pieces = match value {
+        VariableExpansion::Text(text) => vec![WordPiece::Text(text)],
+        VariableExpansion::Name(word) => word.pieces,
+        VariableExpansion::Number | VariableExpansion::List(_) | VariableExpansion::Unknown => {
+            return VariableExpansion::Unknown;
+        }
+    };
+    let found = match operator.strip_prefix('%') {
+        Some(suffix) => without_suffix(pieces, suffix),
+        None if operator == "##*/" => without_directories(&pieces),
+        None => None,
+    };
+    match found {
+        Some(word) => match word.literal() {
+            Some(text) => VariableExpansion::Text(text.to_owned()),
+            None => VariableExpansion::Name(word),
+        },
+        None => VariableExpansion::Unknown,
+    }
+}
+
+fn without_suffix(mut pieces: Vec<WordPiece>, suffix: &str) -> Option<ShellWord> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    let Some(WordPiece::Text(last)) = pieces.last_mut().filter(|_| suffix.bytes().all(is_plain))
+    else {
+        return None;
+    };
+    let length = last.strip_suffix(suffix).map(str::len);
+    match length {
+        Some(length) => last.truncate(length),
+        // A shorter text may continue to the left of it.
+        None if last.len() < suffix.len() => return None,
+        None => {}
+    }
+    Some(tidy(pieces))
+}
+
+fn without_directories(pieces: &[WordPiece]) -> Option<ShellWord> {
+    let has_slash =
+        |piece: &WordPiece| matches!(piece, WordPiece::Text(text) if text.contains('/'));
+    let at = pieces.iter().rposition(has_slash)?;
+    let WordPiece::Text(text) = pieces.get(at)? else { return None };
+    let (_, name) = text.rsplit_once('/')?;
+    let rest = pieces.get(at + 1..)?;
+    // Only these pieces contain no slash.
+    if !rest
+        .iter()
+        .all(|piece| matches!(piece, WordPiece::Segment | WordPiece::Number | WordPiece::Text(_)))
+    {
+        return None;
+    }
+    let first = WordPiece::Text(name.to_owned());
+    Some(tidy(std::iter::once(first).chain(rest.iter().cloned()).collect()))
 }
 
 /// Splits off the name of a parameter.

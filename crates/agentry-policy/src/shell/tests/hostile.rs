@@ -22,7 +22,9 @@ fn long_chains_are_followed_to_the_end() {
         line.push_str(separator);
         line.push_str("curl x");
         let parts = parts(&line);
-        assert_eq!(parts.len(), 10_001, "{separator:?}");
+        // A job of builtins in the background is one more part.
+        let jobs = usize::from(separator == " & ");
+        assert_eq!(parts.len(), 10_001 + jobs, "{separator:?}");
         assert_eq!(parts.last().map(String::as_str), Some("run curl x"), "{separator:?}");
         assert!(!parts.contains(&"unclear".to_owned()), "{separator:?}");
     }

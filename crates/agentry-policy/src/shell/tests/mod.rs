@@ -12,7 +12,8 @@ mod state;
 mod wrappers;
 
 use super::{
-    CurrentDirs, LinePart, PartEffect, ShellCommand, ShellContext, VariableScope, analyse,
+    CommandRole, CurrentDirs, LinePart, PartEffect, ShellCommand, ShellContext, VariableScope,
+    analyse,
 };
 use crate::argv::{ShellArg, ShellWord, WordPiece};
 
@@ -68,6 +69,7 @@ fn render(part: &LinePart) -> String {
             };
             format!("set{mark} {name}={}", render_word(value))
         }
+        PartEffect::Lasting { .. } => return "lasting".to_owned(),
         PartEffect::Unclear { .. } => return "unclear".to_owned(),
     };
     match &part.bases {
@@ -78,9 +80,9 @@ fn render(part: &LinePart) -> String {
 }
 
 fn render_command(command: &ShellCommand) -> String {
-    let ShellCommand { argv, inner_at, behind, free } = command;
+    let ShellCommand { argv, inner_at, behind, role } = command;
     let words: Vec<String> = argv.iter().map(render_arg).collect();
-    let verb = if *free { "free" } else { "run" };
+    let verb = if *role == CommandRole::Own { "run" } else { "free" };
     let inner = inner_at.map(|at| format!(" @{at}")).unwrap_or_default();
     let behind = behind.map(|part| format!(" <{part}")).unwrap_or_default();
     format!("{verb} {}{inner}{behind}", words.join(" "))
@@ -98,8 +100,10 @@ fn render_arg(argument: &ShellArg) -> String {
 fn render_word(word: &ShellWord) -> String {
     let piece = |piece: &WordPiece| match piece {
         WordPiece::Text(text) => text.clone(),
-        WordPiece::Segment => "*".to_owned(),
-        WordPiece::Any => "…".to_owned(),
+        WordPiece::Segment | WordPiece::Number => "*".to_owned(),
+        WordPiece::Below => "/…".to_owned(),
+        WordPiece::Loose => "~".to_owned(),
+        WordPiece::Label | WordPiece::Any => "…".to_owned(),
     };
     let text: String = word.pieces.iter().map(piece).collect();
     if text.is_empty() || text.contains([' ', '\n']) { format!("'{text}'") } else { text }

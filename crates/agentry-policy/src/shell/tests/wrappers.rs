@@ -38,8 +38,8 @@ const CASES: Cases = &[
     ("xargs -I % sh -c 'ls'", &["run ls"]),
     ("xargs -a list rm", &["read list", "run rm **"]),
     ("xargs sh -c 'rm \"$1\"' _", &["run rm …"]),
-    ("find . -exec rm {} \\;", &["run rm …", "free find . -exec rm {} ;", "run find ."]),
-    ("find . -exec rm {} +", &["run rm **", "free find . -exec rm {} +", "run find ."]),
+    ("find . -exec rm {} \\;", &["run rm .** .//…**", "free find . -exec rm {} ;", "run find ."]),
+    ("find . -exec rm {} +", &["run rm .** .//…**", "free find . -exec rm {} +", "run find ."]),
     (
         "find . -name x -execdir rm a{} ';' -print",
         &[
@@ -50,7 +50,7 @@ const CASES: Cases = &[
     ),
     (
         "find . -exec a \\; -exec rm {} \\;",
-        &["run a", "run rm …", "free find . -exec a ; -exec rm {} ;", "run find ."],
+        &["run a", "run rm .** .//…**", "free find . -exec a ; -exec rm {} ;", "run find ."],
     ),
     (
         "find . -exec sh -c 'rm \"$1\"' _ {} \\;",

@@ -1,6 +1,8 @@
 //! Follows programs that search for files and run a command on each.
 
-use super::replace;
+use agentry_commands::{PrintedWords, printed};
+
+use super::{replace, with_names};
 use crate::argv::{ShellArg, ShellWord, WordPiece};
 use crate::shell::CurrentDirs;
 use crate::shell::analyser::ShellAnalyser;
@@ -12,6 +14,9 @@ impl ShellAnalyser<'_> {
     pub(super) fn find(&mut self, call: &ShellCall<'_>, state: &ShellState) -> bool {
         let mut at = 1;
         let mut own: Vec<ShellArg> = call.argv.first().cloned().into_iter().collect();
+        let conditions: Vec<ShellArg> =
+            call.argv.iter().take_while(|arg| !starts_action(arg)).cloned().collect();
+        let found = printed(&conditions);
         while let Some(argument) = call.argv.get(at) {
             at += 1;
             if may_become(argument, &["-exec", "-ok"]) {
@@ -32,16 +37,16 @@ impl ShellAnalyser<'_> {
             };
             let mut argv = rest.get(..end).unwrap_or_default().to_vec();
             let is_batch = rest.get(end).and_then(ShellArg::literal) == Some("+");
-            if is_batch && argv.last().and_then(ShellArg::literal) == Some("{}") {
-                argv.pop();
-                argv.push(ShellArg::Many(ShellWord::any()));
-            }
-            argv.iter_mut().for_each(|word| replace(word, "{}"));
             let mut inside = state.clone();
-            // `-execdir` runs the command in the directory of each file.
+            let any = if is_batch { ShellArg::Many } else { ShellArg::One }(ShellWord::any());
+            let mut names = vec![any];
             if action.ends_with("dir") {
+                // `-execdir` runs the command in the directory of each file.
                 inside.bases = CurrentDirs::Unknown;
+            } else if let Some(PrintedWords::Paths(paths)) = &found {
+                names = paths.iter().cloned().map(ShellArg::Many).collect();
             }
+            argv = with_names(argv, "{}", &names);
             self.call(call.with(argv, CommandLookup::Program), inside);
             at += end + 1;
         }
@@ -94,6 +99,11 @@ impl ShellAnalyser<'_> {
     }
 }
 
+/// Whether an argument of `find` starts an action that runs a command.
+fn starts_action(arg: &ShellArg) -> bool {
+    arg.literal().is_some_and(|text| text.starts_with("-exec") || text.starts_with("-ok"))
+}
+
 /// Returns where the command of `find` ends: at `;`, or at a `+` after `{}`.
 fn end_of_command(words: &[ShellArg]) -> Option<usize> {
     let mut before = None;
@@ -115,10 +125,16 @@ fn may_become(argument: &ShellArg, starts: &[&str]) -> bool {
     }
     let (ShellArg::One(word) | ShellArg::Some(word) | ShellArg::Many(word)) = argument;
     match word.pieces.first() {
-        Some(WordPiece::Text(text)) => {
+        Some(WordPiece::Text(text)) if !word.is_loose() => {
             starts.iter().any(|start| start.starts_with(text.as_str()) || text.starts_with(start))
         }
-        Some(WordPiece::Segment | WordPiece::Any) => true,
-        None => false,
+        Some(WordPiece::Label | WordPiece::Number) | None => word.is_loose(),
+        Some(
+            WordPiece::Text(_)
+            | WordPiece::Segment
+            | WordPiece::Below
+            | WordPiece::Loose
+            | WordPiece::Any,
+        ) => true,
     }
 }

@@ -71,7 +71,13 @@ impl Judged {
 
     fn guard(&self, tool: &str, key: &str, subject: &str) -> bool {
         let compiled = read(&self.world, &at(&self.world, "agents/helper").expect("an agent"));
-        let guarded = GuardedAgent { compiled, digest: None, protected: self.protected.clone() };
+        let guarded = GuardedAgent {
+            compiled,
+            digest: None,
+            protected: self.protected.clone(),
+            program: None,
+            is_set: &|_| true,
+        };
         let input = serde_json::json!({ key: subject });
         let question = serde_json::json!({"tool_name": tool, "tool_input": input, "cwd": "/"});
         let harness = target("claude-code").expect("a target");

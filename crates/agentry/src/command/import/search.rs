@@ -7,7 +7,7 @@ use std::sync::Arc;
 use agentry_compile::targets::front_matter;
 use agentry_compile::targets::import::{HarnessImport, SettingsAgents};
 use agentry_compile::targets::memo::RenderMemo;
-use agentry_compile::targets::{HarnessFiles, IMPORT_ONLY, TARGETS, Target};
+use agentry_compile::targets::{HarnessFiles, TARGETS, Target};
 use agentry_compile::text::TextPosition;
 use agentry_compile::text::limits;
 use agentry_compile::text::path::{join, split};
@@ -159,7 +159,7 @@ fn key(found: &FoundHarnessAgent) -> (&str, &str) {
 /// The harnesses whose agents can be imported.
 fn readers(only: Option<&'static Target>) -> Vec<(&'static Target, &'static HarnessImport)> {
     let readable = |target: &'static Target| Some((target, target.import.as_ref()?));
-    let all = TARGETS.iter().chain(IMPORT_ONLY).copied();
+    let all = TARGETS.iter().copied();
     let asked = all.filter(|it| only.is_none_or(|only| only.name == it.name));
     asked.filter_map(readable).collect()
 }
@@ -251,12 +251,7 @@ fn placed<'a>(whole: &'a str, import: &HarnessImport) -> Option<(&'a str, &'a st
 }
 
 /// Adds the agents of a project or a home, and whatever else lies where agents are.
-fn project(
-    disk: &dyn World,
-    root: &str,
-    only: Option<&'static Target>,
-    out: &mut HarnessSearch,
-) {
+fn project(disk: &dyn World, root: &str, only: Option<&'static Target>, out: &mut HarnessSearch) {
     if let Err(failure) = entries(disk, root) {
         out.failures.push(failure);
         return;

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use agentry_compile::policy::Section;
-use agentry_compile::policy::compare::DecisionChange;
+use agentry_compile::policy::compare::{DecisionChange, SectionDiff};
 use agentry_compile::targets::original;
 use agentry_compile::text::report::visible;
-use agentry_compile::{SectionDiff, policy_diff, read};
+use agentry_compile::{policy_diff, read};
 use serde_json::{Value, json};
 
 use crate::args::{PolicyDiffArguments, ResultFormat};

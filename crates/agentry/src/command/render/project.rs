@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use agentry_compile::model::AgentStatus;
 use agentry_compile::render::{
     FilePlan, LedgerEntry, PlanSituation, PlannedChange, PlannedChangeKind, RenderJob,
     RenderLedger, ReplacedFile, TargetRun, WantedFile, plan, run,
@@ -51,6 +52,8 @@ pub(super) struct ProjectOutcome {
     pub(super) kept_guard: Vec<&'static str>,
     /// The targets whose gaps are closed only because they were closed before.
     pub(super) kept_closed: Vec<&'static str>,
+    /// The names of the agents that are disabled.
+    pub(super) disabled: Vec<String>,
 }
 
 impl ProjectOutcome {
@@ -83,6 +86,8 @@ struct LoadedAgent {
 /// The result of reading an agent.
 enum LoadState {
     Subject(Box<RenderSubject>),
+    /// It is disabled; this is its name.
+    Disabled(String),
     /// It has errors.
     Broken,
     /// It differs from `agentry.lock`.
@@ -101,6 +106,8 @@ pub(super) struct GatheredAgents {
     pub(super) subjects: Vec<RenderSubject>,
     /// Their descriptions, in the same order.
     agents: Vec<ProjectAgent>,
+    /// The names of disabled agents that were requested.
+    disabled: Vec<String>,
     /// Definitions with errors.
     pub(super) broken: BTreeSet<String>,
     /// Definitions that differ from `agentry.lock`.
@@ -112,16 +119,18 @@ impl RenderProject<'_> {
     pub(super) fn render(self, found: &[FoundAgent]) -> Result<ProjectOutcome, CliFailure> {
         let gathered = self.gather(found);
         self.has_primaries(&gathered)?;
-        let GatheredAgents { subjects, agents, broken, not_as_locked } = gathered;
+        let accepted = self.accepted()?;
+        let GatheredAgents { subjects, agents, disabled, broken, not_as_locked } = gathered;
         // The files of agents that cannot be read now are kept: an error must not remove a rendered agent.
         let held = self.gone().chain(broken.union(&not_as_locked).cloned()).collect();
         // Our own files of the last run are not settings of the user.
-        let known = self.place.ledger.entries().iter().filter(|entry| self.covers(entry));
+        let known = self.place.ledger.entries().iter().filter(|entry| self.rewrites(entry));
         let known = RenderLedger::new(known.cloned().collect());
         let existing = FilesAround { place: &self.place, recorder: self.disk, ledger: &known };
         let guard = |target: &Target| self.guards(target);
         let close_gaps = |target: &Target| self.closes_gaps(target);
-        let runs = run(&self.job(&existing, &guard, &close_gaps), &subjects);
+        let job = RenderJob { accepted: &accepted, ..self.job(&existing, &guard, &close_gaps) };
+        let runs = run(&job, &subjects);
         let plan = self.plan(&runs, &agents, &held);
         let lost = runs.iter().flat_map(|ran| &ran.rendering.agents).any(RenderedAgent::is_lossy);
         // With `--strict`, one loss in any agent means that nothing is written.
@@ -142,6 +151,7 @@ impl RenderProject<'_> {
             written,
             kept_guard,
             kept_closed,
+            disabled,
         })
     }
 
@@ -160,6 +170,7 @@ impl RenderProject<'_> {
                     out.agents.push(ProjectAgent { name: subject.name.clone(), definition, asked });
                     out.subjects.push(*subject);
                 }
+                LoadState::Disabled(name) => out.disabled.extend(asked.then_some(name)),
                 LoadState::Broken => drop(out.broken.insert(definition)),
                 LoadState::NotAsLocked => drop(out.not_as_locked.insert(definition)),
             }
@@ -179,6 +190,9 @@ impl RenderProject<'_> {
             scope: self.place.scope,
             guard,
             close_gaps,
+            unattended: self.args.unattended,
+            shared: self.writes_shared(),
+            accepted: &[],
             force: self.args.force,
             explain: self.args.explain,
             config: render,
@@ -196,18 +210,23 @@ impl RenderProject<'_> {
             }
             let admitted = self.locks.admit(self.disk, &compiled, UnlockedAgent::IsNoted);
             admitted.map_err(LoadFailure::NotAsLocked)?;
-            let subject = subject(self.disk, &compiled, None, guarded);
+            let mut subject = subject(self.disk, &compiled, None, guarded);
+            if is_disabled(&subject) {
+                return Ok(LoadState::Disabled(subject.name));
+            }
+            // The guard starts in the directory that files are rendered into.
+            subject.guarded_path = self.definition(found);
             // Memoised here, where agents are read in parallel.
             subject.kind();
-            Ok(Box::new(subject))
+            Ok(LoadState::Subject(Box::new(subject)))
         };
         let read: Vec<_> = if found.len() < FEW {
             found.iter().map(one).collect()
         } else {
             found.par_iter().map(one).collect()
         };
-        let taken = |(found, read): (&FoundAgent, Result<Box<RenderSubject>, LoadFailure>)| {
-            let state = read.map_or_else(|wrong| refused(found, &wrong), LoadState::Subject);
+        let taken = |(found, read): (&FoundAgent, Result<LoadState, LoadFailure>)| {
+            let state = read.unwrap_or_else(|wrong| refused(found, &wrong));
             LoadedAgent { definition: self.definition(found), state }
         };
         found.iter().zip(read).map(taken).collect()
@@ -307,6 +326,12 @@ impl RenderProject<'_> {
         let dirs: BTreeSet<String> = all.map(|path| self.place.shown(split(path).0)).collect();
         dirs.iter().for_each(|dir| save::sweep(Path::new(dir)));
     }
+}
+
+/// Whether an agent is disabled.
+fn is_disabled(subject: &RenderSubject) -> bool {
+    let status = subject.agent.identity.status;
+    status.is_some_and(|status| status.value == AgentStatus::Disabled)
 }
 
 /// Reports why an agent is not rendered.

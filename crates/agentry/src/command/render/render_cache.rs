@@ -109,19 +109,25 @@ fn wish(args: &RenderArguments) -> String {
         watch,
         strict,
         explain,
+        verbose,
+        quiet,
         guard,
         no_guard,
         close_gaps,
         no_close_gaps,
+        unattended,
+        shared,
+        accept,
         force,
         format_override,
         format,
     } = args;
     let targets: Vec<&str> = targets.iter().map(|target| target.name).collect();
-    let flags = [check, dry_run, watch, strict, explain, force];
-    let wishes = [guard, no_guard, close_gaps, no_close_gaps];
+    let flags = [check, dry_run, watch, strict, explain, verbose, quiet, force];
+    let wishes = [guard, no_guard, close_gaps, no_close_gaps, unattended, shared];
     format!(
-        "{agents:?} {targets:?} {output:?} {scope:?} {flags:?} {wishes:?} {format_override:?} {format:?}"
+        "{agents:?} {targets:?} {output:?} {scope:?} {flags:?} {wishes:?} {accept:?} {format_override:?} \
+         {format:?}"
     )
 }
 

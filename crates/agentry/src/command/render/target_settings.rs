@@ -1,8 +1,8 @@
 //! The settings of a target that stay until they are revoked: the guard, and rules that close gaps.
 //! A plain `agentry render` must not confine an agent less than before.
 
-use agentry_compile::render::RenderLedger;
-use agentry_compile::targets::Target;
+use agentry_compile::render::{AcceptedLoss, LedgerEntry, RenderLedger};
+use agentry_compile::targets::{Target, target};
 use agentry_compile::text::suggestion::did_you_mean;
 
 use crate::output::CliFailure;
@@ -21,6 +21,31 @@ impl RenderProject<'_> {
     pub(super) fn closes_gaps(&self, target: &Target) -> bool {
         let has = self.place.ledger.closed_gaps().contains(target.name);
         !self.args.no_close_gaps && (self.asks_to_close_gaps() || has)
+    }
+
+    /// Whether files are written that also hold for other agents.
+    pub(super) fn writes_shared(&self) -> bool {
+        self.args.shared || self.config.render.shared
+    }
+
+    /// Whether this run replaces what an earlier one wrote into a file. Without `--shared`, the shared lines of
+    /// an earlier run stay, and count like those of the user.
+    pub(super) fn rewrites(&self, entry: &LedgerEntry) -> bool {
+        let stays = |target: &Target| target.shared.contains(&entry.path.as_str());
+        let is_lasting = entry.agent.is_empty() && target(&entry.target).is_some_and(stays);
+        self.covers(entry) && (self.writes_shared() || !is_lasting)
+    }
+
+    /// The losses that the command line and the workspace accept.
+    pub(super) fn accepted(&self) -> Result<Vec<AcceptedLoss>, CliFailure> {
+        let mut accepted = self.args.accept.clone();
+        for text in &self.config.render.accept {
+            let wrong = |why: String| {
+                CliFailure::new(format!("`accept` in `[render]` of `agentry.toml`: {why}"))
+            };
+            accepted.push(text.parse().map_err(wrong)?);
+        }
+        Ok(accepted)
     }
 
     fn asks_for_guard(&self) -> bool {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use agentry_runtime::commands::{
-    CommandStarter, RefusedCommands, SandboxState, SandboxedCommands, UnconfinedCommands,
+    CommandConfinement, CommandStarter, RefusedCommands, SandboxState, SandboxedCommands,
+    UnconfinedCommands,
 };
 use agentry_runtime::quarantine::{self, QuarantinedCommands, ReportListener};
 
@@ -35,6 +36,11 @@ impl ConfinedCommands {
         Self { commands, unconfined, has_any, looking }
     }
 
+    /// What confines the commands, or why nothing does.
+    pub(crate) fn confined_by(&self) -> CommandConfinement {
+        self.commands.confined_by()
+    }
+
     /// The name of the back end, for programs.
     pub(super) fn name(&self) -> &'static str {
         if self.has_any { self.commands.confined_by().as_str() } else { "no commands" }
@@ -50,7 +56,7 @@ impl ConfinedCommands {
     }
 
     /// The runner for a run: files that confined commands create under protected names are quarantined.
-    pub(super) fn of_run(
+    pub(crate) fn of_run(
         &self,
         ground: &PreparedAgent,
         run: &Path,
@@ -74,7 +80,7 @@ impl Drop for ConfinedCommands {
 
 fn without_sandbox(ground: &PreparedAgent) -> Arc<dyn CommandStarter> {
     let usual = ["PATH", "HOME", "LANG", "TERM", "TMPDIR"].map(str::to_owned);
-    let names = usual.into_iter().chain(granted(ground));
+    let names = usual.into_iter().chain(ground.granted.iter().cloned());
     let env = names.filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))).collect();
     Arc::new(UnconfinedCommands { env })
 }
@@ -86,15 +92,10 @@ fn sandboxed(ground: &PreparedAgent) -> Arc<dyn CommandStarter> {
     Arc::new(SandboxedCommands {
         judge: ground.judge.clone(),
         surroundings: ground.surroundings(),
-        granted: granted(ground),
+        granted: ground.granted.clone(),
         lookup: |name| std::env::var(name).ok(),
         program,
         leavings: leavings(&ground.home),
         state: SandboxState::default(),
     })
-}
-
-/// The names of the variables that commands receive.
-fn granted(ground: &PreparedAgent) -> Vec<String> {
-    ground.agent.requirements.env.iter().flatten().map(|name| name.value.clone()).collect()
 }

@@ -1,9 +1,10 @@
 //! Consent before the first run: lists all that the agent may do, and asks the user.
 
+use agentry_runtime::confine::variables;
 use agentry_runtime::consent::{ConsentListing, ConsentStore, UserConsent};
 
 use super::line_editor::{LineEditor, TypedInput};
-use super::prepared_agent::PreparedAgent;
+use super::prepared_agent::{PreparedAgent, required_variables};
 use super::stop;
 use super::terminal::{TerminalView, clean};
 use crate::args::{RunArguments, RunFormat};
@@ -15,10 +16,9 @@ pub(crate) fn listing(
     sandbox: String,
     models: Vec<String>,
 ) -> ConsentListing {
-    let names = ground.agent.requirements.env.iter().flatten();
     ConsentListing {
         may: ConsentListing::of(&ground.judge),
-        variables: names.map(|name| name.value.clone()).collect(),
+        variables: variables::listed(&ground.judge, &required_variables(&ground.agent)),
         sandbox: vec![sandbox],
         models,
     }

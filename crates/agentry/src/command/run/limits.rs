@@ -3,6 +3,7 @@
 
 use agentry_compile::SpendingCaps;
 use agentry_compile::model::{Agent, ErrorReaction, LimitReaction};
+use agentry_compile::text::FileId;
 use agentry_runtime::{ErrorStrategy, RunEvent, RunLimits};
 
 use crate::args::SpendingArguments;
@@ -63,13 +64,16 @@ pub(crate) fn began(
     window: Option<u64>,
 ) -> RunEvent {
     let asks = agent.budget.on_exceed.as_ref().is_some_and(|it| it.value == LimitReaction::Ask);
-    let on_error = match agent.behaviour.on_error.as_ref().map(|it| it.value) {
+    let on_error = agent.behaviour.on_error.as_ref();
+    // A default of the format has the span of no file.
+    let on_error_is_written = on_error.is_some_and(|it| it.span.file != FileId::BUILT_IN);
+    let on_error = match on_error.map(|it| it.value) {
         Some(ErrorReaction::Ask) => ErrorStrategy::Ask,
         Some(ErrorReaction::Retry) => ErrorStrategy::Retry,
         Some(ErrorReaction::Fail) => ErrorStrategy::Fail,
         Some(ErrorReaction::Skip) | None => ErrorStrategy::Skip,
     };
-    RunEvent::Began { limits, asks_at_limit: asks, on_error, models, window }
+    RunEvent::Began { limits, asks_at_limit: asks, on_error, on_error_is_written, models, window }
 }
 
 fn least(limits: [Option<u64>; 3]) -> Option<u64> {
@@ -88,7 +92,7 @@ fn millionths(dollars: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use agentry_compile::text::{FileId, Span, Spanned};
+    use agentry_compile::text::{Span, Spanned};
 
     #[test]
     fn the_smaller_limit_counts() {

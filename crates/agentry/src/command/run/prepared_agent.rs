@@ -1,11 +1,11 @@
 //! The agent of a run, with its policy, its workspace and everything else that is read before the start.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use agentry_compile::model::{Agent, Format};
-use agentry_compile::policy::{Action, Judge, Section, SectionCall};
-use agentry_compile::render::{DefinitionPart, definition};
+use agentry_compile::policy::{Action, Judge, Section, SectionCall, Verdict};
+use agentry_compile::render::{DefinitionPart, definition, judged};
 use agentry_compile::text::Severity;
 use agentry_compile::text::report::visible;
 use agentry_compile::{
@@ -16,12 +16,12 @@ use agentry_compile::{
 use agentry_runtime::approval::Approvals;
 use agentry_runtime::cassette::CassettePaths;
 use agentry_runtime::commands::CommandStarter;
-use agentry_runtime::confine::ConfinementInputs;
+use agentry_runtime::confine::{ConfinementInputs, top_level, variables};
 use agentry_runtime::driver::guarded_tools::{GuardedTools, SharedRun};
 use agentry_runtime::driver::interfaces::{Approver, OutputSink};
 use agentry_runtime::prompt::system;
 use agentry_runtime::quarantine;
-use agentry_runtime::redact::{KnownSecret, Redactor};
+use agentry_runtime::redact::{KnownSecret, Redactor, sounds_secret};
 use agentry_runtime::rulebook::Rulebook;
 use agentry_runtime::tool::{CallLocation, SearchClient, ToolExtras, Toolbox, real};
 use agentry_runtime::undo::BeforeImages;
@@ -30,7 +30,7 @@ use super::outer_workspaces;
 use crate::command::guard::protected_paths;
 use crate::command::render::lock_check::{RenderLocks, UnlockedAgent};
 use crate::command::{find_one, reported, show, usable};
-use crate::disk::DiskWorld;
+use crate::disk::{DiskWorld, stored_root};
 use crate::home::{agentry_home, sweep};
 use crate::output::{CliFailure, remark};
 
@@ -52,6 +52,8 @@ pub(crate) struct PreparedAgent {
     /// The home directory of Agentry.
     pub(crate) home: PathBuf,
     pub(crate) redactor: Arc<Redactor>,
+    /// The names of the variables that its commands get.
+    pub(crate) granted: Vec<String>,
     /// The candidate models, before any server is asked.
     pub(crate) models: Vec<ModelCandidate>,
     /// The tools that its skills resolve to.
@@ -80,17 +82,10 @@ impl PreparedAgent {
         let disk = Arc::new(DiskWorld::default());
         let found = find_one(&disk, path, format)?;
         let mut compiled = usable(&disk, &found)?;
-        RenderLocks::default().admit(&*disk, &compiled, UnlockedAgent::IsRefused)?;
-        let outer = outer_workspaces::above(&disk.absolute(&compiled.workspace));
-        outer_workspaces::admit(&disk, &mut compiled, &outer)?;
-        let judge = judge(&*disk, &mut compiled).map_err(|findings| {
-            reported(&findings, &compiled.sources, "the user's policy has errors").refused()
-        })?;
         let settings = ResolveSettings::read(&*disk).map_err(|(findings, sources)| {
             reported(&findings, &sources, "your configuration has errors")
         })?;
         let settings = settings.with_environment(&variable);
-        let config = config(&disk, &found.dir)?;
         // No server is asked yet: a replay and `agentry test` must work offline.
         let plan = resolve(&*disk, &compiled, &settings, ModelLookup::Nobody);
         show(&plan.problems(), &compiled.sources);
@@ -98,12 +93,26 @@ impl PreparedAgent {
             let message = format!("`{}` lacks skills that it needs", found.path);
             return Err(CliFailure::new(message).finding());
         }
+        let digest = digest(&*disk, &compiled);
+        let system = system(&prompt(&*disk, &compiled));
+        // An agent of the store was read from there, and works in the current workspace.
+        if stored_root(&disk.absolute(&compiled.workspace)).is_some() {
+            compiled.workspace = disk.workspace("");
+        }
+        RenderLocks::default().admit(&*disk, &compiled, UnlockedAgent::IsRefused)?;
+        let outer = outer_workspaces::above(&disk.absolute(&compiled.workspace));
+        outer_workspaces::admit(&disk, &mut compiled, &outer)?;
+        let judge = judge(&*disk, &mut compiled).map_err(|findings| {
+            reported(&findings, &compiled.sources, "the user's policy has errors").refused()
+        })?;
+        let config = config(&disk, &compiled.workspace)?;
         let agent = resolved(&compiled);
-        let redactor = Arc::new(Redactor::new(secrets(&agent, &settings)));
+        let granted = variables::granted(&judge, &required_variables(&agent), variable_names());
+        let redactor = Arc::new(Redactor::new(secrets(&agent, &granted, &settings)));
         Ok(Self {
-            digest: digest(&*disk, &compiled),
+            digest,
             protected: protected_paths(&disk, &compiled),
-            system: system(&prompt(&*disk, &compiled)),
+            system,
             workspace: PathBuf::from(&judge.places().workspace),
             caps: outer_workspaces::caps(&disk, &outer)?
                 .narrowed(config.run)
@@ -111,6 +120,7 @@ impl PreparedAgent {
             skills: skills(&plan),
             models: plan.models,
             redactor,
+            granted,
             agent,
             judge,
             settings,
@@ -178,6 +188,13 @@ impl PreparedAgent {
         self.judge.judge(call, &WorldLinks(&*self.disk)).action
     }
 
+    /// The verdict on a call in a directory, with the protection of its own files.
+    pub(crate) fn verdict(&self, section: Section, subject: &str, directory: &Path) -> Verdict {
+        let directory = &directory.to_string_lossy();
+        let call = SectionCall { section, subject, directory };
+        judged(&*self.disk, &self.judge, &self.protected, call)
+    }
+
     /// The names of the agent's tools, whether or not a user is present.
     pub(crate) fn tool_names(&self, searches: Option<SearchClient>) -> Vec<String> {
         let extras = ToolExtras { person: true, search: searches, skills: self.skills.clone() };
@@ -198,9 +215,13 @@ impl PreparedAgent {
         surroundings(&self.disk, &self.compiled, &self.protected)
     }
 
-    /// The absolute path of the agent.
+    /// The absolute path of the agent, or its reference to the store.
     pub(crate) fn full_path(&self) -> String {
-        self.disk.absolute(self.path())
+        let dir = self.disk.absolute(&self.compiled.found.dir);
+        match stored_root(&dir) {
+            Some(_) => self.path().to_owned(),
+            None => self.disk.absolute(self.path()),
+        }
     }
 
     /// The path of the agent as the user wrote it.
@@ -238,6 +259,7 @@ pub(crate) fn surroundings(
         definition: decides,
         // A relative entry of `PATH` would depend on the directory of the command.
         programs: std::env::split_paths(&programs).filter(|path| path.is_absolute()).collect(),
+        top_level: top_level(),
     }
 }
 
@@ -255,11 +277,22 @@ fn skills(plan: &ResolvedPlan) -> Vec<String> {
     native.collect()
 }
 
-/// The secrets to redact: keys of providers, and the variables that the agent needs.
-fn secrets(agent: &Agent, settings: &ResolveSettings) -> Vec<KnownSecret> {
+/// The variables that the definition requires.
+pub(crate) fn required_variables(agent: &Agent) -> Vec<String> {
+    agent.requirements.env.iter().flatten().map(|name| name.value.clone()).collect()
+}
+
+/// The names of all variables of this process.
+fn variable_names() -> impl Iterator<Item = String> {
+    std::env::vars_os().filter_map(|(name, _)| name.into_string().ok())
+}
+
+/// The secrets to redact: keys of providers, the variables that the agent needs, and those of its rules that
+/// look like credentials. Other values, such as a directory, may be part of any text.
+fn secrets(agent: &Agent, granted: &[String], settings: &ResolveSettings) -> Vec<KnownSecret> {
     let keys = settings.providers.iter().flat_map(|provider| provider.keys.iter().cloned());
-    let needed = agent.requirements.env.iter().flatten().map(|name| name.value.clone());
-    let mut names: Vec<String> = keys.chain(needed).collect();
+    let granted = granted.iter().filter(|name| sounds_secret(name)).cloned();
+    let mut names: Vec<String> = keys.chain(required_variables(agent)).chain(granted).collect();
     names.sort();
     names.dedup();
     names.into_iter().filter_map(|name| KnownSecret::new(name.clone(), variable(&name)?)).collect()

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use agentry_compile::SEARCH_VARIABLES;
 use agentry_compile::text::report::visible;
 use agentry_runtime::approval::Approvals;
 use agentry_runtime::cassette::{self, CassetteRecorder};
@@ -436,8 +437,7 @@ fn tell(ground: &PreparedAgent, hears: &OutputSink) -> ReportListener {
 
 /// The search service of the environment. No client is built without one.
 fn search() -> Option<SearchClient> {
-    let named = ["SEARXNG_URL", "BRAVE_API_KEY", "TAVILY_API_KEY"];
-    named.into_iter().find_map(variable)?;
+    SEARCH_VARIABLES.into_iter().find_map(variable)?;
     SearchClient::of(&variable, &http::remote(&variable).ok()?)
 }
 

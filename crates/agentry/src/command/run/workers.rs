@@ -8,7 +8,7 @@ use crate::output::{CliFailure, said};
 const THREADS: usize = 4;
 
 /// Builds the runtime, after memory that only reading the agent needed is released.
-pub(super) fn workers() -> Result<Runtime, CliFailure> {
+pub(crate) fn workers() -> Result<Runtime, CliFailure> {
     agentry_sandbox::forget_code();
     let runtime = Builder::new_multi_thread().worker_threads(THREADS).enable_all().build();
     runtime.map_err(|error| CliFailure::new(format!("nothing can be run: {}", said(&error))))

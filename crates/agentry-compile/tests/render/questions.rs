@@ -1,0 +1,214 @@
+//! What the source asks about is asked by the harness where its ordinary mode asks, and denied where it never
+//! asks. What the source denies stays denied in every mode.
+
+use agentry_compile::targets::{LossKind, RenderedAgent, TARGETS};
+
+use crate::{Wish, agent, file, one, rendering, told};
+
+/// Asks about everything, as an imported agent without a list of tools does.
+const ASKS: &str = "";
+
+/// The file of an agent in each harness, and the tools to change files and to run commands there.
+const PLACES: &[(&str, &str, &[&str])] = &[
+    ("opencode", ".opencode/agents/helper.md", &["bash: ask", "edit:"]),
+    ("claude-code", ".claude/agents/helper.md", &["Bash", "Edit", "Write", "WebFetch"]),
+    ("codex", ".codex/agents/helper.toml", &["approval_policy = \"untrusted\""]),
+    ("gemini", ".gemini/agents/helper.md", &["run_shell_command", "write_file", "replace"]),
+    ("copilot", ".github/agents/helper.agent.md", &["execute", "edit"]),
+];
+
+/// The text of a file without the tools that it removes.
+fn granted(text: &str) -> String {
+    let is_grant = |line: &&str| !line.starts_with("disallowedTools");
+    text.lines().filter(is_grant).collect::<Vec<_>>().join("\n")
+}
+
+fn losses<'a>(rendered: &'a RenderedAgent, kind: LossKind, field: &str) -> Vec<&'a str> {
+    let losses = rendered.losses.iter().filter(|it| it.kind == kind && it.field == field);
+    losses.map(|loss| loss.detail.as_str()).collect()
+}
+
+#[test]
+fn an_ask_is_the_question_of_the_harness() {
+    for (harness, path, expected) in PLACES {
+        for unshared in [true, false] {
+            let rendered = one(harness, ASKS, Wish { unshared, ..Wish::default() });
+            let text = granted(file(&rendered, path));
+            for word in *expected {
+                assert!(text.contains(word), "{harness} {word}:\n{text}\n{}", told(&rendered));
+            }
+            // The modes that skip the question are one gap.
+            let gaps = losses(&rendered, LossKind::Gap, "permissions");
+            let modes = gaps.iter().filter(|it| it.contains("in its ordinary mode")).count();
+            assert_eq!(modes, 1, "{harness}: {gaps:?}");
+        }
+    }
+}
+
+#[test]
+fn without_a_person_an_ask_is_a_deny() {
+    for (harness, path, kept) in PLACES {
+        let wish = Wish { unattended: true, unshared: true, ..Wish::default() };
+        let rendered = one(harness, ASKS, wish);
+        let text = granted(file(&rendered, path));
+        for word in kept.iter().filter(|word| **word != "edit:") {
+            assert!(!text.contains(word), "{harness} {word}:\n{text}");
+        }
+        assert!(!text.contains(": ask"), "{harness}:\n{text}");
+        assert!(told(&rendered).contains("`--unattended`"), "{}", told(&rendered));
+    }
+}
+
+#[test]
+fn a_harness_that_never_asks_gets_no_tool_unless_that_is_accepted() {
+    let rendered = one("pi", ASKS, Wish::default());
+    let text = file(&rendered, ".pi/agents/helper.md");
+    assert!(text.contains("tools: read, grep, find, ls\n"), "{text}");
+    let said = told(&rendered);
+    assert!(said.contains("gap permissions.read: "), "{said}");
+    let accepted = &["permissions.bash", "permissions.edit"];
+    let rendered = one("pi", ASKS, Wish { accepted, ..Wish::default() });
+    let text = file(&rendered, ".pi/agents/helper.md");
+    assert!(text.contains("tools: read, grep, find, ls, bash, edit, write\n"), "{text}");
+    assert!(rendered.losses.iter().all(|loss| loss.field != "permissions.bash"));
+    let known = rendered.accepted.iter().find(|loss| loss.field == "permissions.bash");
+    assert!(known.is_some_and(|it| it.detail.contains("never asks")), "{:?}", rendered.accepted);
+    // A denial stays a wall.
+    let denies = "[permissions.bash]\nintent = \"ask\"\nrules = [\"rm *:deny\"]\n";
+    let rendered = one("pi", denies, Wish { accepted, ..Wish::default() });
+    let text = file(&rendered, ".pi/agents/helper.md");
+    assert!(text.contains("tools: read, grep, find, ls, edit, write\n"), "{text}");
+    // Searching the web is never asked about in Codex and Gemini either.
+    for (harness, path, on) in [
+        ("codex", ".codex/agents/helper.toml", "web_search = \"cached\""),
+        ("gemini", ".gemini/agents/helper.md", "google_web_search"),
+    ] {
+        let plain = one(harness, ASKS, Wish::default());
+        assert!(!file(&plain, path).contains(on), "{harness}");
+        let accepted = &["permissions.websearch"];
+        let kept = one(harness, ASKS, Wish { accepted, ..Wish::default() });
+        assert!(file(&kept, path).contains(on), "{harness}:\n{}", file(&kept, path));
+    }
+}
+
+#[test]
+fn harmless_commands_that_run_at_once_are_a_gap() {
+    for harness in ["claude-code", "codex", "gemini"] {
+        let rendered = one(harness, ASKS, Wish { unshared: true, ..Wish::default() });
+        let gaps = losses(&rendered, LossKind::Gap, "permissions.bash");
+        assert!(gaps.iter().any(|it| it.contains("`ls` is ask")), "{harness}: {gaps:?}");
+        let denies = "[permissions.bash]\nintent = \"ask\"\nrules = [\"ls *:deny\"]\n";
+        let rendered = one(harness, denies, Wish { unshared: true, ..Wish::default() });
+        let text = granted(rendered.files.first().map_or("", |it| it.text()));
+        let has_shell = ["Bash", "run_shell_command"].iter().any(|tool| text.contains(tool))
+            || (harness == "codex" && !text.contains("shell_tool = false"));
+        assert!(!has_shell, "{harness}:\n{text}");
+    }
+}
+
+/// A manifest with this trust and these further lines.
+fn manifest(trust: &str, more: &str) -> Vec<(String, String)> {
+    let text = format!(
+        "apiVersion: agent/v1\nname: helper\nversion: 1.0.0\ndescription: Answers questions\n\
+         trust: {trust}\n{more}"
+    );
+    vec![
+        ("agents/helper/agent.yaml".to_owned(), text),
+        ("agents/helper/SOUL.md".to_owned(), "You answer questions.\n".to_owned()),
+    ]
+}
+
+const SHELLS: &[(&str, &[&str])] = &[
+    ("opencode", &["bash: allow", "bash: ask"]),
+    ("claude-code", &["Bash"]),
+    ("pi", &["bash"]),
+    ("copilot", &["execute"]),
+    ("gemini", &["run_shell_command"]),
+];
+
+#[test]
+fn a_sandboxed_command_is_no_shell_where_there_is_no_sandbox() {
+    let files = manifest("{filesystem: full, network: allowed, exec: sandboxed}", "");
+    let full = manifest("{filesystem: full, network: allowed, exec: full}", "");
+    for (harness, words) in SHELLS {
+        let main = |files: &[(String, String)], guard: bool| {
+            let wish = Wish { unshared: true, guard, ..Wish::default() };
+            let rendered = rendering(harness, files, wish).agents.remove(0);
+            let own = rendered.files.iter().find(|it| it.path.contains("agents/helper"));
+            let text = granted(own.map_or("", |it| it.text()));
+            let tools = text.lines().filter(|line| !line.starts_with("excludeTools"));
+            (tools.collect::<Vec<_>>().join("\n"), told(&rendered))
+        };
+        let has = |text: &str| words.iter().any(|word| text.contains(word));
+        let (text, said) = main(&files, false);
+        assert!(!has(&text), "{harness}:\n{text}");
+        assert!(said.contains("only in Agentry's sandbox"), "{harness}:\n{said}");
+        assert!(has(&main(&full, false).0), "{harness}");
+        // Only the hook of Claude Code can start a command in the sandbox.
+        let (text, said) = main(&files, true);
+        let wraps = *harness == "claude-code";
+        assert_eq!(has(&text), wraps, "{harness}:\n{text}");
+        assert_eq!(said.contains("only in Agentry's sandbox"), !wraps, "{harness}:\n{said}");
+    }
+}
+
+#[test]
+fn the_trait_that_asks_grants_nothing() {
+    let traits = "behavior: {persona: helper, traits: [ask-before-writing]}\n";
+    let plain = "behavior: {persona: helper}\n";
+    let trusts = [
+        "{filesystem: none, network: none, exec: none}",
+        "{filesystem: read-only, network: none, exec: none}",
+        "{filesystem: full, network: allowed, exec: full}",
+    ];
+    let tools = ["Skill", "Agent", "Bash", "agent", "execute", "edit", "web", "bash", "todo"];
+    for trust in trusts {
+        for harness in ["opencode", "claude-code", "pi", "codex", "gemini", "copilot"] {
+            let text = |more: &str| {
+                let files = manifest(trust, more);
+                let rendered = rendering(harness, &files, Wish::default()).agents.remove(0);
+                let own = rendered.files.iter().find(|it| it.path.contains("agents/helper"));
+                own.map_or(String::new(), |it| granted(it.text()))
+            };
+            let (with, without) = (text(traits), text(plain));
+            for tool in tools {
+                let has = |text: &str| {
+                    let tools = text.lines().find(|line| line.starts_with("tools:"));
+                    let mut words = tools.unwrap_or_default().split([' ', ',', '[', ']', ':']);
+                    words.any(|word| word == tool)
+                };
+                assert!(!has(&with) || has(&without), "{harness} {trust} {tool}:\n{with}");
+            }
+        }
+    }
+}
+
+#[test]
+fn gates_are_refused_checked_by_the_guard_or_accepted() {
+    let text = "---\ntitle: Helper\nversion: \"1.0.0\"\nrequired:\n  env: [TOKEN]\n---\n\
+                # Helper\n\nAnswers questions.\n\n## System\n\nYou answer.\n";
+    let files = vec![("agents/tools_helper.agent.md".to_owned(), text.to_owned())];
+    for target in TARGETS {
+        let render = |wish| rendering(target.name, &files, wish).agents.remove(0);
+        let refused = render(Wish::default()).refused.expect(target.name);
+        assert_eq!(refused.field, "required");
+        let accepted = render(Wish { accepted: &["required"], ..Wish::default() });
+        assert_eq!(accepted.refused, None, "{}", target.name);
+        assert!(accepted.accepted.iter().any(|it| it.field == "required"), "{}", target.name);
+        let guarded = render(Wish { guard: true, ..Wish::default() });
+        let is_checked = target.guard.is_some();
+        assert_eq!(guarded.refused.is_none(), is_checked, "{}: {}", target.name, told(&guarded));
+        assert!(guarded.losses.iter().all(|it| it.field != "required"), "{}", target.name);
+    }
+}
+
+#[test]
+fn a_description_with_both_quotes_is_written_for_pi() {
+    let mut files = agent("helper", "");
+    for (_, text) in &mut files {
+        *text = text.replace("\"Answers questions\"", r#""Say \"it's: x\" # or not""#);
+    }
+    let rendered = rendering("pi", &files, Wish::default()).agents.remove(0);
+    let text = file(&rendered, ".pi/agents/helper.md");
+    assert!(text.contains("description: >-\n  Say \"it's: x\" # or not\n"), "{text}");
+}

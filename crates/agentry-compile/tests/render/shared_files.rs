@@ -1,0 +1,101 @@
+//! Files that hold for other agents are written only on request, and no agent changes the files of another.
+
+use crate::{Wish, agent, file, rendering, told};
+
+const UNSHARED: Wish<'_> = Wish { unshared: true, guard: false, ..crate::GUARD };
+
+const DENIES: &str = "[permissions.bash]\nintent = \"ask\"\nrules = [\"git push *:deny\"]\n";
+
+#[test]
+fn nothing_shared_is_written_and_the_lines_are_reported() {
+    for harness in ["opencode", "claude-code", "pi", "codex", "gemini", "copilot"] {
+        for lines in ["", DENIES] {
+            let rendering = rendering(harness, &agent("helper", lines), UNSHARED);
+            assert!(rendering.shared.is_empty(), "{harness}: {:?}", rendering.shared);
+            let rules = |path: &str| path.contains("polic") || path.ends_with(".rules");
+            let mut own = rendering.agents.iter().flat_map(|it| &it.files);
+            assert!(own.all(|it| !rules(&it.path)), "{harness}");
+        }
+    }
+    for (harness, line, path) in [
+        ("claude-code", "`Bash(git push *)` in `permissions.deny`", ".claude/settings.json"),
+        ("codex", "\"git\", \"push\"", ".codex/rules/agentry.rules"),
+    ] {
+        let rendered = rendering(harness, &agent("helper", DENIES), UNSHARED).agents.remove(0);
+        let said = told(&rendered);
+        assert!(
+            said.contains(line) && said.contains(path) && said.contains("`--shared`"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_shared_denial_that_exists_keeps_the_tool() {
+    let files = agent("helper", DENIES);
+    for (harness, own, path, has) in [
+        ("claude-code", ".claude/agents/helper.md", ".claude/settings.json", "Bash"),
+        ("codex", ".codex/agents/helper.toml", ".codex/rules/agentry.rules", "untrusted"),
+    ] {
+        let shared = rendering(harness, &files, Wish::default());
+        let text = shared.shared.iter().find(|it| it.path == path).expect(path).text().to_owned();
+        let is_tool = |text: &str| {
+            let mut lines = text.lines().filter(|line| !line.starts_with("disallowedTools"));
+            lines.any(|line| line.contains(has))
+        };
+        assert!(is_tool(file(&shared.agents[0], own)), "{harness}");
+        // An earlier rendering stays as it is, and counts.
+        let existing = [(path, text.as_str())];
+        let later = rendering(harness, &files, Wish { existing: &existing, ..UNSHARED });
+        assert!(is_tool(file(&later.agents[0], own)), "{harness}: {}", told(&later.agents[0]));
+        let kept = later.shared.iter().find(|it| it.path == path).expect(path);
+        assert_eq!(kept.text(), text, "{harness}");
+        // Also when no agent needs it any more.
+        let other = agent("helper", "");
+        let later = rendering(harness, &other, Wish { existing: &existing, ..UNSHARED });
+        let kept = later.shared.iter().find(|it| it.path == path).expect(path);
+        assert_eq!(kept.text(), text, "{harness}");
+        let gone = rendering(harness, &other, Wish { existing: &existing, ..Wish::default() });
+        let gone = gone.shared.iter().find(|it| it.path == path);
+        assert!(gone.is_none_or(|it| !it.text().contains("push")), "{harness}: {gone:?}");
+    }
+}
+
+#[test]
+fn an_agent_never_changes_the_files_of_another() {
+    let variants = [
+        "",
+        DENIES,
+        "[permissions.bash]\nintent = \"allow\"\n",
+        "[permissions.bash]\nintent = \"allow\"\nrules = [\"rm *:deny\", \"ls *:ask\"]\n",
+        "[permissions.edit]\nintent = \"allow\"\nrules = [\"src/**:deny\"]\n",
+        "[permissions.read]\nintent = \"allow\"\nrules = [\"docs/**:deny\", \"x/**:ask\"]\n",
+    ];
+    for harness in ["opencode", "claude-code", "pi", "codex", "gemini", "copilot"] {
+        for unshared in [true, false] {
+            for own in variants {
+                let beside = |lines: &str| {
+                    let mut files = agent("aaa", own);
+                    files.extend(agent("zzz", lines));
+                    let wish = Wish { unshared, ..Wish::default() };
+                    rendering(harness, &files, wish).agents.remove(0).files
+                };
+                let first = beside("");
+                for lines in variants {
+                    assert_eq!(beside(lines), first, "{harness} {unshared} {own:?} {lines:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_guard_brings_only_its_own_lines() {
+    let wish = Wish { guard: true, ..UNSHARED };
+    let rendering = rendering("claude-code", &agent("helper", DENIES), wish);
+    let settings = rendering.shared.iter().find(|it| it.path == ".claude/settings.json");
+    let text = settings.expect("settings").text();
+    assert!(text.contains("agentry guard claude-code") && !text.contains("permissions"), "{text}");
+    let lines: Vec<&str> = rendering.lines.iter().map(|it| it.place.as_str()).collect();
+    assert!(lines.contains(&"hooks.PreToolUse"), "{lines:?}");
+}

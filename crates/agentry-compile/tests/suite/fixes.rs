@@ -1,0 +1,100 @@
+//! A finding that offers a fix is repaired by the option that it names, and nothing else changes.
+
+use agentry_compile::text::edit::apply;
+use agentry_compile::text::{Applicability, Diagnostic, Fix};
+use agentry_compile::{FixMode, MemoryWorld, WorkspaceConfig, check, fix, registry};
+
+use crate::examples::format_of;
+use crate::world::{agents, world};
+
+/// The option that a fix names.
+fn mode(fix: &Fix) -> FixMode {
+    match fix.applicability {
+        Applicability::Safe => FixMode::Safe,
+        Applicability::Unsafe => FixMode::Unsafe,
+    }
+}
+
+fn is_same(one: &Diagnostic, other: &Diagnostic) -> bool {
+    one.rule.code == other.rule.code && one.message == other.message
+}
+
+/// What is wrong with the fixes of one world. The fix of an only finding must be the only change.
+fn problems(world: &MemoryWorld, format: Option<agentry_compile::model::Format>) -> Vec<String> {
+    let config = WorkspaceConfig::read(world, "");
+    let mut wrong = Vec::new();
+    for found in agents(world, format) {
+        let before = check(world, &found, &config);
+        let offered = before.diagnostics.iter().filter_map(|it| Some((it, it.fix.as_ref()?)));
+        for (finding, offer) in offered {
+            let fixed = fix(world, &found, &config, mode(offer));
+            let say = |what: &str| format!("{} {}: {what}", finding.rule.code, finding.message);
+            if fixed.compiled.diagnostics.iter().any(|left| is_same(left, finding)) {
+                wrong.push(say(&format!("the fix `{}` does not work", offer.title)));
+            }
+            // A fix may reveal other findings, whose fixes are applied as well.
+            if before.diagnostics.len() > 1 || fixed.count > 1 {
+                continue;
+            }
+            let source = before.sources.get(finding.span.file).expect("a file");
+            let (expected, _) = apply(&source.text, [offer]);
+            let changed = fixed.files.first().map(|(_, bytes)| String::from_utf8_lossy(bytes));
+            if changed.as_deref() != Some(expected.as_str()) || fixed.files.len() != 1 {
+                wrong.push(say(&format!("more or less changed: {changed:?}")));
+            }
+        }
+        // An unsafe fix is not applied by `--fix`.
+        let safe = fix(world, &found, &config, FixMode::Safe);
+        let has_safe = before
+            .diagnostics
+            .iter()
+            .any(|it| it.fix.as_ref().is_some_and(|fix| fix.applicability == Applicability::Safe));
+        if !has_safe && !safe.files.is_empty() {
+            wrong.push(format!("{}: `--fix` changed a file", found.path));
+        }
+    }
+    wrong
+}
+
+#[test]
+fn the_fix_of_every_rule_works() {
+    let mut wrong = Vec::new();
+    for rule in registry() {
+        let files = rule.bad.files();
+        wrong.extend(problems(&MemoryWorld::new(files), format_of(rule)));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// A fix works beside other findings, behind syntax errors, and many times in one file.
+#[test]
+fn fixes_work_together() {
+    let lines: String = (0..14).map(|at| format!("x-{at}: a: b\n")).collect();
+    let manifest = format!("name: helper\ndescription: Helps\nsoul: You help.\n{lines}");
+    let broken = "---\ntitle: a: b\nicon: robot\nversion: 1\n---\n# A: b\n\nHelps.\n";
+    let toml = "name = \"Helper\"\ndescription = \"Helps.\"\nteam = 1\n\
+        [permissions.bash]\nintent = \"ask\"\nrules = [\"git log*:Allow\", \"ls *:allow\", \"ls *:allow\", \"x\"]\n";
+    let cases: &[&[(&str, &str)]] = &[
+        &[("helper.agent", &manifest)],
+        &[("agents/x_helper.agent.md", broken)],
+        &[("helper/agent.toml", toml), ("helper/system-prompt.md", "You help.\n")],
+    ];
+    for files in cases {
+        let wrong = problems(&world(files), None);
+        assert!(wrong.is_empty(), "{files:?}\n{wrong:#?}");
+    }
+}
+
+/// A fix that makes the file worse is undone, and does not keep others from being applied.
+#[test]
+fn a_fix_that_does_not_work_is_alone() {
+    // `nmae` cannot be renamed, because `name` is there already.
+    let text = "name: helper\nnmae: other\ndescription: Helps\nsoul: You help.\nlicence: MIT\n";
+    let world = world(&[("helper.agent", text)]);
+    let found = agents(&world, None).remove(0);
+    let fixed = fix(&world, &found, &WorkspaceConfig::default(), FixMode::Unsafe);
+    let (_, bytes) = fixed.files.first().expect("a changed file");
+    assert_eq!(String::from_utf8_lossy(bytes), text.replace("licence", "license"));
+    let left = &fixed.compiled.diagnostics;
+    assert!(left.iter().all(|found| found.fix.is_none()), "{left:#?}");
+}
