@@ -1,11 +1,9 @@
 //! The report of `render`: files, losses and refusals, target by target.
 
 use agentry_compile::render::{
-    ExplainedRules, ExplainedSection, PlannedChange, PlannedChangeKind, TargetRun, drift,
+    ExplainedRules, ExplainedSection, PlannedChangeKind, TargetRun, drift,
 };
-use agentry_compile::targets::{
-    GUARD_FIELD, LossKind, RenderLoss, RenderRefusal, RenderedAgent,
-};
+use agentry_compile::targets::{GUARD_FIELD, LossKind, RenderLoss, RenderRefusal, RenderedAgent};
 use agentry_compile::text::report::{counted, visible};
 use serde_json::{Value, json};
 
