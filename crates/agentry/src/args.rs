@@ -30,6 +30,7 @@ pub(crate) use store::{
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+use agentry_compile::SearchAs;
 use agentry_compile::model::Format;
 use agentry_compile::policy::Section;
 use agentry_compile::render::AcceptedLoss;
@@ -149,9 +150,9 @@ pub(crate) struct CheckArguments {
     /// Also make fixes that may change the meaning
     #[arg(long)]
     pub(crate) fix_unsafe: bool,
-    /// Read every path as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
-    pub(crate) format_override: Option<Format>,
+    /// Read every path as this format, or as agents of this harness
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format_or_harness())]
+    pub(crate) reads: Option<SearchAs>,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: ReportFormat,
@@ -459,6 +460,17 @@ fn named(names: Vec<PossibleValue>) -> impl TypedValueParser<Value = &'static Ta
 fn scope() -> impl TypedValueParser<Value = RenderScope> {
     PossibleValuesParser::new(RenderScope::WORDS)
         .try_map(|word| word.parse().map_err(|()| "there is no such scope"))
+}
+
+/// A format, or a harness whose agents can be checked, by its name.
+fn format_or_harness() -> impl TypedValueParser<Value = SearchAs> {
+    let all = TARGETS.iter().filter(|target| target.authoring.is_some());
+    let names = Format::WORDS.iter().copied().chain(all.map(|target| target.name));
+    PossibleValuesParser::new(names).try_map(|word| {
+        let format = word.parse().ok().map(SearchAs::Format);
+        let harness = || agentry_compile::targets::target(&word).map(SearchAs::Harness);
+        format.or_else(harness).ok_or("there is no such format")
+    })
 }
 
 /// A format by its name.

@@ -16,7 +16,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("agentry-model", &["agentry-policy"]),
     ("agentry-formats", &["agentry-model"]),
     ("agentry-targets", &["agentry-model"]),
-    ("agentry-check", &["agentry-formats"]),
+    ("agentry-check", &["agentry-formats", "agentry-targets"]),
     ("agentry-compile", &["agentry-formats", "agentry-targets", "agentry-check"]),
     ("agentry-sandbox", &[]),
     ("agentry-runtime", &["agentry-compile", "agentry-sandbox"]),

@@ -13,6 +13,7 @@ mod examples;
 mod fixes;
 mod forms;
 mod generated;
+mod harness;
 mod hostile;
 mod inherit;
 mod kept_or_listed;

@@ -28,7 +28,7 @@ pub(super) const TODO: &str = "todo";
 pub(super) const READING: &[&str] = &["read", "search"];
 
 /// Other names of the same tools, as they occur in existing files.
-const ALIASES: &[(&str, &[&str])] = &[
+pub(super) const ALIASES: &[(&str, &[&str])] = &[
     (
         "execute",
         &[
@@ -103,7 +103,7 @@ const LEAST: &[(&str, Section)] = &[
 const EDITOR: &str = "vscode";
 
 /// Tools of VS Code that show or ask something, and are known only by name.
-const NAMED: &[&str] = &[
+pub(super) const NAMED: &[&str] = &[
     "askquestions",
     "changes",
     "extensions",

@@ -5,6 +5,7 @@
 //! allow is read as narrowly, and a deny as widely, as it can be meant. The permissions hold for all agents,
 //! and only for the command line tool, so nothing is rendered to them.
 
+mod authoring;
 mod fields;
 mod import;
 mod model;
@@ -30,6 +31,7 @@ pub static TARGET: Target = Target {
     ],
     fields: fields::FIELDS,
     shared: &[],
+    authoring: Some(&authoring::AUTHORING),
     one_primary: false,
     render: write::render,
     model: model::found,

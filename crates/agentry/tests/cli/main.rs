@@ -7,6 +7,7 @@ mod baseline;
 mod bases;
 mod check;
 mod check_failures;
+mod check_harness;
 mod check_workspace;
 mod config;
 mod confined;

@@ -10,7 +10,7 @@ fn what_writes_to_a_protected_path() {
     let paths = ["/workspace/.claude", "/workspace/a.agent", "/opt/agentry"].map(str::to_owned);
     let places = PathAnchors::default();
     let mut world = MemoryWorld::default();
-    for path in ["workspace/bare/objects/x", "workspace/bare/refs/x"] {
+    for path in ["workspace/bare/objects/x", "workspace/bare/refs/x", "workspace/a.agent"] {
         world.write(path, "");
     }
     let protected = ProtectedPaths { paths: &paths, places: &places, world: &world };
