@@ -15,6 +15,7 @@ mod convert;
 mod convert_meaning;
 mod convert_paths;
 mod convert_save;
+mod corpus_reports;
 mod fix;
 mod generated;
 mod guard;
