@@ -3,6 +3,7 @@
 
 mod copy;
 mod definition;
+mod loaded;
 mod meeting;
 
 use agentry_policy::argv::{ShellArg, ShellWord};
@@ -17,6 +18,7 @@ use agentry_policy::{Action, LayerSource, PathAnchors, Section, SectionCall, Ver
 use agentry_text::path::join;
 
 pub use definition::{DefinitionPart, definition};
+pub use loaded::other_agents;
 use meeting::{CommandPlace, PathMeeting};
 
 use super::ledger::RenderLedger;
@@ -53,6 +55,7 @@ pub fn protect(
     let root = world.absolute(&compiled.workspace);
     let mut paths: Vec<String> =
         definition(world, compiled).into_iter().map(|own| own.path).collect();
+    paths.extend(loaded::own_files(world, compiled));
     paths.extend(ledger.entries().iter().map(|entry| join(&root, &entry.path)));
     paths.extend(of(&root, ProtectedKind::Own));
     paths.extend(of(&root, ProtectedKind::Harness));

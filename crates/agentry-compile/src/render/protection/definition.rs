@@ -50,7 +50,7 @@ pub fn definition(world: &dyn World, compiled: &CompiledAgent) -> Vec<Definition
 }
 
 /// Adds the parts of the agent with this main file.
-fn of(
+pub(super) fn of(
     world: &dyn World,
     main: &str,
     format: Format,
