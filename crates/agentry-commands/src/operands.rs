@@ -373,14 +373,15 @@ impl<'a> OperandReader<'a> {
     fn uses(&self, is_first: bool, is_last: bool) -> &'static [FileUse] {
         match self.row.kind {
             OperandKind::Read if self.in_place => &[FileUse::Read, FileUse::Write],
-            OperandKind::Read => &[FileUse::Read],
             OperandKind::List => &[FileUse::List],
             OperandKind::Write => &[FileUse::Write],
             OperandKind::Copy | OperandKind::Remote | OperandKind::Move if is_last => {
                 &[FileUse::Write]
             }
             OperandKind::Pack if is_first => &[FileUse::Write],
-            OperandKind::Copy | OperandKind::Remote | OperandKind::Pack => &[FileUse::Read],
+            OperandKind::Read | OperandKind::Copy | OperandKind::Remote | OperandKind::Pack => {
+                &[FileUse::Read]
+            }
             OperandKind::Move | OperandKind::Both => &[FileUse::Read, FileUse::Write],
             OperandKind::Web => &[FileUse::Fetch],
             // The other kinds are read elsewhere.

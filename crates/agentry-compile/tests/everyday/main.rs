@@ -105,5 +105,10 @@ fn no_hostile_line_is_allowed() {
         }
     }
     assert!(count >= 150, "only {count} lines");
-    assert!(allowed.is_empty(), "{} of {count} are allowed:\n{}", allowed.len(), allowed.join("\n"));
+    assert!(
+        allowed.is_empty(),
+        "{} of {count} are allowed:\n{}",
+        allowed.len(),
+        allowed.join("\n")
+    );
 }

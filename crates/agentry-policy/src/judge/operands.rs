@@ -8,7 +8,7 @@
 mod path_set;
 
 use agentry_commands::secrets::{is_secret, may_be_secret};
-use agentry_commands::{CommandEffects, FileUse, ProgramTrait, effects};
+use agentry_commands::{CommandEffects, FileEffect, FileUse, ProgramTrait, effects};
 use path_set::PathSet;
 
 use crate::argv::{ShellArg, ShellWord, WordPiece};
@@ -25,16 +25,14 @@ use super::{Judge, SectionCall};
 /// How the files of one operand are judged.
 #[derive(Debug, Clone, Copy)]
 struct OperandUse {
+    /// How the command uses the file.
+    used: FileUse,
     /// The section whose rules apply.
     section: Section,
     /// Whether a directory includes its contents.
     below: bool,
-    /// Whether the intent counts too, and not only written rules.
-    by_intent: bool,
-    /// Whether the table of secrets counts.
-    secrets: bool,
-    /// Whether only names are listed, about which an intent does not ask.
-    lists: bool,
+    /// Whether everything below a directory is removed or replaced, at any depth.
+    takes: bool,
 }
 
 impl OperandUse {
@@ -50,23 +48,29 @@ impl OperandUse {
             Section::Edit => !effects.has(ProgramTrait::DirectoryItself),
             _ => effects.walks(),
         };
-        Some(Self {
-            section,
-            below,
-            by_intent: matches!(used, FileUse::Read | FileUse::Test | FileUse::Write),
-            secrets: matches!(used, FileUse::Read | FileUse::MayRead),
-            lists: used == FileUse::List,
-        })
+        let takes = section == Section::Edit
+            && matches!(effects.files(), FileEffect::TakesAll | FileEffect::Tree { whole: false });
+        Some(Self { used, section, below, takes })
     }
 
     /// Returns the same use under the rules about what is outside the workspace.
     fn outside(self) -> Self {
-        Self { section: Section::ExternalDirectory, by_intent: true, ..self }
+        Self { section: Section::ExternalDirectory, ..self }
     }
 
     /// Whether the word is certainly a file, so that an unknown one is judged as any file.
     fn is_certain(self) -> bool {
-        self.by_intent
+        matches!(self.used, FileUse::Read | FileUse::Test | FileUse::Write)
+    }
+
+    /// Whether an intent that denies counts too, and not only written rules.
+    fn follows_intent(self) -> bool {
+        self.is_certain() || self.section == Section::ExternalDirectory
+    }
+
+    /// Whether the table of secrets counts.
+    fn is_read(self) -> bool {
+        matches!(self.used, FileUse::Read | FileUse::MayRead)
     }
 }
 
@@ -167,7 +171,7 @@ impl Judge {
             return self.any_file(operand);
         }
         let named = PathSet::unresolved(word, call.directory);
-        let named = operand.secrets.then(|| self.secret(&named)).flatten();
+        let named = operand.is_read().then(|| self.secret(&named)).flatten();
         let unknown = self.not_understood(operand.section, UNKNOWN);
         unknown.into_iter().chain(named).reduce(LayerDecision::strictest)
     }
@@ -182,7 +186,7 @@ impl Judge {
             decisions.reduce(LayerDecision::strictest)
         };
         // Where every command is allowed, other commands can read the file as well.
-        let secret = (operand.secrets && !self.is_open(Section::Bash))
+        let secret = (operand.is_read() && !self.is_open(Section::Bash))
             .then(|| LayerDecision::built_in(Action::Ask, "it may be any file, also a secret"));
         let all = [strictest(operand), strictest(operand.outside()), secret];
         all.into_iter().flatten().reduce(LayerDecision::strictest)
@@ -204,7 +208,7 @@ impl Judge {
         let own = self.against(operand, paths);
         let is_outside = !self.is_inside(paths.known());
         let outside = is_outside.then(|| self.against(operand.outside(), paths)).flatten();
-        let secret = operand.secrets.then(|| self.secret(paths)).flatten();
+        let secret = operand.is_read().then(|| self.secret(paths)).flatten();
         own.into_iter().chain(outside).chain(secret).reduce(LayerDecision::strictest)
     }
 
@@ -214,7 +218,11 @@ impl Judge {
                 return None;
             }
             let meets = |rule: &PolicyRule| {
-                paths.meet(&rule.pattern) || (operand.below && self.lead_into(paths, rule))
+                // A directory that is named is judged like its contents, even if the command would fail.
+                let is_named = operand.used == FileUse::Read && paths.literal().is_some();
+                paths.meet(&rule.pattern)
+                    || ((operand.below || is_named) && self.lead_into(paths, rule))
+                    || (operand.takes && self.contain(paths, rule))
             };
             deciding((source, rules), paths, |rule| counts(rule, rules, operand), meets)
         };
@@ -258,6 +266,13 @@ impl Judge {
         let dir = dir.filter(|dir| dir.contains(|c| !matches!(c, '*' | '/')));
         let pattern = |dir| Pattern::new(PatternKind::Path, dir, rule.action, &self.places);
         dir.is_some_and(|dir| paths.meet(&pattern(dir)))
+    }
+
+    /// Whether a directory contains what a rule names by a literal start: `.` for `docs/**`.
+    fn contain(&self, paths: &PathSet, rule: &PolicyRule) -> bool {
+        let start = rule.pattern.literal_start().unwrap_or_default();
+        let is_below = start.len() > self.places.workspace.len() && start != paths.known();
+        is_below && paths.literal().is_some_and(|path| is_inside(start, path))
     }
 
     fn secret(&self, paths: &PathSet) -> Option<LayerDecision> {
@@ -341,13 +356,8 @@ fn deciding(
 }
 
 /// The use of a file whose contents are read.
-const READING: OperandUse = OperandUse {
-    section: Section::Read,
-    below: false,
-    by_intent: true,
-    secrets: true,
-    lists: false,
-};
+const READING: OperandUse =
+    OperandUse { used: FileUse::Read, section: Section::Read, below: false, takes: false };
 
 const UNKNOWN: &str = "it is not known where it leads";
 
@@ -359,9 +369,9 @@ fn counts(rule: &PolicyRule, rules: &RuleList, operand: OperandUse) -> bool {
         Action::Allow => false,
         Action::Ask if is_intent => {
             let is_written = rules.section == Section::ExternalDirectory && rule.span.is_some();
-            is_written && !operand.lists
+            is_written && operand.used != FileUse::List
         }
-        Action::Deny if is_intent => operand.by_intent,
+        Action::Deny if is_intent => operand.follows_intent(),
         Action::Ask | Action::Deny => true,
     }
 }

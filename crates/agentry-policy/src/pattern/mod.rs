@@ -183,6 +183,14 @@ impl Pattern {
         Self { text: text.to_owned(), kind, action, shape, machine }
     }
 
+    /// Returns the literal text with which every path that matches starts.
+    pub(crate) fn literal_start(&self) -> Option<&str> {
+        match &self.shape {
+            PatternShape::Path(path) => Some(path.literal_start()),
+            _ => None,
+        }
+    }
+
     /// Whether the rule matches `subject`.
     pub fn matches(&self, subject: PatternSubject<'_>) -> bool {
         self.matches_under(subject, HazardProtection::On)

@@ -38,6 +38,11 @@ impl PathPattern {
         Ok(Self { elements, prefix })
     }
 
+    /// Returns the literal text with which every match starts.
+    pub(crate) fn literal_start(&self) -> &str {
+        &self.prefix
+    }
+
     /// Whether `path` matches.
     pub(crate) fn matches(&self, path: &str) -> bool {
         if !path.starts_with(&self.prefix) {

@@ -61,8 +61,8 @@ pub(super) struct ShellAnalyser<'c> {
     pub(super) reads_apart: bool,
     /// How many compound commands are around the current command.
     pub(super) compounds: usize,
-    /// Whether a job of builtins in the background was reported.
-    pub(super) has_job: bool,
+    /// How many jobs of builtins in the background were reported.
+    pub(super) jobs: usize,
     /// Whether a trap may run at the end of the line.
     pub(super) has_trap: bool,
     /// The last pipeline of the line.
@@ -93,7 +93,7 @@ impl<'c> ShellAnalyser<'c> {
             scripts: Vec::new(),
             reads_apart: false,
             compounds: 0,
-            has_job: false,
+            jobs: 0,
             has_trap: false,
             last: None,
             is_last: false,

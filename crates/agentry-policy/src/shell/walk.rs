@@ -42,7 +42,7 @@ impl ShellAnalyser<'_> {
             let state = flow.after();
             flow = match item.1 {
                 SeparatorOperator::Async => {
-                    self.job(&item.0, state.clone());
+                    self.job(&item.0, &state);
                     let mut state = state;
                     state.set("!", VariableValue::Number);
                     ShellFlow::both(state)
@@ -54,7 +54,7 @@ impl ShellAnalyser<'_> {
     }
 
     /// Analyses a job in the background. One that runs only builtins has no rule of its own.
-    fn job(&mut self, list: &AndOrList, state: ShellState) {
+    fn job(&mut self, list: &AndOrList, state: &ShellState) {
         let found = self.parts.len();
         self.and_or(list, state.clone());
         let has = |role: CommandRole| {
@@ -62,9 +62,9 @@ impl ShellAnalyser<'_> {
                 |part| matches!(&part.what, PartEffect::Command(command) if command.role == role),
             )
         };
-        if has(CommandRole::Glue) && !has(CommandRole::Own) && !self.has_job {
-            self.has_job = true;
-            self.lasting("&", "a job of builtins in the background", &state);
+        if has(CommandRole::Glue) && !has(CommandRole::Own) && self.jobs == 0 {
+            self.jobs += 1;
+            self.lasting("&", "a job of builtins in the background", state);
         }
     }
 
@@ -358,7 +358,7 @@ impl ShellAnalyser<'_> {
         let mut argv = vec![ShellArg::text("[[")];
         for token in super::test::tokens(&test.expr) {
             argv.push(ShellArg::One(match token {
-                TestToken::Operator(text) => ShellWord::text(text),
+                TestToken::Operator(operator) => ShellWord::text(operator),
                 TestToken::Operand(raw) => {
                     self.expand("[[ … ]]", &mut state, |words| words.value(raw))
                 }
