@@ -14,8 +14,8 @@ use agentry_compile::targets::memo::RenderMemo;
 use agentry_compile::targets::model::always;
 use agentry_compile::targets::proof::{PolicyProof, within};
 use agentry_compile::targets::{
-    HarnessModel, HarnessTool, ListedFiles, ProjectRendering, RenderScope, RenderSettings,
-    RenderSubject, TARGETS, Target, read_back, render, target,
+    HarnessModel, HarnessTool, ListedFiles, ProjectRendering, RenderSettings, RenderSubject,
+    TARGETS, Target, read_back, render, target,
 };
 
 use corpus::CorpusAgent;
@@ -153,14 +153,11 @@ fn rendered(
     harness: &Target,
     subjects: &[RenderSubject],
 ) -> (ProjectRendering, Vec<Option<HarnessModel>>) {
-    let settings = RenderSettings {
-        scope: RenderScope::Project,
-        guard: false,
-        close_gaps: false,
-        force: false,
-        options: &[],
-        existing: &ListedFiles(&[]),
-    };
+    let nothing = ListedFiles(&[]);
+    // Pi never asks: a team accepts that, or renders the guard.
+    let accepted = ["permissions.bash", "permissions.edit"].map(str::to_owned);
+    let accepted: &[String] = if harness.name == "pi" { &accepted } else { &[] };
+    let settings = RenderSettings { accepted, ..RenderSettings::new(&nothing) };
     let rendering = render(harness, subjects, &settings);
     let back = |subject| read_back(harness, subject, &rendering, &settings);
     let models = subjects.iter().map(back).collect();

@@ -14,6 +14,7 @@ mod loss_text;
 mod ownership;
 mod project;
 mod render_cache;
+mod render_counts;
 mod report;
 mod shared_lines;
 mod target_settings;

@@ -1,9 +1,7 @@
 //! The report of `render`: files, losses and refusals, target by target.
 
-use std::collections::BTreeMap;
-
 use agentry_compile::render::{
-    ExplainedRules, ExplainedSection, PlannedChange, PlannedChangeKind, TargetRun, drift,
+    ExplainedRules, ExplainedSection, PlannedChangeKind, TargetRun, drift,
 };
 use agentry_compile::targets::{GUARD_FIELD, LossKind, RenderLoss, RenderedAgent};
 use agentry_compile::text::report::{counted, visible};
@@ -16,6 +14,7 @@ use super::files::{self, word};
 use super::loss_groups::{AgentLoss, RenderTotals, each, grouped};
 use super::loss_text::names;
 use super::project::{ProjectAgent, ProjectOutcome};
+use super::render_counts::RenderCounts;
 use super::{guard_advice, shared_lines};
 
 /// Takes projects as they are finished, and reports them in one of the formats.
@@ -34,29 +33,6 @@ pub(super) struct RenderReport<'a> {
     disabled: Vec<String>,
     /// The width of the column before the files of a target.
     width: usize,
-}
-
-/// The counts of the report.
-#[derive(Debug, Default)]
-struct RenderCounts {
-    agents: usize,
-    /// The agents that are refused for every target.
-    refused: usize,
-    targets: Vec<&'static str>,
-    created: usize,
-    updated: usize,
-    kept: usize,
-    removed: usize,
-    exact: usize,
-    accepted: usize,
-    lost: BTreeMap<LossKind, usize>,
-}
-
-impl RenderCounts {
-    /// The number of files that differ from the rendering.
-    fn drifted(&self) -> usize {
-        self.created + self.updated + self.removed
-    }
 }
 
 impl<'a> RenderReport<'a> {
@@ -435,29 +411,6 @@ impl<'a> RenderReport<'a> {
             _ => "rendered",
         };
         format!("{verb} {what}: {files}{losses}")
-    }
-}
-
-impl RenderCounts {
-    /// The number of agents of the run, and of how many if some are refused.
-    fn who(&self, args: &RenderArguments) -> String {
-        let all = counted(self.agents, "agent");
-        match self.agents.saturating_sub(self.refused) {
-            _ if self.refused == 0 || args.check => all,
-            0 if self.agents == 1 => "no agent".to_owned(),
-            0 => format!("none of {all}"),
-            some => format!("{some} of {all}"),
-        }
-    }
-
-    fn add(&mut self, change: &PlannedChange) {
-        let count = match change.kind {
-            PlannedChangeKind::Create => &mut self.created,
-            PlannedChangeKind::Update => &mut self.updated,
-            PlannedChangeKind::Keep => &mut self.kept,
-            PlannedChangeKind::Remove => &mut self.removed,
-        };
-        *count += 1;
     }
 }
 
