@@ -4,5 +4,6 @@
 pub mod agent;
 pub mod convert;
 pub mod execution;
+pub mod harness;
 pub mod pattern;
 pub mod text;

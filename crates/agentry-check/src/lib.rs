@@ -9,6 +9,7 @@ use agentry_policy::memo::PolicyMemo;
 use agentry_text::{Findings, LintRule, Span};
 
 mod commands;
+pub mod harness;
 mod packages;
 #[cfg(test)]
 mod testing;

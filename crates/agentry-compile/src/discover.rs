@@ -1,15 +1,18 @@
 //! Finds agents under the paths that the user names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use agentry_formats::{DetectedFile, info};
 use agentry_model::Format;
+use agentry_targets::Target;
 use agentry_text::path::{join, split};
 use agentry_text::{Diagnostic, SourceFiles, Span, limits};
 use rayon::prelude::*;
 
-use crate::detect::{by_name, is_main_file, is_sign, main_files, sign_above};
+use crate::detect::{by_name, is_main_file, is_sign, is_single_file, main_files, sign_above};
+use crate::harness::{self, FoundHarnessFile, HarnessCollection};
 use crate::home::{self, HomeReceipt};
+use crate::owner::{owner_above, owners};
 use crate::rules::{AMBIGUOUS_DIRECTORY, UNREADABLE};
 use crate::world::{EntryKind, WalkedPath, World};
 
@@ -31,6 +34,8 @@ pub struct FoundAgent {
 pub struct AgentDiscovery {
     /// The agents, sorted by path.
     pub agents: Vec<FoundAgent>,
+    /// The files of harnesses, sorted by path; only [`discover_all`] looks for them.
+    pub harness: Vec<FoundHarnessFile>,
     /// The receipts in AgentFS homes, sorted by path.
     pub receipts: Vec<HomeReceipt>,
     /// Findings about paths that were ambiguous or could not be read.
@@ -43,6 +48,17 @@ pub struct AgentDiscovery {
     pub no_agents: Vec<String>,
     /// Named directories without agents.
     pub empty: Vec<String>,
+    /// Named files of a harness in which nothing is checked.
+    pub unchecked: Vec<String>,
+}
+
+/// How the files of a search are read, whatever their names are.
+#[derive(Debug, Clone, Copy)]
+pub enum SearchAs {
+    /// As definitions of a format.
+    Format(Format),
+    /// As agents of a harness.
+    Harness(&'static Target),
 }
 
 /// Finds the agents at and below `paths`. A path that is named counts as an agent on weaker signs than
@@ -54,7 +70,28 @@ pub fn discover(
     format: Option<Format>,
     exclude: &(dyn Fn(&str) -> bool + Sync),
 ) -> AgentDiscovery {
-    let mut search = AgentSearch { world, format, exclude, out: AgentDiscovery::default() };
+    let reads = SearchReads { format, harness: None, is_whole: false };
+    run(AgentSearch { world, reads, exclude, out: AgentDiscovery::default() }, paths)
+}
+
+/// Finds agents as [`discover`] does, and the files of harnesses. A named file may be any file of an agent.
+pub fn discover_all(
+    world: &dyn World,
+    paths: &[String],
+    reads: Option<SearchAs>,
+    exclude: &(dyn Fn(&str) -> bool + Sync),
+) -> AgentDiscovery {
+    let (format, harness) = match reads {
+        None => (None, None),
+        Some(SearchAs::Format(format)) => (Some(format), None),
+        Some(SearchAs::Harness(target)) => (None, Some(target)),
+    };
+    let reads = SearchReads { format, harness, is_whole: true };
+    run(AgentSearch { world, reads, exclude, out: AgentDiscovery::default() }, paths)
+}
+
+fn run(mut search: AgentSearch<'_>, paths: &[String]) -> AgentDiscovery {
+    let world = search.world;
     for path in paths {
         match world.kind(path) {
             EntryKind::Missing => search.out.missing.push(path.clone()),
@@ -64,6 +101,9 @@ pub fn discover(
     }
     search.out.agents.sort();
     search.out.agents.dedup();
+    search.out.harness.sort_by(|one, other| one.path.cmp(&other.path));
+    search.out.harness.dedup_by(|one, other| one.path == other.path);
+    search.out.without_owned_skills();
     let receipts = std::mem::take(&mut search.out.receipts);
     search.out.receipts = home::of_homes(receipts, &search.out.agents);
     search.out
@@ -71,8 +111,9 @@ pub fn discover(
 
 /// The agent at `path`, without a search below it, or why there is none.
 pub fn at(world: &dyn World, path: &str) -> Result<FoundAgent, String> {
+    let reads = SearchReads { format: None, harness: None, is_whole: false };
     let mut search =
-        AgentSearch { world, format: None, exclude: &|_| false, out: AgentDiscovery::default() };
+        AgentSearch { world, reads, exclude: &|_| false, out: AgentDiscovery::default() };
     match world.kind(path) {
         EntryKind::Missing => return Err("does not exist".to_owned()),
         EntryKind::File | EntryKind::Loop | EntryKind::Other => search.named_file(path),
@@ -87,37 +128,99 @@ pub fn at(world: &dyn World, path: &str) -> Result<FoundAgent, String> {
     }
 }
 
+/// What a search looks for.
+#[derive(Clone, Copy)]
+struct SearchReads {
+    /// The only format.
+    format: Option<Format>,
+    /// The only harness.
+    harness: Option<&'static Target>,
+    /// Whether files of harnesses count, and a named file may belong to an agent.
+    is_whole: bool,
+}
+
+impl AgentDiscovery {
+    /// Leaves out skills that are checked with the agent that they belong to.
+    fn without_owned_skills(&mut self) {
+        let whole = self.agents.iter().filter(|found| !is_single_file(found.format, &found.main));
+        let dirs: HashSet<String> = whole.map(|found| format!("{}/skills", found.dir)).collect();
+        let is_owned = |path: &str| {
+            let mut dir = split(path).0;
+            while !dir.is_empty() && dir != "/" {
+                if dirs.contains(dir) || (dir == "skills" && dirs.contains("/skills")) {
+                    return true;
+                }
+                dir = split(dir).0;
+            }
+            false
+        };
+        self.harness.retain(|found| {
+            !matches!(found.kind, agentry_check::harness::HarnessFileKind::Skill)
+                || !is_owned(&found.path)
+        });
+    }
+}
+
 struct AgentSearch<'w> {
     world: &'w dyn World,
-    format: Option<Format>,
+    reads: SearchReads,
     exclude: &'w (dyn Fn(&str) -> bool + Sync),
     out: AgentDiscovery,
 }
 
 impl AgentSearch<'_> {
     fn named_file(&mut self, path: &str) {
-        let Some(format) = self.format.or_else(|| by_name(path)) else {
-            self.out.no_agents.push(path.to_owned());
-            return;
+        let by_name = self.reads.harness.is_none().then(|| by_name(path)).flatten();
+        let Some(format) = self.reads.format.or(by_name) else {
+            return self.other_file(path);
         };
         // Some endings are shared with files of other programs, so the content decides.
-        let is_doubtful = self.format.is_none() && info(format).files.shares_ending;
+        let is_doubtful = self.reads.format.is_none() && info(format).files.shares_ending;
         if is_doubtful && !is_agent(self.world, path, format, false) {
-            self.out.no_agents.push(path.to_owned());
-            return;
+            return self.other_file(path);
         }
         let (dir, name) = split(path);
         self.add(path, dir, name, format);
     }
 
+    /// A named file that is no definition by itself: a file of a harness, or a part of an agent.
+    fn other_file(&mut self, path: &str) {
+        if !self.reads.is_whole {
+            return self.out.no_agents.push(path.to_owned());
+        }
+        let world = self.world;
+        let is_any = self.reads.harness.is_none();
+        // A skill in the directory of an agent is a part of that agent.
+        if let Some(found) = is_any.then(|| owner_above(world, path)).flatten() {
+            return self.out.agents.push(found);
+        }
+        let of_harness = harness::at(world, path, self.reads.harness);
+        if let Some(found) = of_harness.or_else(|| harness::skill_above(world, path)) {
+            return self.out.harness.push(found);
+        }
+        let owners = owners(world, path);
+        match (owners.is_empty(), harness::is_beside(path)) {
+            (false, _) => self.out.agents.extend(owners),
+            (true, true) => self.out.unchecked.push(path.to_owned()),
+            (true, false) => self.out.no_agents.push(path.to_owned()),
+        }
+    }
+
     fn directory(&mut self, path: &str) {
         let path = if path.len() > 1 { path.trim_end_matches('/') } else { path };
         let before = self.count();
-        if !self.named_directory(path) {
+        if let Some(target) = self.reads.harness {
+            self.all_of_harness(path, target);
+        } else if !self.named_directory(path) {
             self.search(path);
+        } else if self.looks_for_harnesses() {
+            self.harnesses_below(path);
+        }
+        if let Some(format) = self.reads.format.filter(|_| before == self.count()) {
+            self.all_of_format(path, format);
         }
         // With `--as`, a directory without a main file is an agent too: its reader reports what is missing.
-        if let Some(format) = self.format.filter(|_| before == self.count())
+        if let Some(format) = self.reads.format.filter(|_| before == self.count())
             && let Some(main) = info(format).files.mains.first()
         {
             self.add(path, path, main, format);
@@ -127,23 +230,72 @@ impl AgentSearch<'_> {
         }
     }
 
+    fn looks_for_harnesses(&self) -> bool {
+        self.reads.is_whole && self.reads.format.is_none()
+    }
+
+    /// Adds the files of harnesses in the directory of an agent.
+    fn harnesses_below(&mut self, dir: &str) {
+        let mut found = HarnessCollection::default();
+        self.files_below(dir, &|_| true).iter().for_each(|path| found.add(path));
+        self.out.harness.extend(found.found(self.world));
+    }
+
+    /// With `--as HARNESS`, every file below a directory with the ending of its agents is one.
+    fn all_of_harness(&mut self, dir: &str, target: &'static Target) {
+        for path in self.files_below(dir, &|path| harness::is_named_as(target, path)) {
+            self.out.harness.extend(harness::at(self.world, &path, Some(target)));
+        }
+    }
+
+    /// With `--as FORMAT`, every file below a directory with an extension of the format is an agent, if no
+    /// file has a name of the format.
+    fn all_of_format(&mut self, dir: &str, format: Format) {
+        let files = &info(format).files;
+        let Some(ending) = files.ending else { return };
+        let extension = |name: &'static str| name.rsplit('.').next().unwrap_or(name);
+        let known: Vec<&str> = files.mains.iter().copied().chain([ending]).map(extension).collect();
+        let fits = |path: &str| {
+            path.rsplit_once('.').is_some_and(|(_, it)| known.contains(&it))
+                && !path.ends_with("README.md")
+        };
+        for path in self.files_below(dir, &fits) {
+            let (dir, name) = split(&path);
+            self.add(&path, dir, name, format);
+        }
+    }
+
+    /// The files below a directory that fit, sorted.
+    fn files_below(&self, dir: &str, fits: &(dyn Fn(&str) -> bool + Sync)) -> Vec<String> {
+        let mut found = Vec::new();
+        let exclude = self.exclude;
+        self.world.walk(dir, &mut |walked| match walked {
+            WalkedPath::File(path) if !exclude(path) && fits(path) => found.push(path.to_owned()),
+            WalkedPath::File(_) | WalkedPath::Unnamed(_) | WalkedPath::Failed(..) => {}
+        });
+        found.sort();
+        found
+    }
+
     /// The number of results so far.
     fn count(&self) -> usize {
-        self.out.agents.len() + self.out.diagnostics.len()
+        self.out.agents.len() + self.out.diagnostics.len() + self.out.harness.len()
     }
 
     /// Adds the directory itself as an agent, if it has a main file. Returns whether the search ends here.
     fn named_directory(&mut self, path: &str) -> bool {
         let names = self.names(path);
         let mains = |(main, _): &(&str, Format)| names.iter().any(|name| name == main);
-        let wanted = |(_, format): &(&str, Format)| self.format.is_none_or(|only| only == *format);
+        let wanted =
+            |(_, format): &(&str, Format)| self.reads.format.is_none_or(|only| only == *format);
         let here: Vec<_> = main_files().filter(mains).filter(wanted).collect();
         let Some((main, format)) = self.only(path, &here) else { return !here.is_empty() };
         // The root of a workspace may have an unrelated `agent.json` or `agent.toml`.
         let files = &info(format).files;
         let has_sign = files.has_sign(&names);
         let is_sure = has_sign || files.needs_sign;
-        if self.format.is_none() && !is_agent(self.world, &join(path, main), format, is_sure) {
+        if self.reads.format.is_none() && !is_agent(self.world, &join(path, main), format, is_sure)
+        {
             return false;
         }
         self.add(path, path, main, format);
@@ -176,6 +328,8 @@ impl AgentSearch<'_> {
         let mut single = Vec::new();
         let mut failed = Vec::new();
         let mut receipts = Vec::new();
+        let mut of_harnesses = HarnessCollection::default();
+        let with_harnesses = self.looks_for_harnesses();
         let exclude = self.exclude;
         self.world.walk(root, &mut |walked| match walked {
             WalkedPath::Failed(path, why) => failed.push((path.to_owned(), why)),
@@ -187,6 +341,9 @@ impl AgentSearch<'_> {
             WalkedPath::File(path) if exclude(path) => {}
             WalkedPath::File(path) => {
                 receipts.extend(home::receipt(path));
+                if with_harnesses {
+                    of_harnesses.add(path);
+                }
                 collect(path, &mut directories, &mut single);
             }
         });
@@ -196,6 +353,7 @@ impl AgentSearch<'_> {
         failed.into_iter().for_each(|(path, why)| self.failed(&path, &why));
         self.met_directories(directories);
         self.met_files(&single);
+        self.out.harness.extend(of_harnesses.found(self.world));
     }
 
     fn failed(&mut self, path: &str, why: &str) {
@@ -206,7 +364,7 @@ impl AgentSearch<'_> {
     }
 
     fn met_files(&mut self, paths: &[String]) {
-        let (world, wanted) = (self.world, self.format);
+        let (world, wanted) = (self.world, self.reads.format);
         let formats = each(paths, |path| {
             let format = by_name(path).filter(|format| wanted.is_none_or(|only| only == *format));
             format.filter(|format| is_agent(world, path, *format, false))
@@ -218,7 +376,7 @@ impl AgentSearch<'_> {
     }
 
     fn met_directories(&mut self, directories: BTreeMap<String, Vec<String>>) {
-        let (world, wanted) = (self.world, self.format);
+        let (world, wanted) = (self.world, self.reads.format);
         let directories: Vec<_> = directories.into_iter().collect();
         let mains = each(&directories, |(dir, names)| {
             let is_main = |(main, format): &(&str, Format)| {
@@ -249,7 +407,7 @@ impl AgentSearch<'_> {
 
 /// Whether the content of a file confirms the format of its name. An unreadable file counts as an agent,
 /// so that its reader reports the problem.
-fn is_agent(world: &dyn World, path: &str, format: Format, has_sign: bool) -> bool {
+pub(crate) fn is_agent(world: &dyn World, path: &str, format: Format, has_sign: bool) -> bool {
     let load = || {
         let bytes = world.peek(split(path).0, path, limits::FILE_BYTES).ok()?;
         let text = std::str::from_utf8(&bytes).ok()?;

@@ -42,7 +42,7 @@ impl<'w> WorldFiles<'w> {
     }
 
     /// Reports a file that could not be read, at an empty source with its path.
-    fn refuse(&mut self, path: &str, error: &ReadError, findings: &mut Findings) {
+    pub(crate) fn refuse(&mut self, path: &str, error: &ReadError, findings: &mut Findings) {
         let source = self.sources.add(path, "");
         let at = Span::start_of(source.id);
         match error {
@@ -80,7 +80,12 @@ impl<'w> WorldFiles<'w> {
     }
 
     /// Decodes the bytes of `path` without its byte order mark.
-    fn decode(&mut self, path: &str, bytes: &[u8], findings: &mut Findings) -> SourceFile {
+    pub(crate) fn decode(
+        &mut self,
+        path: &str,
+        bytes: &[u8],
+        findings: &mut Findings,
+    ) -> SourceFile {
         let unmarked = bytes.strip_prefix(b"\xef\xbb\xbf");
         let bytes = unmarked.unwrap_or(bytes);
         match std::str::from_utf8(bytes) {

@@ -3,10 +3,14 @@
 use std::collections::BTreeMap;
 
 use agentry_text::edit::apply;
-use agentry_text::{Applicability, Diagnostic, FileId, Fix, Severity, SourceFile, Span, TextEdit};
+use agentry_text::path::split;
+use agentry_text::{
+    Applicability, Diagnostic, FileId, Fix, Severity, SourceFile, SourceFiles, Span, TextEdit,
+};
 
 use crate::config::WorkspaceConfig;
 use crate::discover::FoundAgent;
+use crate::harness::{CheckedHarnessFile, FoundHarnessFile, check_harness};
 use crate::overlay_world::OverlayWorld;
 use crate::pipeline::{CompiledAgent, check};
 use crate::world::{FileTree as _, World};
@@ -31,6 +35,17 @@ pub struct FixedAgent {
     pub compiled: CompiledAgent,
 }
 
+/// The result of fixing a file of a harness.
+#[derive(Debug)]
+pub struct FixedHarnessFile {
+    /// The files that changed, with their new bytes.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// How many fixes were applied.
+    pub count: usize,
+    /// The file after the fixes.
+    pub checked: CheckedHarnessFile,
+}
+
 /// The limit of rounds. One fix may make another possible: a syntax error hides everything behind it.
 const ROUNDS: usize = 100;
 
@@ -41,9 +56,70 @@ pub fn fix(
     config: &WorkspaceConfig,
     mode: FixMode,
 ) -> FixedAgent {
+    let (files, count, compiled) = repair(world, mode, &|world| check(world, found, config));
+    FixedAgent { files, count, compiled }
+}
+
+/// Fixes a file of a harness in memory. The caller writes it.
+pub fn fix_harness(
+    world: &dyn World,
+    found: &FoundHarnessFile,
+    config: &WorkspaceConfig,
+    mode: FixMode,
+) -> FixedHarnessFile {
+    let (files, count, checked) = repair(world, mode, &|world| check_harness(world, found, config));
+    FixedHarnessFile { files, count, checked }
+}
+
+/// Something that was checked, with its findings and files.
+trait CheckedText {
+    fn parts(&self) -> (&[Diagnostic], &SourceFiles);
+    fn diagnostics_mut(&mut self) -> &mut [Diagnostic];
+
+    /// The directory that a file of it must be in.
+    fn root_of<'a>(&'a self, path: &'a str) -> &'a str;
+}
+
+impl CheckedText for CompiledAgent {
+    fn parts(&self) -> (&[Diagnostic], &SourceFiles) {
+        (&self.diagnostics, &self.sources)
+    }
+
+    fn diagnostics_mut(&mut self) -> &mut [Diagnostic] {
+        &mut self.diagnostics
+    }
+
+    fn root_of<'a>(&'a self, _: &'a str) -> &'a str {
+        &self.workspace
+    }
+}
+
+impl CheckedText for CheckedHarnessFile {
+    fn parts(&self) -> (&[Diagnostic], &SourceFiles) {
+        (&self.diagnostics, &self.sources)
+    }
+
+    fn diagnostics_mut(&mut self) -> &mut [Diagnostic] {
+        &mut self.diagnostics
+    }
+
+    fn root_of<'a>(&'a self, path: &'a str) -> &'a str {
+        split(path).0
+    }
+}
+
+/// Changed files with their bytes.
+type RepairedFiles = Vec<(String, Vec<u8>)>;
+
+/// Applies fixes and checks again, until no fix is left.
+fn repair<T: CheckedText>(
+    world: &dyn World,
+    mode: FixMode,
+    check: &dyn Fn(&dyn World) -> T,
+) -> (RepairedFiles, usize, T) {
     let overlay = OverlayWorld { world, files: BTreeMap::new() };
-    let compiled = check(&overlay, found, config);
-    let mut session = FixSession { overlay, config, mode, compiled, count: 0, failed: Vec::new() };
+    let compiled = check(&overlay);
+    let mut session = FixSession { overlay, check, mode, compiled, count: 0, failed: Vec::new() };
     for _ in 0..ROUNDS {
         let wanted = session.wanted();
         // A fix that does not work must not keep the others from being applied.
@@ -56,26 +132,26 @@ pub fn fix(
     let has_failed = |found: &Diagnostic| {
         failed.iter().any(|other| is_same(other, found) && other.span == found.span)
     };
-    for found in compiled.diagnostics.iter_mut().filter(|found| has_failed(found)) {
+    for found in compiled.diagnostics_mut().iter_mut().filter(|found| has_failed(found)) {
         found.fix = None;
     }
-    FixedAgent { files: overlay.files.into_iter().collect(), count, compiled }
+    (overlay.files.into_iter().collect(), count, compiled)
 }
 
 /// The state between two rounds of fixes.
-struct FixSession<'w> {
+struct FixSession<'w, T> {
     overlay: OverlayWorld<'w>,
-    config: &'w WorkspaceConfig,
+    check: &'w dyn Fn(&dyn World) -> T,
     mode: FixMode,
-    /// The agent after the fixes so far.
-    compiled: CompiledAgent,
+    /// The result of the check after the fixes so far.
+    compiled: T,
     /// How many fixes were applied.
     count: usize,
     /// The findings whose fixes did not work.
     failed: Vec<Diagnostic>,
 }
 
-impl FixSession<'_> {
+impl<T: CheckedText> FixSession<'_, T> {
     /// The findings whose fixes can be applied now.
     fn wanted(&self) -> Vec<Diagnostic> {
         let is_wanted = |found: &&Diagnostic| {
@@ -88,7 +164,7 @@ impl FixSession<'_> {
                     .iter()
                     .any(|other| is_same(other, found) && other.span == found.span)
         };
-        self.compiled.diagnostics.iter().filter(is_wanted).cloned().collect()
+        self.compiled.parts().0.iter().filter(is_wanted).cloned().collect()
     }
 
     /// Applies the fixes of `wanted` one by one until one works; the others have failed.
@@ -111,7 +187,7 @@ impl FixSession<'_> {
         }
         let before = self.overlay.files.clone();
         self.overlay.files.extend(changed);
-        let after = check(&self.overlay, &self.compiled.found, self.config);
+        let after = (self.check)(&self.overlay);
         let works = is_better(&self.compiled, &after, &applied);
         if works {
             self.compiled = after;
@@ -149,8 +225,9 @@ impl FixSession<'_> {
     /// A file whose text is exactly what lies on disk, and its byte order mark. The text of a file that is
     /// not UTF-8 has replacement characters and must not be written back.
     fn whole_text(&self, file: FileId) -> Option<(&SourceFile, &'static str)> {
-        let source = self.compiled.sources.get(file)?;
-        let bytes = self.overlay.read(&self.compiled.workspace, &source.path, u64::MAX).ok()?;
+        let source = self.compiled.parts().1.get(file)?;
+        let root = self.compiled.root_of(&source.path);
+        let bytes = self.overlay.read(root, &source.path, u64::MAX).ok()?;
         let mark = if bytes.starts_with(b"\xef\xbb\xbf") { "\u{feff}" } else { "" };
         let is_whole = bytes.strip_prefix(mark.as_bytes()) == Some(source.text.as_bytes());
         is_whole.then_some((source, mark))
@@ -165,14 +242,15 @@ fn file_of(fix: &Fix) -> Option<FileId> {
 
 /// Whether the fixed findings are gone and nothing broke. An error may hide other errors, so only the fix of
 /// a warning must not cause more of them.
-fn is_better(before: &CompiledAgent, after: &CompiledAgent, fixed: &[&Diagnostic]) -> bool {
+fn is_better<T: CheckedText>(before: &T, after: &T, fixed: &[&Diagnostic]) -> bool {
+    let (now, sources) = after.parts();
     let edits = || fixed.iter().filter_map(|found| found.fix.as_ref()).flat_map(|fix| &fix.edits);
     let is_left = |found: &&&Diagnostic| {
-        let path = before.sources.path(found.span);
+        let path = before.parts().1.path(found.span);
         let start = moved(found.span, edits());
-        after.diagnostics.iter().any(|other| {
+        now.iter().any(|other| {
             is_same(other, found)
-                && after.sources.path(other.span) == path
+                && sources.path(other.span) == path
                 && i64::from(other.span.start) == start
         })
     };
@@ -196,6 +274,6 @@ fn is_same(one: &Diagnostic, other: &Diagnostic) -> bool {
     one.rule == other.rule && one.message == other.message
 }
 
-fn errors(compiled: &CompiledAgent) -> usize {
-    compiled.diagnostics.iter().filter(|found| found.severity == Severity::Error).count()
+fn errors(checked: &impl CheckedText) -> usize {
+    checked.parts().0.iter().filter(|found| found.severity == Severity::Error).count()
 }

@@ -26,6 +26,7 @@ pub fn registry() -> &'static [&'static LintRule] {
         rules.extend(agentry_block::RULES);
         rules.extend(skill::RULES);
         FORMATS.iter().for_each(|format| rules.extend(format.rules));
+        agentry_check::harness::RULES.iter().for_each(|topic| rules.extend(*topic));
         rules.extend(agentry_check::CHECKS.iter().map(|check| check.rule));
         rules.sort_by_key(|rule| rule.code);
         rules

@@ -14,6 +14,7 @@
 mod adapt;
 pub mod agent_skills;
 pub mod agents_md;
+pub mod authoring;
 mod blind_spots;
 pub mod built_in_protection;
 pub mod claude_code;
@@ -56,6 +57,10 @@ pub mod user_settings;
 mod visible_texts;
 pub mod wildcard;
 
+pub use authoring::{
+    AuthoringFacts, FieldValue, MetadataSyntax, ModelFacts, NameRule, RuleReading, ToolFacts,
+    UnknownFieldEffect, ValueKind,
+};
 pub use encoding::{EncodedRule, MatchOrder, RuleEncoding};
 pub use fields::{MODEL_FIELDS, TargetField};
 pub use gap::{BlindSpot, PolicyGap};
@@ -89,6 +94,8 @@ pub struct Target {
     /// The files that also hold for other agents or for the user's own sessions. They are written only on
     /// request, and stay as they are otherwise.
     pub shared: &'static [&'static str],
+    /// What it does with agent files that people write, if it has any.
+    pub authoring: Option<&'static AuthoringFacts>,
     /// Whether it has one main session, so that a project may have to choose its agent with
     /// `[render.NAME]` `primary`.
     pub one_primary: bool,
@@ -135,12 +142,10 @@ pub const TARGETS: &[&Target] = &[
     &codex::TARGET,
     &gemini::TARGET,
     &copilot::TARGET,
+    &cursor::TARGET,
     &agents_md::TARGET,
     &agent_skills::TARGET,
 ];
-
-/// Harnesses whose agents can be imported, but not rendered.
-pub const IMPORT_ONLY: &[&Target] = &[&cursor::TARGET];
 
 /// Whether the target of that name writes to a path.
 pub fn is_written_by(name: &str, path: &str) -> bool {
@@ -150,5 +155,5 @@ pub fn is_written_by(name: &str, path: &str) -> bool {
 
 /// Returns the target of that name.
 pub fn target(name: &str) -> Option<&'static Target> {
-    TARGETS.iter().chain(IMPORT_ONLY).copied().find(|target| target.name == name)
+    TARGETS.iter().copied().find(|target| target.name == name)
 }

@@ -12,6 +12,7 @@ static STAND_IN: Target = Target {
     name: "stand-in",
     title: "Stand-in",
     built_in: &[],
+    authoring: None,
     fields: &[],
     shared: &[],
     one_primary: false,

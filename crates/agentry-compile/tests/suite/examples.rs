@@ -65,7 +65,7 @@ fn the_good_example_is_clean() {
         .filter_map(|rule| {
             let world = MemoryWorld::new(rule.good.files());
             let found = named(rule, &world);
-            let none = crate::world::agents(&world, format_of(rule)).is_empty();
+            let none = crate::world::is_empty(&world, format_of(rule));
             let lines: Vec<_> = found.into_iter().map(|finding| finding.line).collect();
             (none || !lines.is_empty()).then(|| format!("{} {}: {lines:#?}", rule.code, rule.name))
         })

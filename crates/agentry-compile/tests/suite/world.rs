@@ -2,8 +2,8 @@
 
 use agentry_compile::model::Format;
 use agentry_compile::{
-    AgentDiscovery, FileTree as _, FoundAgent, MemoryWorld, WorkspaceConfig, check, discover,
-    duplicate_names,
+    AgentDiscovery, FileTree as _, FoundAgent, MemoryWorld, SearchAs, WorkspaceConfig, check,
+    check_harness, check_harness_together, discover_all, duplicate_names,
 };
 
 /// A world of files given as paths and texts.
@@ -34,13 +34,13 @@ pub(crate) fn findings(world: &MemoryWorld) -> Vec<Finding> {
 
 /// Searches a world. A file that the search does not recognise is named and read as `format`.
 fn search(world: &MemoryWorld, config: &WorkspaceConfig, format: Option<Format>) -> AgentDiscovery {
-    let found = discover(world, &[String::new()], None, &|path| config.excludes_path(path));
+    let found = discover_all(world, &[String::new()], None, &|path| config.excludes_path(path));
     if format.is_none() || !found.agents.is_empty() {
         return found;
     }
     let entries = world.list("", "").unwrap_or_default();
     let names: Vec<_> = entries.into_iter().map(|entry| entry.name).collect();
-    discover(world, &names, format, &|_| false)
+    discover_all(world, &names, format.map(SearchAs::Format), &|_| false)
 }
 
 /// Everything that `check` reports on a world whose agents are of `format`.
@@ -74,10 +74,26 @@ pub(crate) fn findings_as(world: &MemoryWorld, format: Option<Format>) -> Vec<Fi
         compiled[taken.second].name_taken(&first, &config);
     }
     compiled.iter().for_each(|agent| add(&agent.diagnostics, &agent.sources));
+    let mut summaries = Vec::new();
+    for file in &found.harness {
+        let checked = check_harness(world, file, &config);
+        add(&checked.diagnostics, &checked.sources);
+        summaries.extend(checked.agents.into_iter().map(|agent| (file.clone(), agent)));
+    }
+    let config = std::sync::Arc::new(config);
+    for checked in check_harness_together(world, &summaries, &|_| config.clone()) {
+        add(&checked.diagnostics, &checked.sources);
+    }
     out
 }
 
 /// The agents of a world.
 pub(crate) fn agents(world: &MemoryWorld, format: Option<Format>) -> Vec<FoundAgent> {
     search(world, &WorkspaceConfig::default(), format).agents
+}
+
+/// Whether a world has nothing to check.
+pub(crate) fn is_empty(world: &MemoryWorld, format: Option<Format>) -> bool {
+    let found = search(world, &WorkspaceConfig::default(), format);
+    found.agents.is_empty() && found.harness.is_empty()
 }

@@ -15,6 +15,7 @@ pub static TARGET: Target = Target {
     places: &[HarnessPlace::rendered(".agents/skills/")],
     fields: fields::FIELDS,
     shared: &[],
+    authoring: None,
     one_primary: false,
     render: write::render,
     model: tools::model,

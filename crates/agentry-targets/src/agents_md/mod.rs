@@ -22,6 +22,7 @@ pub static TARGET: Target = Target {
     ],
     fields: fields::FIELDS,
     shared: &[],
+    authoring: None,
     one_primary: false,
     render: write::render,
     model,

@@ -109,11 +109,11 @@ const MODEL: ModelName =
     ModelName { harness: NAME, named, loss: "Claude Code takes one model, and only its own" };
 
 /// Aliases of models in Claude Code.
-const MODELS: &[&str] =
+pub(super) const MODELS: &[&str] =
     &["sonnet", "opus", "haiku", "fable", "inherit", "opusplan", "best", "default"];
 
 /// Returns the name of a model in Claude Code; `None` if it is not available there.
-fn named(model: &str) -> Option<String> {
+pub(super) fn named(model: &str) -> Option<String> {
     let name = model.strip_prefix("anthropic/").unwrap_or(model);
     // The suffix selects a larger context window: `opus[1m]`.
     let base = name.strip_suffix("[1m]").unwrap_or(name).to_ascii_lowercase();

@@ -8,6 +8,7 @@
 //! settings then contain only denials that every agent shares.
 
 mod agent_file;
+mod authoring;
 mod blind_spots;
 mod encode;
 mod fields;
@@ -54,6 +55,7 @@ pub static TARGET: Target = Target {
     ],
     fields: fields::FIELDS,
     shared: &[settings::SHARED],
+    authoring: Some(&authoring::AUTHORING),
     one_primary: false,
     render: write::render,
     model: ruleset::model,

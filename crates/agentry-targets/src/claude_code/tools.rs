@@ -57,7 +57,7 @@ pub(super) const BESIDE: &[(&str, Section)] = &[
 ];
 
 /// The old name of the tool `Agent`.
-const OLDER: &str = "Task";
+pub(super) const OLDER: &str = "Task";
 
 /// Returns the uncovered tools of a section.
 pub(super) fn beside(section: Section) -> impl Iterator<Item = &'static str> {

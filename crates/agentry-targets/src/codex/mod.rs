@@ -16,6 +16,7 @@
 //! written, for other versions, and reported as a gap with the command that starts an equally strict session.
 
 mod agent_entries;
+mod authoring;
 mod blind_spots;
 mod fields;
 mod import;
@@ -43,6 +44,7 @@ pub static TARGET: Target = Target {
     places: &[HarnessPlace::rendered(".codex/"), HarnessPlace::rendered(".agents/skills/")],
     fields: fields::FIELDS,
     shared: &[role::RULES],
+    authoring: Some(&authoring::AUTHORING),
     one_primary: false,
     render: write::render,
     model: role::model,

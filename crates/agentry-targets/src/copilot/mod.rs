@@ -5,6 +5,7 @@
 //! without one has all tools. Some programs that read these files ask before a command or a change, others do
 //! not. So rendering assumes that a tool never asks, and import assumes that it asks.
 
+mod authoring;
 mod fields;
 mod import;
 mod tools;
@@ -40,6 +41,7 @@ pub static TARGET: Target = Target {
     ],
     fields: fields::FIELDS,
     shared: &[],
+    authoring: Some(&authoring::AUTHORING),
     one_primary: false,
     render: write::render,
     model: tools::model,

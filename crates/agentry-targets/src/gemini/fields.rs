@@ -73,7 +73,7 @@ const MODEL: ModelName =
     ModelName { harness: NAME, named, loss: "Gemini takes one model, which is Google's" };
 
 /// Returns the name of a model in Gemini; `None` if it is not one of Google's.
-fn named(model: &str) -> Option<String> {
+pub(super) fn named(model: &str) -> Option<String> {
     let name = model.strip_prefix("google/").or_else(|| model.strip_prefix("gemini/"));
     let name = name.unwrap_or(model);
     name.starts_with("gemini-").then(|| name.to_owned())

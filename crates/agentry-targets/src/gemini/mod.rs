@@ -14,6 +14,7 @@
 //! rule with any other expression and continues without it. A rule without an expression would be subject to
 //! Gemini's own list of harmless commands, which are never asked about.
 
+mod authoring;
 mod blind_spots;
 mod encode;
 mod fields;
@@ -48,6 +49,7 @@ pub static TARGET: Target = Target {
     places: &[HarnessPlace::rendered(".gemini/")],
     fields: fields::FIELDS,
     shared: &[],
+    authoring: Some(&authoring::AUTHORING),
     one_primary: false,
     render: write::render,
     model: tools::model,

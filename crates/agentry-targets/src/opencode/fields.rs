@@ -107,7 +107,7 @@ fn has_steps(subject: &RenderSubject) -> bool {
 }
 
 /// Whether a text is `#rrggbb`, or a colour of the theme.
-fn is_color(text: &str) -> bool {
+pub(super) fn is_color(text: &str) -> bool {
     let named = ["primary", "secondary", "accent", "success", "warning", "error", "info"];
     let hex = text.strip_prefix('#').filter(|hex| hex.len() == 6);
     named.contains(&text) || hex.is_some_and(|hex| hex.chars().all(|c| c.is_ascii_hexdigit()))

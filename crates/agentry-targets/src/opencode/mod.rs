@@ -9,6 +9,7 @@
 //! With the guard, each allow becomes an ask, which one plugin for all agents answers. Nothing is denied then
 //! that the source permits. Where no rule can separate the two, denied calls are asked about as well.
 
+mod authoring;
 mod blind_spots;
 mod encode;
 mod fields;
@@ -48,6 +49,7 @@ pub static TARGET: Target = Target {
     ],
     fields: fields::FIELDS,
     shared: &[],
+    authoring: Some(&authoring::AUTHORING),
     one_primary: false,
     render: write::render,
     model: ruleset::model,

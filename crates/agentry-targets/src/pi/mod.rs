@@ -6,6 +6,7 @@
 //! model answer.
 
 mod agent_file;
+mod authoring;
 mod blind_spots;
 mod extension;
 mod fields;
@@ -53,6 +54,7 @@ pub static TARGET: Target = Target {
     ],
     fields: fields::FIELDS,
     shared: &["AGENTS.md", ".pi/agent/AGENTS.md"],
+    authoring: Some(&authoring::AUTHORING),
     one_primary: true,
     render: write::render,
     model: model::model,

@@ -31,8 +31,14 @@ pub fn diagnostic(diagnostic: &Diagnostic, sources: &SourceFiles) -> Value {
 
 /// Returns the counts.
 pub fn summary(summary: &CheckSummary) -> Value {
-    let CheckSummary { agents, errors, warnings, notes } = summary;
-    json!({ "agents": agents, "errors": errors, "warnings": warnings, "notes": notes })
+    let CheckSummary { agents, files, errors, warnings, notes } = summary;
+    json!({
+        "agents": agents,
+        "files": files,
+        "errors": errors,
+        "warnings": warnings,
+        "notes": notes,
+    })
 }
 
 /// Returns a value as indented text without characters that control a terminal or are invisible.

@@ -26,6 +26,8 @@ use crate::source::{SourceFiles, Span, TextPosition};
 pub struct CheckSummary {
     /// How many agents were checked.
     pub agents: usize,
+    /// How many other files were checked: settings, skills, texts.
+    pub files: usize,
     /// How many findings are errors.
     pub errors: usize,
     /// How many are warnings.
@@ -54,12 +56,17 @@ impl fmt::Display for CheckSummary {
             .filter(|(count, _)| *count > 0)
             .map(|(count, what)| counted(count, what))
             .collect();
-        match (self.agents, findings.is_empty()) {
-            (0, true) => f.write_str("no agents found"),
-            (agents, true) => write!(f, "checked {}: all good", counted(agents, "agent")),
-            (agents, false) => {
-                write!(f, "checked {}: {}", counted(agents, "agent"), findings.join(", "))
+        let what = match (self.agents, self.files) {
+            (0, files) if files > 0 => counted(files, "file"),
+            (agents, 0) => counted(agents, "agent"),
+            (agents, files) => {
+                format!("{} and {}", counted(agents, "agent"), counted(files, "other file"))
             }
+        };
+        match (self.agents + self.files, findings.is_empty()) {
+            (0, true) => f.write_str("no agents found"),
+            (_, true) => write!(f, "checked {what}: all good"),
+            (_, false) => write!(f, "checked {what}: {}", findings.join(", ")),
         }
     }
 }
@@ -96,9 +103,14 @@ mod tests {
 
     #[test]
     fn closing_lines() {
-        let summary =
-            |agents, errors, warnings, notes| CheckSummary { agents, errors, warnings, notes };
+        let summary = |agents, errors, warnings, notes| {
+            let files = 0;
+            CheckSummary { agents, files, errors, warnings, notes }
+        };
+        let with_files = |agents, files| CheckSummary { agents, files, ..CheckSummary::default() };
         let cases = [
+            (with_files(2, 1), "checked 2 agents and 1 other file: all good"),
+            (with_files(0, 3), "checked 3 files: all good"),
             (summary(12, 2, 1, 0), "checked 12 agents: 2 errors, 1 warning"),
             (summary(5, 0, 0, 0), "checked 5 agents: all good"),
             (summary(1, 0, 0, 3), "checked 1 agent: 3 notes"),

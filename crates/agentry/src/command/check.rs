@@ -4,12 +4,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Component, Path};
 use std::sync::Arc;
 
-use agentry_compile::text::path::join;
+use agentry_compile::checks::harness::AgentSummary;
+use agentry_compile::text::path::{join, split};
 use agentry_compile::text::report::{CheckSummary, counted};
 use agentry_compile::text::{Diagnostic, SourceFiles};
 use agentry_compile::{
-    AgentDiscovery, Baseline, CompiledAgent, FileTree as _, FixMode, FoundAgent, HomeReceipt,
-    WorkspaceConfig, check, check_receipt, discover, duplicate_names, fix,
+    AgentDiscovery, Baseline, CheckedHarnessFile, CompiledAgent, FileTree as _, FixMode,
+    FixedHarnessFile, FoundAgent, FoundHarnessFile, HomeReceipt, WorkspaceConfig, check,
+    check_harness, check_harness_together, check_receipt, discover_all, duplicate_names, fix,
+    fix_harness,
 };
 use rayon::prelude::*;
 
@@ -34,7 +37,7 @@ pub(crate) fn run(args: &CheckArguments) -> CliOutcome {
     let disk = DiskWorld::default();
     let config = WorkspaceConfig::read(&disk, args.paths.first().map_or(".", String::as_str));
     let exclude = |path: &str| config.excludes_path(path);
-    let found = discover(&disk, &args.paths, args.format_override, &exclude);
+    let found = discover_all(&disk, &args.paths, args.reads, &exclude);
     let mut run = CheckRun::new(args, &disk, &config)?;
     run.report.diagnostics(&config.diagnostics, &config.sources);
     run.report.diagnostics(&found.diagnostics, &found.sources);
@@ -51,6 +54,12 @@ pub(crate) fn run(args: &CheckArguments) -> CliOutcome {
     };
     run.agents(&agents);
     run.names();
+    let is_wanted = |found: &&FoundHarnessFile| {
+        args.paths.contains(&found.path)
+            || !run.configs.of(&disk, split(&found.path).0).excludes_path(&found.path)
+    };
+    let harness: Vec<_> = found.harness.iter().filter(is_wanted).cloned().collect();
+    run.harness(&harness);
     found.receipts.iter().for_each(|receipt| run.receipt(receipt));
     run.finish(&found)
 }
@@ -65,6 +74,8 @@ struct CheckRun<'a> {
     /// The workspace, the name and the path of each agent, to find duplicate names.
     seen: Vec<(String, String, FoundAgent)>,
     fixed: usize,
+    /// The agents of harnesses, to compare them with each other.
+    harness_agents: Vec<(FoundHarnessFile, AgentSummary)>,
 }
 
 impl<'a> CheckRun<'a> {
@@ -90,7 +101,17 @@ impl<'a> CheckRun<'a> {
         };
         let report = CheckReport::new(config, args.format, known, args.write_baseline);
         let configs = ConfigCache::default();
-        Ok(Self { args, disk, config, configs, baseline_path, report, seen: Vec::new(), fixed: 0 })
+        Ok(Self {
+            args,
+            disk,
+            config,
+            configs,
+            baseline_path,
+            report,
+            seen: Vec::new(),
+            fixed: 0,
+            harness_agents: Vec::new(),
+        })
     }
 
     fn agents(&mut self, agents: &[FoundAgent]) {
@@ -112,24 +133,95 @@ impl<'a> CheckRun<'a> {
         progress.clear();
     }
 
-    fn one(&self, found: &FoundAgent) -> CheckedAgent {
-        let work = || {
-            let mode = match (self.args.fix_unsafe, self.args.fix) {
-                (true, _) => Some(FixMode::Unsafe),
-                (false, true) => Some(FixMode::Safe),
-                (false, false) => None,
+    /// Which fixes the user asked for.
+    fn mode(&self) -> Option<FixMode> {
+        match (self.args.fix_unsafe, self.args.fix) {
+            (true, _) => Some(FixMode::Unsafe),
+            (false, true) => Some(FixMode::Safe),
+            (false, false) => None,
+        }
+    }
+
+    /// Checks the files of harnesses, each for itself and then together.
+    fn harness(&mut self, files: &[FoundHarnessFile]) {
+        let mut progress = ProgressCounter::new(files.len());
+        for group in files.chunks(GROUP) {
+            let checked: Vec<Option<FixedHarnessFile>> = if group.len() < FEW {
+                group.iter().map(|found| self.one_harness(found)).collect()
+            } else {
+                group.par_iter().map(|found| self.one_harness(found)).collect()
             };
-            match mode {
-                None => CheckedAgent::new(
-                    check(self.disk, found, &self.configs.of(self.disk, &found.dir)),
-                    Vec::new(),
-                    0,
-                ),
-                Some(mode) => {
-                    let fixed =
-                        fix(self.disk, found, &self.configs.of(self.disk, &found.dir), mode);
-                    CheckedAgent::new(fixed.compiled, fixed.files, fixed.count)
+            for (found, checked) in group.iter().zip(checked) {
+                progress.clear();
+                match checked {
+                    Some(checked) => self.take_harness(found, checked),
+                    None => self.defect(&found.path),
                 }
+            }
+            progress.add(group.len());
+        }
+        progress.clear();
+        let config_of = |dir: &str| self.configs.of(self.disk, dir);
+        let together = check_harness_together(self.disk, &self.harness_agents, &config_of);
+        for CheckedHarnessFile { diagnostics, sources, .. } in &together {
+            self.report.diagnostics(diagnostics, sources);
+        }
+    }
+
+    /// Checks one file of a harness; `None` after a panic.
+    fn one_harness(&self, found: &FoundHarnessFile) -> Option<FixedHarnessFile> {
+        let work = || {
+            let config = self.configs.of(self.disk, split(&found.path).0);
+            match self.mode() {
+                Some(mode) => fix_harness(self.disk, found, &config, mode),
+                None => {
+                    let checked = check_harness(self.disk, found, &config);
+                    FixedHarnessFile { files: Vec::new(), count: 0, checked }
+                }
+            }
+        };
+        catch_unwind(AssertUnwindSafe(work)).ok()
+    }
+
+    fn take_harness(&mut self, found: &FoundHarnessFile, fixed: FixedHarnessFile) {
+        let FixedHarnessFile { files, count, mut checked } = fixed;
+        if checked.is_rendered {
+            return;
+        }
+        for (path, bytes) in &files {
+            if let Err(error) = save::replace(path, bytes) {
+                let message = format!("`{path}` cannot be written: {}", said(&error));
+                self.report.failure(&CliFailure::new(message).about(path));
+                self.report.broken += 1;
+                let config = self.configs.of(self.disk, split(path).0);
+                checked = check_harness(self.disk, found, &config);
+            }
+        }
+        self.fixed += count;
+        self.report.harness(found, &checked.agents);
+        self.report.diagnostics(&checked.diagnostics, &checked.sources);
+        let agents = checked.agents.into_iter();
+        self.harness_agents.extend(agents.map(|agent| (found.clone(), agent)));
+    }
+
+    /// Reports a file whose check panicked.
+    fn defect(&mut self, path: &str) {
+        let message =
+            format!("`{path}` could not be checked: a defect in agentry; please report it");
+        self.report.failure(&CliFailure::new(message).about(path));
+        self.report.broken += 1;
+    }
+
+    fn one(&self, found: &FoundAgent) -> CheckedAgent {
+        let work = || match self.mode() {
+            None => CheckedAgent::new(
+                check(self.disk, found, &self.configs.of(self.disk, &found.dir)),
+                Vec::new(),
+                0,
+            ),
+            Some(mode) => {
+                let fixed = fix(self.disk, found, &self.configs.of(self.disk, &found.dir), mode);
+                CheckedAgent::new(fixed.compiled, fixed.files, fixed.count)
             }
         };
         // A panic in one parser must not stop the check of the other files.
@@ -139,12 +231,7 @@ impl<'a> CheckRun<'a> {
 
     fn take(&mut self, found: &FoundAgent, checked: CheckedAgent) {
         if checked.broken {
-            let message = format!(
-                "`{}` could not be checked: a defect in agentry; please report it",
-                found.path
-            );
-            self.report.failure(&CliFailure::new(message).about(&found.path));
-            self.report.broken += 1;
+            self.defect(&found.path);
         }
         let checked = self.save(found, checked);
         self.fixed += checked.fixed;
@@ -215,6 +302,9 @@ impl<'a> CheckRun<'a> {
             if let Some(hint) = none.hint.filter(|_| found.agents.is_empty()) {
                 remark(&format!("  = help: {hint}"));
             }
+        }
+        for path in &found.unchecked {
+            remark(&format!("note: there is nothing to check in `{path}`"));
         }
         if self.fixed > 0 {
             remark(&format!("fixed {}", counted(self.fixed, "finding")));

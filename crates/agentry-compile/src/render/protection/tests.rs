@@ -10,15 +10,15 @@ fn what_writes_to_a_protected_path() {
     let paths = ["/workspace/.claude", "/workspace/a.agent", "/opt/agentry"].map(str::to_owned);
     let places = PathAnchors::default();
     let mut world = MemoryWorld::default();
-    for path in ["workspace/bare/objects/x", "workspace/bare/refs/x"] {
+    for path in ["workspace/bare/objects/x", "workspace/bare/refs/x", "workspace/a.agent"] {
         world.write(path, "");
     }
-    let protected = ProtectedPaths { paths: &paths, places: &places, world: &world };
+    let protected = ProtectedPaths { paths: &paths, named: &[], places: &places, world: &world };
     let cases = [
         (Section::Edit, "a.agent", Some(Action::Deny)),
         (Section::Edit, "x/../.claude/settings.json", Some(Action::Deny)),
         (Section::Edit, "/opt/agentry", Some(Action::Deny)),
-        (Section::Edit, "b.agent", None),
+        (Section::Edit, "b.agent", Some(Action::Deny)),
         (Section::Edit, ".git/hooks/pre-commit", Some(Action::Deny)),
         (Section::Edit, "sub/.git/HEAD", Some(Action::Deny)),
         (Section::Edit, ".vscode/tasks.json", Some(Action::Deny)),

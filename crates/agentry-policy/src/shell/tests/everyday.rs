@@ -55,12 +55,12 @@ const CASES: Cases = &[
         &["set= i=0", "free [ * -lt 3 ]", "run echo *", "set= i=*"],
     ),
     ("for i in {1..3}; do echo $i; done", &["run echo 1", "run echo 2", "run echo 3"]),
-    ("for f in $(ls); do echo \"$f\"; done", &["run ls", "run echo …"]),
+    ("for f in $(ls); do echo \"$f\"; done", &["run ls", "run echo *~"]),
     (
         "while read -r line; do echo \"$line\"; done < in.txt",
         &["read in.txt", "free read -r line", "run echo …"],
     ),
-    ("ls | while read -r f; do wc -l \"$f\"; done", &["run ls", "free read -r f", "run wc -l …"]),
+    ("ls | while read -r f; do wc -l \"$f\"; done", &["run ls", "free read -r f", "run wc -l *"]),
     ("case \"$1\" in start) run it;; *) echo no;; esac", &["run run it", "run echo no"]),
     (
         "if git diff --quiet; then echo clean; else git status; fi",

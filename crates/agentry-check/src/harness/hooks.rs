@@ -1,0 +1,309 @@
+//! AG8201 to AG8206: hooks, in settings, in files of their own, and in the metadata of an agent.
+
+use agentry_formats::PathPresence;
+use agentry_text::json::JsonDialect;
+use agentry_text::suggestion::nearest;
+use agentry_text::{Findings, Fix, TreeEntry, TreeMap, TreeNode, TreeValue, rules};
+
+use super::document::read_json;
+use super::{HarnessFileKind, HarnessSubject, HookDialect, settings};
+
+rules! {
+    /// Every rule of this file, in code order.
+    pub(super) RULES = [
+        MISSING_PROGRAM: "AG8201",
+        UNKNOWN_EVENT: "AG8202",
+        MATCHER: "AG8203",
+        HOOK_SHAPE: "AG8204",
+        TIMEOUT_UNIT: "AG8205",
+        NO_COMMAND: "AG8206",
+    ]
+}
+
+/// Events of Claude Code, for suggestions. New ones are not reported as unknown.
+const CLAUDE_EVENTS: &[&str] = &[
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "PostToolBatch",
+    "PermissionRequest",
+    "PermissionDenied",
+    "UserPromptSubmit",
+    "UserPromptExpansion",
+    "Notification",
+    "Stop",
+    "StopFailure",
+    "SubagentStart",
+    "SubagentStop",
+    "SessionStart",
+    "SessionEnd",
+    "PreCompact",
+    "PostCompact",
+    "Setup",
+    "TeammateIdle",
+    "TaskCreated",
+    "TaskCompleted",
+    "InstructionsLoaded",
+    "ConfigChange",
+    "WorktreeCreate",
+    "WorktreeRemove",
+    "Elicitation",
+    "ElicitationResult",
+    "CwdChanged",
+    "FileChanged",
+];
+
+/// Events of Gemini CLI.
+const GEMINI_EVENTS: &[&str] = &[
+    "BeforeTool",
+    "AfterTool",
+    "BeforeAgent",
+    "AfterAgent",
+    "BeforeModel",
+    "AfterModel",
+    "BeforeToolSelection",
+    "SessionStart",
+    "SessionEnd",
+    "PreCompress",
+    "Notification",
+];
+
+/// Events whose matcher names a tool.
+const ABOUT_TOOLS: &[&str] =
+    &["PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"];
+
+/// Longest timeout in seconds that somebody may mean; above it the unit is wrong.
+const LONGEST_SECONDS: i64 = 3600;
+/// Shortest timeout in milliseconds that a program can keep.
+const SHORTEST_MILLISECONDS: i64 = 100;
+
+/// Checks a file of hooks.
+pub(super) fn check_file(
+    subject: &HarnessSubject<'_>,
+    dialect: HookDialect,
+    findings: &mut Findings,
+) {
+    let rule = (&HOOK_SHAPE, "a file of hooks is JSON");
+    let Some(map) = read_json(subject.source, JsonDialect::Relaxed, rule, findings) else { return };
+    if let Some(hooks) = map.get("hooks") {
+        check(subject, hooks, dialect, findings);
+    }
+}
+
+/// Checks the hooks of one place.
+pub(super) fn check(
+    subject: &HarnessSubject<'_>,
+    hooks: &TreeNode,
+    dialect: HookDialect,
+    findings: &mut Findings,
+) {
+    let Some(events) = hooks.as_map() else { return };
+    // Hooks of another program have another shape everywhere, which is one mistake.
+    let wrong = events.entries.iter().find(|entry| entry.value.as_list().is_none());
+    if let Some(TreeEntry { key, value }) = wrong {
+        let message = format!("`{}` is {} and not a list", key.text, value.value.describe());
+        let effect = match subject.kind {
+            HarnessFileKind::Agent(_) | HarnessFileKind::PluginAgent => {
+                "an agent with hooks of another shape is not loaded"
+            }
+            _ => "an event has a list of entries",
+        };
+        findings.add(&HOOK_SHAPE, key.span, message).hint(effect);
+        return;
+    }
+    for TreeEntry { key, value } in &events.entries {
+        event(key.text.as_str(), key.span, dialect, findings);
+        let Some(entries) = value.as_list() else { continue };
+        for entry in entries {
+            let Some(map) = entry.as_map() else {
+                findings.add(&HOOK_SHAPE, entry.span, "an entry of an event is a map");
+                continue;
+            };
+            match dialect {
+                HookDialect::Cursor => command(subject, map, entry, dialect, findings),
+                HookDialect::Claude | HookDialect::Gemini => {
+                    group(subject, &key.text, map, (entry, dialect), findings);
+                }
+            }
+        }
+    }
+}
+
+fn event(name: &str, span: agentry_text::Span, dialect: HookDialect, findings: &mut Findings) {
+    let known = match dialect {
+        HookDialect::Claude => CLAUDE_EVENTS,
+        HookDialect::Gemini => GEMINI_EVENTS,
+        // Its events are not all known here.
+        HookDialect::Cursor => return,
+    };
+    if known.contains(&name) {
+        return;
+    }
+    if let Some(near) = nearest(name, known.iter().copied()) {
+        findings
+            .add(&UNKNOWN_EVENT, span, format!("there is no event `{name}`"))
+            .hint(format!("did you mean `{near}`?"));
+    }
+}
+
+/// An entry of an event: a matcher and its hooks.
+fn group(
+    subject: &HarnessSubject<'_>,
+    event: &str,
+    map: &TreeMap,
+    (entry, dialect): (&TreeNode, HookDialect),
+    findings: &mut Findings,
+) {
+    if dialect == HookDialect::Claude && ABOUT_TOOLS.contains(&event) {
+        matcher(map, findings);
+    }
+    let Some(hooks) = map.get("hooks").and_then(TreeNode::as_list) else {
+        let place = map.entries.first().map_or(entry.span, |first| first.key.span);
+        findings
+            .add(&HOOK_SHAPE, place, "the entry has no list `hooks`")
+            .hint("write `{\"matcher\": \"…\", \"hooks\": [{\"type\": \"command\", …}]}`");
+        return;
+    };
+    for hook in hooks {
+        if let Some(map) = hook.as_map() {
+            command(subject, map, hook, dialect, findings);
+        }
+    }
+}
+
+/// Reports words of a matcher that no tool has.
+fn matcher(map: &TreeMap, findings: &mut Findings) {
+    let Some(node) = map.get("matcher") else { return };
+    let Some(text) = node.as_str() else { return };
+    let is_word = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric());
+    for word in text.split('|').map(str::trim).filter(is_word) {
+        // Only a near miss is certain: a new tool is not known here.
+        if let Some(Some(near)) = settings::unknown_tool(word) {
+            let found = findings.add(&MATCHER, node.span, format!("no tool is called `{word}`"));
+            found.hint(format!("did you mean `{near}`?"));
+            if word == text {
+                found.fix(Fix::unsafe_(
+                    format!("write `{near}`"),
+                    node.span,
+                    format!("\"{near}\""),
+                ));
+            }
+        }
+    }
+}
+
+fn command(
+    subject: &HarnessSubject<'_>,
+    map: &TreeMap,
+    hook: &TreeNode,
+    dialect: HookDialect,
+    findings: &mut Findings,
+) {
+    let kind = map.get("type").and_then(TreeNode::as_str);
+    if kind.is_none_or(|kind| kind == "command") {
+        match map.get("command") {
+            Some(node) => program(subject, node, findings),
+            None => {
+                let place = map.entries.first().map_or(hook.span, |first| first.key.span);
+                findings.add(&NO_COMMAND, place, "the hook has no `command`").hint("add `command`");
+            }
+        }
+    }
+    let Some(node) = map.get("timeout") else { return };
+    let TreeValue::Int(timeout) = node.value else { return };
+    let (wrong, hint) = match dialect {
+        HookDialect::Claude => (timeout > LONGEST_SECONDS, "Claude Code counts in seconds"),
+        HookDialect::Gemini => {
+            (timeout < SHORTEST_MILLISECONDS, "Gemini CLI counts in milliseconds")
+        }
+        HookDialect::Cursor => (false, ""),
+    };
+    if wrong {
+        findings
+            .add(&TIMEOUT_UNIT, node.span, format!("a timeout of {timeout} is hardly meant"))
+            .hint(hint);
+    }
+}
+
+/// Directories that a hook names by a variable, relative to the directory of its file.
+fn bases<'a>(subject: &HarnessSubject<'_>) -> &'a [(&'a str, &'a str)] {
+    // `.claude/settings.json`, `.codex/hooks.json`: the project is one level up.
+    let in_project = ["/.claude/", "/.codex/", "/.gemini/", "/.cursor/"];
+    let path = format!("/{}", subject.source.path);
+    if in_project.iter().any(|dir| path.contains(dir)) {
+        &[
+            ("$CLAUDE_PROJECT_DIR/", "../"),
+            ("${CLAUDE_PROJECT_DIR}/", "../"),
+            ("./", "../"),
+            (".claude/", "../.claude/"),
+        ]
+    } else {
+        &[("${CLAUDE_PLUGIN_ROOT}/", "../"), ("$CLAUDE_PLUGIN_ROOT/", "../")]
+    }
+}
+
+/// Reports a program of the repository that does not exist.
+fn program(subject: &HarnessSubject<'_>, node: &TreeNode, findings: &mut Findings) {
+    let Some(text) = node.as_str() else { return };
+    let word = path_in(text);
+    let found = bases(subject).iter().find_map(|(start, below)| {
+        let rest = word.strip_prefix(start)?;
+        Some(format!("{below}{rest}"))
+    });
+    let Some(path) = found.filter(|path| !path.contains(['$', '*', '{', '`'])) else { return };
+    if (subject.probe)(&path) == PathPresence::Missing {
+        findings
+            .add(&MISSING_PROGRAM, node.span, format!("there is no `{word}`"))
+            .hint("add the file, or remove the hook");
+    }
+}
+
+/// Programs that run the file in their first argument.
+const INTERPRETERS: &[&str] =
+    &["bash", "sh", "zsh", "python", "python3", "node", "bun", "deno", "ruby", "perl"];
+
+/// The first word of a command line that is a path; an interpreter is skipped.
+fn path_in(text: &str) -> String {
+    // Quotes may surround only a part of a word: `"$CLAUDE_PROJECT_DIR"/hooks/x.sh`.
+    let mut words = Vec::new();
+    let (mut word, mut quote) = (String::new(), None);
+    for c in text.chars() {
+        match (quote, c) {
+            (None, '"' | '\'') => quote = Some(c),
+            (Some(open), _) if c == open => quote = None,
+            (None, _) if c.is_whitespace() || matches!(c, ';' | '&' | '|' | '>' | '<') => {
+                words.push(std::mem::take(&mut word));
+                if words.iter().filter(|word| !word.is_empty()).count() >= 2 {
+                    break;
+                }
+            }
+            _ => word.push(c),
+        }
+    }
+    words.push(word);
+    let mut words = words.into_iter().filter(|word| !word.is_empty());
+    let first = words.next().unwrap_or_default();
+    let name = first.rsplit('/').next().unwrap_or(&first);
+    if INTERPRETERS.contains(&name) { words.next().unwrap_or_default() } else { first }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_of_a_command_line() {
+        let cases = [
+            ("$CLAUDE_PROJECT_DIR/a.sh", "$CLAUDE_PROJECT_DIR/a.sh"),
+            ("\"$CLAUDE_PROJECT_DIR\"/a.sh --x", "$CLAUDE_PROJECT_DIR/a.sh"),
+            ("python3 .claude/hooks/a.py || exit 2", ".claude/hooks/a.py"),
+            ("bash -c 'x y'", "-c"),
+            ("jq -r .x", "jq"),
+            ("", ""),
+            ("'unclosed x", "unclosed x"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(path_in(text), expected, "{text}");
+        }
+    }
+}
