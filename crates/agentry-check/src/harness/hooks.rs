@@ -178,7 +178,7 @@ fn matcher(map: &TreeMap, findings: &mut Findings) {
     let is_word = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric());
     for word in text.split('|').map(str::trim).filter(is_word) {
         // Only a near miss is certain: a new tool is not known here.
-        if let Some(Some(near)) = settings::unknown_tool(word) {
+        if let Some(near) = settings::nearest_tool(word) {
             let found = findings.add(&MATCHER, node.span, format!("no tool is called `{word}`"));
             found.hint(format!("did you mean `{near}`?"));
             if word == text {

@@ -194,13 +194,11 @@ fn specifier(tool: &str, only: &str, item: &TreeNode, findings: &mut Findings) -
     *rule == ROOT_PATH
 }
 
-/// Whether a name in a matcher is a tool of Claude Code, or may be one.
-pub(super) fn unknown_tool(name: &str) -> Option<Option<&'static str>> {
+/// Returns the tool of Claude Code that was probably meant by a name that none has.
+pub(super) fn nearest_tool(name: &str) -> Option<&'static str> {
     let facts = claude_code::TARGET.authoring?.tools?;
     let names = (facts.names)();
     let is_foreign = (facts.is_foreign)(name) || tools::is_server_name(name);
-    if is_foreign || names.iter().any(|(known, _)| *known == name) {
-        return None;
-    }
-    Some(nearest(name, names.iter().map(|(known, _)| *known)))
+    let is_known = is_foreign || names.iter().any(|(known, _)| *known == name);
+    if is_known { None } else { nearest(name, names.iter().map(|(known, _)| *known)) }
 }

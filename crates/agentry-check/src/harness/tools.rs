@@ -150,13 +150,13 @@ fn name(target: &Target, name: &str, span: Span, facts: &ToolFacts, findings: &m
 }
 
 /// Names of tools, with the sections that decide about them.
-type ToolNames = [(&'static str, Option<Section>)];
+type KnownTools = [(&'static str, Option<Section>)];
 
 /// Returns which rule an unknown name breaks, and the tool that was probably meant.
 fn meant(
     target: &Target,
     name: &str,
-    names: &ToolNames,
+    names: &KnownTools,
 ) -> (&'static LintRule, Option<&'static str>) {
     let same = names.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
     // A tool of another harness is not misspelt, even if its name is near.
@@ -178,7 +178,7 @@ fn elsewhere(target: &Target, name: &str) -> Option<Section> {
 }
 
 /// The first tool of a section here.
-fn here(names: &ToolNames, section: Section) -> Option<&'static str> {
+fn here(names: &KnownTools, section: Section) -> Option<&'static str> {
     names.iter().find(|(_, other)| *other == Some(section)).map(|(name, _)| *name)
 }
 

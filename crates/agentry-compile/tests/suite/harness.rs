@@ -413,3 +413,22 @@ fn programs_of_hooks() {
         assert_eq!((found, lines.len()), (expected, expected), "{path} {text}: {lines:#?}");
     }
 }
+
+/// Real agents of published packages: few have findings, and each of these is worth a look.
+#[test]
+fn real_agents_are_mostly_clean() {
+    let agents = crate::corpus::agents();
+    let mut counts = std::collections::BTreeMap::new();
+    let mut clean = 0;
+    for agent in &agents {
+        let lines = report(&world(&[(agent.path.as_str(), agent.text.as_str())]));
+        clean += usize::from(lines.is_empty());
+        for line in lines {
+            let code = line.split('[').nth(1).and_then(|rest| rest.get(..6)).unwrap_or("");
+            *counts.entry(code.to_owned()).or_insert(0) += 1;
+            println!("{} {}: {line}", agent.harness, agent.package);
+        }
+    }
+    assert!(agents.len() >= 200, "{}", agents.len());
+    assert!(clean * 100 >= agents.len() * 85, "{clean} of {} are clean: {counts:#?}", agents.len());
+}
