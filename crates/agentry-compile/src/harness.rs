@@ -6,7 +6,7 @@ use agentry_check::harness::{
     self, AgentSummary, HarnessFileKind, HarnessSubject, is_placed, is_plugin_agent, kind_of,
 };
 use agentry_formats::PathPresence;
-use agentry_targets::{IMPORT_ONLY, TARGETS, Target, front_matter};
+use agentry_targets::{TARGETS, Target, front_matter};
 use agentry_text::path::{is_rooted, join, name, split};
 use agentry_text::{Diagnostic, Findings, SourceFile, SourceFiles, limits};
 use rayon::prelude::*;
@@ -129,7 +129,7 @@ pub(crate) fn skill_above(world: &dyn World, path: &str) -> Option<FoundHarnessF
 /// Whether a path is below a directory of a harness, where nothing else is checked.
 pub(crate) fn is_beside(path: &str) -> bool {
     let whole = format!("/{path}");
-    let all = TARGETS.iter().chain(IMPORT_ONLY).flat_map(|target| target.places);
+    let all = TARGETS.iter().flat_map(|target| target.places);
     let dirs = all.map(|place| place.path).filter(|place| place.ends_with('/'));
     dirs.into_iter().any(|dir| dir.starts_with('.') && whole.contains(&format!("/{dir}")))
 }

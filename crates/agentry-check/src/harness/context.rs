@@ -19,9 +19,9 @@ rules! {
     ]
 }
 
-/// Makes an `AGENTS.md` of 40 KiB.
 fn large_context() -> Vec<(String, Vec<u8>)> {
-    vec![("AGENTS.md".to_owned(), "Write short sentences.\n".repeat(1800).into_bytes())]
+    let line = "Write short sentences.\n";
+    CONTEXT_TOO_LARGE.good.replace(line, &line.repeat(1800))
 }
 
 /// The most bytes of `AGENTS.md` that Codex reads by default.

@@ -19,13 +19,8 @@ rules! {
     ]
 }
 
-/// Makes an agent of Copilot with too long instructions.
 fn long_prompt() -> Vec<(String, Vec<u8>)> {
-    let text = format!(
-        "---\ndescription: Answers questions about the build\n---\n{}\n",
-        "x".repeat(30_001)
-    );
-    vec![(".github/agents/helper.agent.md".to_owned(), text.into_bytes())]
+    PROMPT_TOO_LONG.good.replace("You answer questions.", &"x".repeat(30_001))
 }
 
 /// Texts of templates that were never filled in.

@@ -31,7 +31,7 @@ mod tools;
 use agentry_formats::{FORMATS, PathPresence};
 use agentry_model::Agent;
 use agentry_policy::memo::PolicyMemo;
-use agentry_targets::{IMPORT_ONLY, TARGETS, Target, claude_code};
+use agentry_targets::{TARGETS, Target, claude_code};
 use agentry_text::{Diagnostic, Findings, LintRule, SourceFile, Spanned, path};
 
 use agent::{AgentOrigin, AuthoredAgent, items, knows_field};
@@ -130,7 +130,7 @@ pub fn is_plugin_agent(source: &SourceFile) -> bool {
     let claude = &claude_code::TARGET;
     let fields = document::top_level(source);
     let has = |field: &str| fields.entry(field).is_some();
-    let others = TARGETS.iter().chain(IMPORT_ONLY).filter(|target| target.authoring.is_some());
+    let others = TARGETS.iter().filter(|target| target.authoring.is_some());
     let is_foreign = |name: &str| {
         let mut others = others.clone();
         !knows_field(claude, name) && others.any(|target| knows_field(target, name))

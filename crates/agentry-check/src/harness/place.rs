@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use agentry_targets::{IMPORT_ONLY, TARGETS, Target, copilot};
+use agentry_targets::{TARGETS, Target, copilot};
 use agentry_text::path;
 
 /// What a file of a harness is.
@@ -119,7 +119,7 @@ type AgentPlace = (String, &'static str, &'static Target);
 fn places() -> &'static [AgentPlace] {
     static PLACES: OnceLock<Vec<AgentPlace>> = OnceLock::new();
     PLACES.get_or_init(|| {
-        let all = TARGETS.iter().chain(IMPORT_ONLY).copied();
+        let all = TARGETS.iter().copied();
         let places = all.filter_map(|target| Some((target, target.import.as_ref()?.places)));
         let place = |(target, places): (&'static Target, &'static [(&str, &'static str)])| {
             places.iter().map(move |(dir, end)| (format!("/{dir}/"), *end, target))

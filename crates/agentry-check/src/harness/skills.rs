@@ -27,22 +27,13 @@ rules! {
     ]
 }
 
-/// Makes a skill with a long `compatibility`.
-fn long_compatibility() -> Vec<(String, Vec<u8>)> {
-    let text = format!(
-        "---\nname: review\ndescription: Reviews a text\ncompatibility: {}\n---\n\nRead the text twice.\n",
-        "x".repeat(600)
-    );
-    vec![("skills/review/SKILL.md".to_owned(), text.into_bytes())]
+fn long_skill() -> Vec<(String, Vec<u8>)> {
+    let line = "Read the text twice.\n";
+    SKILL_TOO_LONG.good.replace(line, &line.repeat(600))
 }
 
-/// Makes a skill with 600 lines.
-fn long_skill() -> Vec<(String, Vec<u8>)> {
-    let text = format!(
-        "---\nname: review\ndescription: Reviews a text\n---\n\n{}",
-        "Read the text twice.\n".repeat(600)
-    );
-    vec![("skills/review/SKILL.md".to_owned(), text.into_bytes())]
+fn long_compatibility() -> Vec<(String, Vec<u8>)> {
+    COMPATIBILITY_TOO_LONG.good.replace("Needs git", &"x".repeat(600))
 }
 
 /// The longest text of a skill that the standard advises.
