@@ -142,7 +142,7 @@ fn a_file_that_is_not_utf8_is_left_alone() {
     2 | description = "Answers caf� questions."
       |               ^^^^^^^^^^^^^^^^^^^^^^^^^
       |
-      = help: fix: remove the full stop (--fix)
+      = help: remove the full stop
 
     error[AG0003]: the byte 0xE9 is not UTF-8
      --> helper/agent.toml:2:27
