@@ -69,6 +69,10 @@ macro_rules! rules {
 
 impl LintRule {
     /// Reads a page. Its parts are fixed: `# name`, `CODE, severity. why`, and the two examples.
+    ///
+    /// # Panics
+    ///
+    /// If the page lacks one of its parts; in a `static` that is an error of the compiler.
     pub const fn from_page(page: &'static str) -> Self {
         let (_, page) = cut(page, "# ");
         let (name, page) = cut(page, "\n\n");

@@ -15,14 +15,12 @@ rules! {
         PLACEHOLDER_DESCRIPTION: "AG7033",
         SAME_DESCRIPTION: "AG7034",
         NEVER_STARTED: "AG7035",
-        PROMPT_TOO_LONG: "AG7036".make_bad(|| {
-        let text = format!(
-            "---\ndescription: Answers questions about the build\n---\n{}\n",
-            "x".repeat(30_001)
-        );
-        vec![(".github/agents/helper.agent.md".to_owned(), text.into_bytes())]
-    }),
+        PROMPT_TOO_LONG: "AG7036".make_bad(long_prompt),
     ]
+}
+
+fn long_prompt() -> Vec<(String, Vec<u8>)> {
+    PROMPT_TOO_LONG.good.replace("You answer questions.", &"x".repeat(30_001))
 }
 
 /// Texts of templates that were never filled in.

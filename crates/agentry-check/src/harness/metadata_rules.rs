@@ -14,10 +14,7 @@ rules! {
         UNQUOTED_VALUE: "AG7003",
         NOT_FIELDS: "AG7004",
         REPEATED_KEY: "AG7005",
-        BYTE_ORDER_MARK: "AG7006".make_bad(|| {
-        let text = "\u{feff}---\nname: helper\ndescription: Answers questions about the build\n---\nYou answer questions.\n";
-        vec![(".pi/agents/helper.md".to_owned(), text.as_bytes().to_vec())]
-    }),
+        BYTE_ORDER_MARK: "AG7006",
         DASHES_IN_METADATA: "AG7007",
         MISSING_FIELD: "AG7008",
         NO_INSTRUCTIONS: "AG7009",

@@ -18,25 +18,22 @@ rules! {
     /// Every rule of this file, in code order.
     pub(super) RULES = [
         MISSING_REFERENCE: "AG8001",
-        SKILL_TOO_LONG: "AG8002".make_bad(|| {
-        let text = format!(
-            "---\nname: review\ndescription: Reviews a text\n---\n\n{}",
-            "Read the text twice.\n".repeat(600)
-        );
-        vec![("skills/review/SKILL.md".to_owned(), text.into_bytes())]
-    }),
-        COMPATIBILITY_TOO_LONG: "AG8003".make_bad(|| {
-        let text = format!(
-            "---\nname: review\ndescription: Reviews a text\ncompatibility: {}\n---\n\nRead the text twice.\n",
-            "x".repeat(600)
-        );
-        vec![("skills/review/SKILL.md".to_owned(), text.into_bytes())]
-    }),
+        SKILL_TOO_LONG: "AG8002".make_bad(long_skill),
+        COMPATIBILITY_TOO_LONG: "AG8003".make_bad(long_compatibility),
         METADATA_VALUE: "AG8004",
         MISSPELT_SKILL_FIELD: "AG8005",
         SKILL_NAME_CLASH: "AG8006",
         PLACEHOLDER_SKILL: "AG8007",
     ]
+}
+
+fn long_skill() -> Vec<(String, Vec<u8>)> {
+    let line = "Read the text twice.\n";
+    SKILL_TOO_LONG.good.replace(line, &line.repeat(600))
+}
+
+fn long_compatibility() -> Vec<(String, Vec<u8>)> {
+    COMPATIBILITY_TOO_LONG.good.replace("Needs git", &"x".repeat(600))
 }
 
 /// The longest text of a skill that the standard advises.
