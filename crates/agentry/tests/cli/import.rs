@@ -75,7 +75,7 @@ fn words_come_back_or_the_import_says_so() {
         ("agentfs", "agents/fixer", true),
         ("agent-dir", "agents/fixer", true),
         ("manifest", "agents/fixer.agent", false),
-        ("agent-md", "agents/fixer.agent.md", false),
+        ("agent-md", "agents/fixer.agent.md", true),
     ] {
         let test = Test::new().file("agentry.toml", "").file(file, written);
         let ran = test.run(&format!("import {file} --to {format} -o {to}")).exits(0);
