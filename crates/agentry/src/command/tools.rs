@@ -123,7 +123,8 @@ pub(crate) fn unsupported(ground: &PreparedAgent) -> Vec<MissingTool> {
         |on: &Option<agentry_compile::text::Spanned<bool>>| on.as_ref().is_none_or(|on| on.value);
     let servers = agent.tools.mcp.iter().flatten().map(|server| &server.value);
     let servers = servers.filter(|it| is_enabled(&it.enabled)).map(|server| {
-        let is_optional = |(key, value): &(String, Data)| key == "optional" && *value == Data::Bool(true);
+        let is_optional =
+            |(key, value): &(String, Data)| key == "optional" && *value == Data::Bool(true);
         let is_optional = server.options.iter().any(is_optional);
         MissingTool { is_optional, ..missing("mcp")(server.name.clone()) }
     });
@@ -148,9 +149,8 @@ pub(crate) fn admit_missing(
     // Skills and functions of other agents change no call of this one.
     let is_called = |missing: &MissingTool| matches!(missing.kind, "script" | "mcp" | "delegate");
     let missing: Vec<_> = unsupported(ground).into_iter().filter(is_called).collect();
-    let is_left_out = |it: &&MissingTool| {
-        it.is_optional || without.iter().any(|name| is_same(name, &it.name))
-    };
+    let is_left_out =
+        |it: &&MissingTool| it.is_optional || without.iter().any(|name| is_same(name, &it.name));
     if let Some(needed) = missing.iter().find(|it| !is_left_out(it)) {
         let MissingTool { name, kind, reason, .. } = needed;
         let path = ground.path();
@@ -177,9 +177,10 @@ fn listed(ground: &PreparedAgent, scripted: &[JavaScriptTool], spec: &ToolSpec) 
         None => code_path(ground).map(|path| (path, own.line() as usize)),
     };
     let at = at.map(|(path, line)| (path.to_owned(), line));
-    let verdict = own.policy_subjects().iter().map(|touch| {
-        ground.verdict(touch.section, &touch.subject, &ground.workspace).action
-    });
+    let verdict = own
+        .policy_subjects()
+        .iter()
+        .map(|touch| ground.verdict(touch.section, &touch.subject, &ground.workspace).action);
     let verdict = verdict.max().unwrap_or(Action::Allow);
     ListedTool { spec: spec.clone(), kind: "js", verdict, at }
 }

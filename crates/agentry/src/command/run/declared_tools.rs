@@ -52,8 +52,9 @@ pub(crate) fn ready(
     drop(bench);
     let Some(why) = why.map(|why| ground.redactor.text(&why)) else { return Ok(tools) };
     let (path, tool) = (ground.path(), &startup.value);
-    let message =
-        format!("`{path}` does not start: `{tool}` must succeed before it starts, and failed: {why}");
+    let message = format!(
+        "`{path}` does not start: `{tool}` must succeed before it starts, and failed: {why}"
+    );
     Err(CliFailure::new(message).refused())
 }
 

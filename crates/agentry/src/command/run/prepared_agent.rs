@@ -23,9 +23,7 @@ use agentry_runtime::prompt::system;
 use agentry_runtime::quarantine;
 use agentry_runtime::redact::{KnownSecret, Redactor, sounds_secret};
 use agentry_runtime::rulebook::Rulebook;
-use agentry_runtime::tool::{
-    BuiltInTool, CallLocation, SearchClient, ToolExtras, Toolbox, real,
-};
+use agentry_runtime::tool::{BuiltInTool, CallLocation, SearchClient, ToolExtras, Toolbox, real};
 use agentry_runtime::undo::BeforeImages;
 
 use super::outer_workspaces;
