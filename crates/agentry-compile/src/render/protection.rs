@@ -32,6 +32,8 @@ use crate::world::{EntryKind, World};
 pub(super) struct ProtectedPaths<'a> {
     /// Files, and directories with everything below them; absolute real paths.
     pub(super) paths: &'a [String],
+    /// Files of other agents that a rule of this one names literally, so that it may write them.
+    pub(super) named: &'a [String],
     /// The anchors of relative paths and `~`.
     pub(super) places: &'a PathAnchors,
     /// The world, to see what exists.
@@ -216,7 +218,7 @@ impl ProtectedPaths<'_> {
         }
     }
 
-    fn exists(&self, path: &str) -> bool {
+    pub(super) fn exists(&self, path: &str) -> bool {
         self.world.kind(path) != EntryKind::Missing
     }
 
@@ -232,7 +234,12 @@ impl ProtectedPaths<'_> {
                 || (self.places.ignores_case && is_inside(real, &path.to_lowercase()))
         };
         let listed = self.paths.iter().find(covers).cloned();
-        listed.or_else(|| find_in(real, &self.places.workspace, by).map(str::to_owned))
+        let by_name = || find_in(real, &self.places.workspace, by).map(str::to_owned);
+        let of_other = || {
+            let is_named = self.named.iter().any(|path| path == real);
+            definition::loaded(self.world, &self.places.workspace, real).filter(|_| !is_named)
+        };
+        listed.or_else(by_name).or_else(of_other)
     }
 
     /// Why a real path in a repository without `.git`, or one that would complete it, must not be written.

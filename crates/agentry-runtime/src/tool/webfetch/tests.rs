@@ -5,6 +5,7 @@ use agentry_compile::policy::{Action, Section};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
+use super::super::output_cap;
 use super::super::testing::TestWorkspace;
 use super::*;
 
