@@ -14,8 +14,8 @@ use agentry_compile::targets::memo::RenderMemo;
 use agentry_compile::targets::model::always;
 use agentry_compile::targets::proof::{PolicyProof, within};
 use agentry_compile::targets::{
-    HarnessModel, HarnessTool, ListedFiles, ProjectRendering, RenderSettings, RenderSubject,
-    TARGETS, Target, read_back, render, target,
+    HarnessModel, HarnessTool, ListedFiles, ProjectRendering, RenderSettings,
+    RenderSubject, TARGETS, Target, read_back, render, target,
 };
 
 use corpus::CorpusAgent;

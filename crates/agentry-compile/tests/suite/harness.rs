@@ -363,15 +363,9 @@ fn tools_of_harnesses() {
         (".github/agents/x.agent.md", "['Edit', 'runCommands', 'a/b', 'anything']", ""),
     ];
     for (path, tools, expected) in cases {
-        let text = format!(
-            "---\nname: x\ndescription: Answers questions\ntools: {tools}\n---\nYou help.\n"
-        );
+        let text = format!("---\nname: x\ndescription: Answers questions\ntools: {tools}\n---\nYou help.\n");
         let lines = report(&world(&[(path, text.as_str())]));
-        let fits = if expected.is_empty() {
-            lines.is_empty()
-        } else {
-            lines.len() == 1 && lines[0].contains(expected)
-        };
+        let fits = if expected.is_empty() { lines.is_empty() } else { lines.len() == 1 && lines[0].contains(expected) };
         assert!(fits, "{path} {tools}: {lines:#?}");
     }
 }
