@@ -1,6 +1,6 @@
 //! AG9013: an allow rule such as `ls*`, which also matches longer program names.
 
-use agentry_policy::Action;
+use agentry_policy::{Action, PathAnchors, Pattern, PatternKind, PatternSubject};
 use agentry_text::{Findings, Fix, LintRule, rule};
 
 use crate::commands::rules;
@@ -20,9 +20,11 @@ const LONGER: &[(&str, &str)] = &[
     ("npm", "npm-check"),
     ("cd", "cdrecord"),
     ("git diff", "git difftool"),
+    ("git diff", "git diff-tree"),
     ("git show", "git show-index"),
     ("git fetch", "git fetch-pack"),
     ("git merge", "git mergetool"),
+    ("git merge", "git merge-tree"),
     ("git commit", "git commit-tree"),
     ("git check", "git checkout"),
     ("git remote", "git remote-https"),
@@ -42,8 +44,9 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
             continue;
         }
         // A command that is not in the table gets a made-up example: `foo` becomes `foox`.
-        let known = LONGER.iter().find(|(short, _)| *short == name);
-        let other = known.map_or_else(|| format!("{name}x"), |(_, long)| (*long).to_owned());
+        let mut known = LONGER.iter().filter(|(short, _)| *short == name).map(|(_, long)| *long);
+        let other = known.find(|long| allows(&rule.pattern, long));
+        let other = other.map_or_else(|| format!("{name}x"), str::to_owned);
         let message = format!("rule `{}` also allows `{other}`", rule.value);
         let found = findings.add(&RULE, rule.span, message);
         found.hint(format!("write `{name} *`"));
@@ -54,6 +57,14 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
             found.fix(Fix::unsafe_(format!("write `{name} *`"), star, " "));
         }
     }
+}
+
+/// Whether a rule really allows a command. Some commands, such as `git difftool`, need a rule of their own.
+fn allows(pattern: &str, command: &str) -> bool {
+    let places = PathAnchors::default();
+    let pattern = Pattern::new(PatternKind::Command, pattern, Action::Allow, &places);
+    let words: Vec<&str> = command.split(' ').collect();
+    pattern.matches(PatternSubject::Command(&words))
 }
 
 #[cfg(test)]
@@ -70,7 +81,7 @@ mod tests {
             ("cargo*:allow", Some("0..12 rule `cargo*:allow` also allows `cargox`")),
             ("ls *:allow", None),
             ("ls*:deny", None),
-            ("git diff*:allow", Some("0..15 rule `git diff*:allow` also allows `git difftool`")),
+            ("git diff*:allow", Some("0..15 rule `git diff*:allow` also allows `git diff-tree`")),
             (
                 "npm run build*:allow",
                 Some("0..20 rule `npm run build*:allow` also allows `npm run buildx`"),

@@ -26,6 +26,8 @@ words! {
         Number = "number",
         /// The name of a revision, a branch or a date, if no argument is printed.
         Label = "label",
+        /// A revision: only names that cannot be files are printed as they are.
+        Revision = "revision",
         /// Names of files at or below its operands.
         Paths = "paths",
         /// Names in the current directory, if there is no operand.
@@ -76,7 +78,14 @@ pub fn printed(argv: &[ShellArg]) -> Option<PrintedWords> {
     match row.kind {
         PrintKind::Number => Some(PrintedWords::Number),
         PrintKind::Label => rest.iter().all(is_plain).then_some(PrintedWords::Label),
-        PrintKind::Paths => Some(PrintedWords::Paths(below_operands(argv))),
+        PrintKind::Revision => {
+            let is_verified = has("--verify") && rest.iter().all(is_plain);
+            (is_verified || rest.iter().all(is_head)).then_some(PrintedWords::Label)
+        }
+        PrintKind::Paths => {
+            let names_only = rest.iter().all(prints_only_names);
+            names_only.then(|| PrintedWords::Paths(below_operands(argv)))
+        }
         PrintKind::Entries => {
             let is_plain =
                 |arg: &ShellArg| matches!(arg.literal(), Some("-1" | "-t" | "-r" | "-S"));
@@ -93,11 +102,12 @@ pub fn passes_lines(argv: &[ShellArg]) -> bool {
     let literals: Option<Vec<&str>> = rest.iter().map(ShellArg::literal).collect();
     let (Some(name), Some(words)) = (name.literal(), literals) else { return false };
     let is_option = |word: &&&str| word.starts_with('-');
-    let is_number = |word: &&&str| word.bytes().all(|byte| byte.is_ascii_digit());
     match name {
-        "head" | "tail" => {
-            words.iter().filter(|word| !is_option(word)).all(|word| is_number(&word))
-        }
+        // `-c` would cut a line into pieces.
+        "head" | "tail" => words.iter().all(|word| {
+            let count = word.strip_prefix("-n").or_else(|| word.strip_prefix('-')).unwrap_or(word);
+            count.bytes().all(|byte| byte.is_ascii_digit())
+        }),
         "sort" | "uniq" | "tac" => {
             words.iter().all(|word| matches!(*word, "-u" | "-r" | "-n" | "-z" | "-V" | "-f"))
         }
@@ -136,6 +146,38 @@ fn is_plain(arg: &ShellArg) -> bool {
     })
 }
 
+/// Whether an argument of `git rev-parse` is `HEAD` or an option. Another word may be a file, which would be
+/// printed as it is.
+fn is_head(arg: &ShellArg) -> bool {
+    arg.literal().is_some_and(|text| {
+        let rest = text.strip_prefix("HEAD").or_else(|| text.strip_prefix('@'));
+        let is_path = |byte: u8| byte.is_ascii_digit() || b"~^{}@".contains(&byte);
+        let is_head = rest.is_some_and(|rest| rest.bytes().all(is_path));
+        is_head || matches!(text, "--abbrev-ref" | "--short" | "--verify")
+    })
+}
+
+/// Whether an argument leaves the printed names as they are. Other options may print other texts:
+/// `git ls-files --format=x`, `grep -l --label=x`.
+fn prints_only_names(arg: &ShellArg) -> bool {
+    const OPTIONS: &[&str] = &[
+        "--cached", "--deleted", "--exclude-standard", "--files", "--files-with-matches",
+        "--files-without-match", "--hidden", "--ignore-case", "--modified", "--name-only", "--others",
+        "--recursive", "--staged", "--",
+    ];
+    const VALUED: &[&str] =
+        &["--diff-filter=", "--exclude=", "--exclude-dir=", "--glob=", "--include=", "--type="];
+    let text = arg.word().start();
+    let is_letters = text.strip_prefix('-').is_some_and(|letters| {
+        letters.bytes().all(|byte| b"rRlLiwEFzImoceg".contains(&byte)) || letters == "t"
+    });
+    !text.starts_with('-')
+        && (arg.literal().is_some() || !text.is_empty())
+        || OPTIONS.contains(&text)
+        || VALUED.iter().any(|option| text.starts_with(option))
+        || is_letters
+}
+
 /// Returns the files at or below the operands of a command; without one, below the current directory.
 fn below_operands(argv: &[ShellArg]) -> Vec<ShellWord> {
     let used = effects(argv).uses().into_iter();
@@ -167,10 +209,10 @@ fn found(rest: &[ShellArg]) -> Option<Vec<ShellWord>> {
     let texts: Vec<&str> =
         rest.iter().skip(starts.len()).map(|arg| arg.literal().unwrap_or_default()).collect();
     let prints_otherwise = |text: &&str| {
+        let starts = ["-printf", "-fprint", "-exec", "-ok"];
         text.is_empty()
-            || text.starts_with("-printf")
-            || text.starts_with("-fprint")
-            || matches!(*text, "-ls" | "-files0-from")
+            || starts.iter().any(|start| text.starts_with(start))
+            || matches!(*text, "-ls" | "-fls" | "-files0-from")
     };
     // A word that is not literal may be anything.
     if texts.iter().any(prints_otherwise) {
@@ -251,6 +293,14 @@ mod tests {
             ("git rev-parse HEAD", Some("label")),
             ("git rev-parse --output=x", None),
             ("git rev-parse -- -x", None),
+            ("git rev-parse secrets/key", None),
+            ("git rev-parse --verify main", Some("label")),
+            ("git rev-parse --short HEAD~1", Some("label")),
+            ("git ls-files --format=x", None),
+            ("git diff --name-only --line-prefix=x", None),
+            ("grep -rl x src", Some("src/** src")),
+            ("grep -l --label=x y -", None),
+            ("find src -name *.rs -exec echo x ;", None),
             ("date +%F", Some("label")),
             ("date +-o", None),
             ("date +%F%t-o", None),
@@ -283,6 +333,9 @@ mod tests {
             ("head -5", true),
             ("head -n 5", true),
             ("head x", false),
+            ("head -c 5", false),
+            ("head -c5", false),
+            ("tail -n5", true),
             ("sort -u", true),
             ("sort -o x", false),
             ("grep -v test", true),

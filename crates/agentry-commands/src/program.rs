@@ -56,6 +56,8 @@ pub struct ProgramFacts {
     pub globals: Vec<GlobalOption>,
     /// `directory:` global options that set the directory in which it runs.
     pub directory: WordList,
+    /// `idle:` global options that change nothing that a rule is about.
+    pub idle: WordList,
     /// `dashes:` the meaning of a bare `--`, per list of subcommands; an empty list means all.
     pub dashes: Vec<(WordList, DashMeaning)>,
     /// `own-rule …:` options that an allow rule must name.
@@ -108,10 +110,10 @@ impl ProgramFacts {
         self.file_row(None) == Some(FileRow::Writes) || self.operands.iter().any(in_place)
     }
 
-    /// Whether it writes files that may be anywhere among its arguments.
+    /// Whether it writes files that may be anywhere among its arguments, apart from those that its rows name.
     pub fn writes_arguments(&self) -> bool {
         let saves = |row: &OperandRow| row.kind == OperandKind::Web;
-        self.changes_operands()
+        self.file_row(None) == Some(FileRow::Writes)
             || self.file_row(None).is_some_and(FileRow::is_copy)
             || self.operands.iter().any(saves)
     }

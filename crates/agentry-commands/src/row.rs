@@ -109,6 +109,7 @@ fn add(facts: &mut ProgramFacts, row: DataRow) -> Option<()> {
             facts.globals.extend(values.iter().map(option));
         }
         ("directory", "") => facts.directory = values,
+        ("idle", "") => facts.idle = values,
         ("dashes", "") => facts.dashes.push((subcommands, DashMeaning::read(row.only()?)?)),
         ("own-rule", does) => add_hazards(facts, does, row)?,
         ("operands", "") => facts.operands.push(operand_row(subcommands, values)?),

@@ -9,7 +9,7 @@ use agentry_text::path::{join, split};
 use agentry_text::{Diagnostic, SourceFiles, Span, limits};
 use rayon::prelude::*;
 
-use crate::detect::{by_name, is_main_file, is_sign, main_files, sign_above};
+use crate::detect::{by_name, is_main_file, is_sign, is_single_file, main_files, sign_above};
 use crate::harness::{self, FoundHarnessFile, HarnessCollection};
 use crate::home::{self, HomeReceipt};
 use crate::owner::{owner_above, owners};
@@ -142,8 +142,8 @@ struct SearchReads {
 impl AgentDiscovery {
     /// Leaves out skills that are checked with the agent that they belong to.
     fn without_owned_skills(&mut self) {
-        let dirs: HashSet<String> =
-            self.agents.iter().map(|found| format!("{}/skills", found.dir)).collect();
+        let whole = self.agents.iter().filter(|found| !is_single_file(found.format, &found.main));
+        let dirs: HashSet<String> = whole.map(|found| format!("{}/skills", found.dir)).collect();
         let is_owned = |path: &str| {
             let mut dir = split(path).0;
             while !dir.is_empty() && dir != "/" {

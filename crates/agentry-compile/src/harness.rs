@@ -3,10 +3,10 @@
 use std::collections::{BTreeSet, HashSet};
 
 use agentry_check::harness::{
-    self, AgentSummary, HarnessFileKind, HarnessSubject, is_plugin_agent, kind_of,
+    self, AgentSummary, HarnessFileKind, HarnessSubject, is_placed, is_plugin_agent, kind_of,
 };
 use agentry_formats::PathPresence;
-use agentry_targets::{IMPORT_ONLY, TARGETS, Target, front_matter};
+use agentry_targets::{TARGETS, Target, front_matter};
 use agentry_text::path::{is_rooted, join, name, split};
 use agentry_text::{Diagnostic, Findings, SourceFile, SourceFiles, limits};
 use rayon::prelude::*;
@@ -63,32 +63,27 @@ impl HarnessCollection {
     pub(crate) fn found(mut self, world: &dyn World) -> Vec<FoundHarnessFile> {
         self.files.sort_by(|one, other| one.0.cmp(&other.0));
         let Self { files, plugins } = self;
-        let is_meant = |(path, kind): &(String, HarnessFileKind)| match kind {
-            HarnessFileKind::PluginAgent => is_plugin_file(world, path),
-            _ => true,
-        };
+        let is_meant = |(path, kind): &(String, HarnessFileKind)| is_meant(world, path, *kind);
         let meant: Vec<bool> = files.par_iter().map(is_meant).collect();
-        let mut texts = HashSet::new();
         let files = files.into_iter().zip(meant).filter(|(_, meant)| *meant).map(|(it, _)| it);
         let found = files.map(|(path, kind)| {
             let is_plugin = in_plugin(&path, |dir| plugins.contains(dir));
             FoundHarnessFile { path, kind, is_plugin }
         });
         // `CLAUDE.md` is often a link to `AGENTS.md`; one text is checked once.
-        let is_first = |found: &FoundHarnessFile| match found.kind {
-            HarnessFileKind::Context => {
-                let absolute = world.absolute(&found.path);
-                texts.insert(world.real(&absolute).unwrap_or(absolute))
-            }
-            _ => true,
-        };
+        let mut texts = HashSet::new();
+        let mut found: Vec<FoundHarnessFile> = found.collect();
+        found.retain(|found| {
+            let is_text = matches!(found.kind, HarnessFileKind::Context);
+            !is_text || texts.insert(real(world, &found.path))
+        });
         found
-            .filter({
-                let mut is_first = is_first;
-                move |found| is_first(found)
-            })
-            .collect()
     }
+}
+
+fn real(world: &dyn World, path: &str) -> String {
+    let absolute = world.absolute(path);
+    world.real(&absolute).unwrap_or(absolute)
 }
 
 /// The file of a harness at a path that the user names; `None` if no harness reads it.
@@ -102,7 +97,7 @@ pub(crate) fn at(
         // The directories above the current one may show what the file is.
         None => kind_of(path).or_else(|| kind_of(world.absolute(path).trim_start_matches('/'))),
     }?;
-    if matches!(kind, HarnessFileKind::PluginAgent) && !is_plugin_file(world, path) {
+    if only.is_none() && !is_meant(world, path, kind) {
         return None;
     }
     let has_manifest = |dir: &str| {
@@ -134,7 +129,7 @@ pub(crate) fn skill_above(world: &dyn World, path: &str) -> Option<FoundHarnessF
 /// Whether a path is below a directory of a harness, where nothing else is checked.
 pub(crate) fn is_beside(path: &str) -> bool {
     let whole = format!("/{path}");
-    let all = TARGETS.iter().chain(IMPORT_ONLY).flat_map(|target| target.places);
+    let all = TARGETS.iter().flat_map(|target| target.places);
     let dirs = all.map(|place| place.path).filter(|place| place.ends_with('/'));
     dirs.into_iter().any(|dir| dir.starts_with('.') && whole.contains(&format!("/{dir}")))
 }
@@ -146,11 +141,24 @@ pub(crate) fn is_named_as(target: &Target, path: &str) -> bool {
     !is_prose && places.iter().any(|(_, end)| path.ends_with(end))
 }
 
-fn is_plugin_file(world: &dyn World, path: &str) -> bool {
-    let bytes = world.peek(split(path).0, path, limits::FILE_BYTES);
-    let text = bytes.ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
-    let source = SourceFiles::default().add(path, text.trim_start_matches('\u{feff}'));
-    is_plugin_agent(&source)
+/// Whether the content of a file confirms what its path says, where the path is not certain.
+fn is_meant(world: &dyn World, path: &str, kind: HarnessFileKind) -> bool {
+    let text = || {
+        let bytes = world.peek(split(path).0, path, limits::FILE_BYTES).ok()?;
+        let text = String::from_utf8(bytes).ok()?;
+        Some(text.trim_start_matches('\u{feff}').to_owned())
+    };
+    match kind {
+        HarnessFileKind::PluginAgent => text().is_some_and(|text| {
+            is_plugin_agent(&SourceFiles::default().add(path, &text))
+        }),
+        HarnessFileKind::Agent(Target { import: Some(import), .. })
+            if !is_placed(&world.absolute(path)) =>
+        {
+            text().is_some_and(|text| (import.is_one)(path, &text))
+        }
+        _ => true,
+    }
 }
 
 /// Whether a directory above a file is a plugin, by its place or by its manifest.
@@ -179,11 +187,14 @@ pub fn check_harness(
             return CheckedHarnessFile { is_rendered: true, ..CheckedHarnessFile::default() };
         }
         let probe = |path: &str| presence(world, dir, &workspace, path);
+        let probe_root = |path: &str| presence(world, &workspace, &workspace, path);
         let subject = HarnessSubject {
             kind: found.kind,
             source,
             is_plugin: found.is_plugin,
+            is_personal: is_personal(world, &found.path),
             probe: &probe,
+            probe_root: &probe_root,
             memo: &world.memo().render.policy,
         };
         agents = harness::check(&subject, &mut findings);
@@ -228,7 +239,7 @@ fn read(
     let bytes = world.read(split(path).0, path, limits::FILE_BYTES);
     let bytes = match bytes {
         Err(ReadError::Escapes) if world.inside(workspace, path) => {
-            let real = world.real(&world.absolute(path)).unwrap_or_default();
+            let real = real(world, path);
             world.read(split(&real).0, &real, limits::FILE_BYTES)
         }
         other => other,
@@ -240,6 +251,14 @@ fn read(
             None
         }
     }
+}
+
+/// Whether a file is in a hidden directory of the user's home, and not in a project.
+fn is_personal(world: &dyn World, path: &str) -> bool {
+    let absolute = world.absolute(path);
+    let home = world.machine().home.as_deref();
+    let rest = home.and_then(|home| absolute.strip_prefix(home));
+    rest.is_some_and(|rest| rest.starts_with("/."))
 }
 
 /// Whether Agentry wrote an agent file.

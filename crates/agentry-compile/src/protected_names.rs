@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use agentry_policy::path::is_inside;
-use agentry_targets::{HarnessPlace, IMPORT_ONLY, PlaceRole, TARGETS};
+use agentry_targets::{HarnessPlace, PlaceRole, TARGETS};
 
 /// A protected name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,7 +126,7 @@ const PART: &str = ".part";
 const BARE: &[&[&str]] = &[&["HEAD", "objects", "refs"], &["HEAD", "commondir"]];
 
 static NAMES: LazyLock<Vec<ProtectedName>> = LazyLock::new(|| {
-    let places = TARGETS.iter().chain(IMPORT_ONLY).flat_map(|target| target.places);
+    let places = TARGETS.iter().flat_map(|target| target.places);
     let mut places: Vec<&HarnessPlace> =
         places.filter(|place| place.role != PlaceRole::Context).collect();
     places.sort_by_key(|place| place.path);
@@ -323,7 +323,7 @@ mod tests {
     /// folded paths are compared with them.
     #[test]
     fn every_place_of_every_harness_counts() {
-        for target in TARGETS.iter().chain(IMPORT_ONLY) {
+        for target in TARGETS.iter() {
             assert!(!target.places.is_empty(), "{} declares no place", target.name);
             for place in target.places {
                 let hit = find(&folded(place.path), WrittenBy::Command);

@@ -12,7 +12,7 @@ pub enum StartRefusal {
     Unset(Vec<String>),
     /// Required variables are denied by its policy.
     Denied(Vec<String>),
-    /// A tool must succeed first, and such tools cannot be run yet.
+    /// A tool must succeed first, which only a run can try: it checks this last condition itself.
     Startup(String),
 }
 
@@ -30,10 +30,7 @@ impl std::fmt::Display for StartRefusal {
                 write!(f, "it needs {}, which its policy denies", names.join(", "))
             }
             Self::Startup(tool) => {
-                write!(
-                    f,
-                    "`{tool}` must succeed before it starts, and such tools cannot be run yet"
-                )
+                write!(f, "`{tool}` must succeed before it starts, and only `agentry run` runs it")
             }
         }
     }

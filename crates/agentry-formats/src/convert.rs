@@ -7,7 +7,9 @@ use agentry_model::{
 };
 use agentry_policy::compare::{SectionDiff, milder_sections, section_diffs};
 use agentry_policy::memo::PolicyMemo;
-use agentry_policy::{Judge, LayerSource, PathAnchors, Policy, layers, to_permissions};
+use agentry_policy::{
+    Judge, LayerSource, PathAnchors, Permissions, Policy, layers, to_permissions,
+};
 use agentry_text::{Data, FileId, Findings, Span, Spanned};
 
 use crate::agentry_block::AgentryBlock;
@@ -45,19 +47,20 @@ pub fn convert(agent: &Agent, format: Format, target: &WriteTarget) -> Converted
         kept.permissions = source.policy.permissions.take();
     }
     carry(&mut source, &kept);
-    let mut result = attempt(agent, &source, format, target);
     let before = judge(agent, target);
+    let compared = |source: &Agent| {
+        let result = attempt(agent, source, format, target);
+        let after = result_judge(&result.agent, format, target);
+        (milder_sections(&before, &after), after, result)
+    };
+    let (mut milder, mut after, mut result) = compared(&source);
     // The first attempt shows which rules the format failed to express. The second one adds all rules:
     // a block with some of them would answer `ask` for all other sections.
-    let milder = milder_sections(&before, &result_judge(&result.agent, format, target));
     if notation != LayerSource::Permissions && !milder.is_empty() {
         carried.extend(milder.iter().map(|section| format!("permissions.{section}")));
-        let rules = to_permissions(&PolicyMemo::default(), &agent.policy, &target.place);
-        let mut rules = rules.unwrap_or_default();
-        rules.sections.sort_by_key(|rules| rules.section.value);
-        kept.permissions = Some(rules);
+        kept.permissions = Some(all_rules(agent, target));
         carry(&mut source, &kept);
-        result = attempt(agent, &source, format, target);
+        (milder, after, result) = compared(&source);
     }
     result.losses.extend(carried.into_iter().map(|field| ConversionLoss {
         field,
@@ -65,9 +68,17 @@ pub fn convert(agent: &Agent, format: Format, target: &WriteTarget) -> Converted
         detail: "kept in `x-agentry`, which only Agentry reads".to_owned(),
     }));
     result.losses.sort();
-    let after = result_judge(&result.agent, format, target);
-    result.widened = gain(&before, &after).or_else(|| ungated(agent, &result.agent));
+    let wider = if milder.is_empty() { None } else { gain(&before, &after) };
+    result.widened = wider.or_else(|| ungated(agent, &result.agent));
     result
+}
+
+/// Returns the whole policy as rules, in the order in which a block is read again.
+fn all_rules(agent: &Agent, target: &WriteTarget) -> Permissions {
+    let rules = to_permissions(&PolicyMemo::default(), &agent.policy, &target.place);
+    let mut rules = rules.unwrap_or_default();
+    rules.sections.sort_by_key(|rules| rules.section.value);
+    rules
 }
 
 /// Returns where `after` allows more than `before`, as a sentence.

@@ -44,6 +44,24 @@ fn every_line_gets_its_verdict() {
     assert!(wrong.is_empty(), "{} of {count} are wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
+/// `hazards.toml` has a line for each program that has an option which an allow rule must name.
+#[test]
+fn every_program_with_a_hazard_has_a_line() {
+    let text = fs::read_to_string(format!("{FOLDER}/hazards.toml")).expect("text");
+    let table: Value = toml::from_str(&text).expect("TOML");
+    let cases = list(&table, "group").flat_map(|group| list(group, "cases"));
+    let lines: Vec<String> = cases.map(|value| case(value).line).collect();
+    let has_line = |name: &&str| {
+        lines.iter().any(|line| {
+            let mut words = line.split_whitespace().take(4);
+            words.any(|word| word.rsplit('/').next() == Some(*name))
+        })
+    };
+    let missing: Vec<&str> =
+        agentry_policy::commands::hazard::commands().filter(|name| !has_line(name)).collect();
+    assert_eq!(missing, [""; 0]);
+}
+
 /// Describes what is wrong with one line, if anything.
 fn check(judge: &Judge, case: &Case<'_>, path: &Path) -> Option<String> {
     let call = SectionCall { section: Section::Bash, subject: &case.line, directory: "/workspace" };

@@ -50,20 +50,30 @@ pub struct ConfinementInputs {
     pub definition: Vec<DefinitionPart>,
     /// The directories of `PATH`.
     pub programs: Vec<PathBuf>,
-    /// The directories at the root of the file system: see [`top_level`].
+    /// The directories that a rule for everything opens: see [`top_level`].
     pub top_level: Vec<PathBuf>,
 }
 
-/// Returns the directories at the root of the file system, without those of the kernel and of services. A
-/// policy that allows everything opens each of them.
-pub fn top_level() -> Vec<PathBuf> {
-    const LEFT_OUT: &[&str] = &["proc", "sys", "dev", "run"];
-    let entries = fs::read_dir("/").into_iter().flatten().filter_map(Result::ok);
-    let entries = entries.filter(|entry| {
-        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        is_directory && !LEFT_OUT.iter().any(|name| entry.file_name() == *name)
-    });
-    entries.map(|entry| entry.path()).collect()
+/// Returns the directories that a policy for everything opens: those at the root of the file system, without those
+/// of the kernel and of services. A directory above one of `apart` is replaced by its entries.
+pub fn top_level(apart: &[&Path]) -> Vec<PathBuf> {
+    const LEFT_OUT: &[&str] = &["/proc", "/sys", "/dev", "/run"];
+    let mut out = Vec::new();
+    let mut open = vec![PathBuf::from("/")];
+    while let Some(directory) = open.pop() {
+        let entries = fs::read_dir(&directory).into_iter().flatten().filter_map(Result::ok);
+        let entries = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        for path in entries.map(|entry| entry.path()) {
+            if apart.iter().any(|other| *other == path)
+                || LEFT_OUT.iter().any(|it| path == Path::new(it))
+            {
+                continue;
+            }
+            let is_above = apart.iter().any(|other| other.starts_with(&path));
+            if is_above { open.push(path) } else { out.push(path) }
+        }
+    }
+    out
 }
 
 /// A confinement, and what cannot be part of it.
@@ -81,14 +91,9 @@ pub struct PlannedConfinement {
 pub fn confinement(judge: &Judge, surroundings: &ConfinementInputs) -> PlannedConfinement {
     let mut narrowed = Vec::new();
     let workspace = PathBuf::from(&judge.places().workspace);
-    let writes = roots::of(judge, Section::Edit, surroundings, &mut narrowed);
-    let open = roots::of(judge, Section::Read, surroundings, &mut narrowed);
-    let writable = |root: &PathBuf| open.open.iter().any(|other| root.starts_with(other));
-    // A mount that can be written can also be read, so write-only directories stay closed.
-    let (writes_open, unread): (Vec<_>, Vec<_>) = writes.open.into_iter().partition(writable);
-    narrowed.extend(unread.iter().map(|path| {
-        format!("`{}` may be written but not read: commands do neither", path.display())
-    }));
+    let open = roots::readable(judge, surroundings, &mut narrowed);
+    let writes = roots::writable(judge, surroundings, &open.open, &mut narrowed);
+    let writes_open = writes.open;
     let mut reads = system(surroundings, judge);
     reads.extend(open.open.iter().cloned());
     let mut read_only = writes.closed;
@@ -96,8 +101,11 @@ pub fn confinement(judge: &Judge, surroundings: &ConfinementInputs) -> PlannedCo
     let mut hidden = unseen(&workspace, surroundings);
     // The secrets of the system are a list, so its directories are not searched.
     let is_system = |path: &&PathBuf| SYSTEM.iter().any(|system| *path == Path::new(system));
-    let searched: Vec<PathBuf> = open.open.iter().filter(|it| !is_system(it)).cloned().collect();
+    let searched = open.open.iter().filter(|it| !is_system(it)).cloned();
+    let (wide, searched): (Vec<PathBuf>, Vec<PathBuf>) =
+        searched.partition(|path| surroundings.top_level.contains(path));
     hidden.extend(secrets::below(&searched, judge, &mut narrowed));
+    hidden.extend(secrets::below_wide(&wide, judge, &mut narrowed));
     hidden.extend(open.closed);
     let hosts = PolicyHosts::new(judge);
     let network = if hosts.is_empty() { NetworkAccess::Off } else { NetworkAccess::Proxy(PROXY) };

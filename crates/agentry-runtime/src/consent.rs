@@ -17,6 +17,8 @@ pub struct ConsentListing {
     pub may: Vec<(&'static str, Vec<String>)>,
     /// The variables that its commands get: names, and patterns of rules.
     pub variables: Vec<String>,
+    /// The code of the definition that runs: its JavaScript tools.
+    pub code: Vec<String>,
     /// What confines its commands.
     pub sandbox: Vec<String>,
     /// The models that get its conversation.
@@ -41,7 +43,7 @@ impl ConsentListing {
 
     /// Returns the listing as rows of two columns.
     pub fn rows(&self) -> Vec<(String, String)> {
-        let Self { may, variables, sandbox, models } = self;
+        let Self { may, variables, code, sandbox, models } = self;
         let mut rows = Vec::new();
         let mut add = |name: &str, lines: &[String]| {
             let none = ["nothing".to_owned()];
@@ -56,6 +58,9 @@ impl ConsentListing {
             "variables",
             &[variables.join(", ")].into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>(),
         );
+        if !code.is_empty() {
+            add("code", code);
+        }
         add("sandbox", sandbox);
         add("models", models);
         rows

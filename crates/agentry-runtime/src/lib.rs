@@ -24,6 +24,7 @@ pub mod conversation;
 pub mod driver;
 pub mod effect;
 pub mod event;
+pub mod guard_look;
 pub mod journal;
 mod private_files;
 pub mod prompt;

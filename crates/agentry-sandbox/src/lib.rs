@@ -33,10 +33,13 @@ pub use linux::helper::serve;
 #[cfg(target_os = "linux")]
 pub use linux::sandbox::{CommandHandle, Sandbox};
 #[cfg(target_os = "linux")]
+pub use linux::seal::seal;
+#[cfg(target_os = "linux")]
 pub use linux::support::sweep;
 #[cfg(not(target_os = "linux"))]
 pub use no_sandbox::{
-    UnsupportedHandle as CommandHandle, UnsupportedSandbox as Sandbox, forget_code, serve, sweep,
+    UnsupportedHandle as CommandHandle, UnsupportedSandbox as Sandbox, forget_code, seal, serve,
+    sweep,
 };
 pub use placeholder::{PLACEHOLDER, is_placeholder};
 pub use support::{SandboxSupport, support};

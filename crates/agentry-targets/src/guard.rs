@@ -182,6 +182,27 @@ fn by_names(path: &str, directory: &str) -> String {
     format!("{root}{}", parts.join("/"))
 }
 
+/// The call of a question, for the look before and after it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuardedCall {
+    /// What the harness calls it; empty if it has no name.
+    pub id: String,
+    /// Whether it has ended.
+    pub is_over: bool,
+}
+
+/// Returns the call that a question is about.
+pub fn call(question: &str) -> Result<GuardedCall, String> {
+    let question = parse(question)?;
+    let id = match optional(&question, "tool_use_id", "a question")? {
+        Some(id) => Some(id),
+        None => optional(&question, "call", "a question")?,
+    };
+    let event = optional(&question, "hook_event_name", "a question")?;
+    let is_over = event == Some("PostToolUse") || question.get("ended") == Some(&Value::Bool(true));
+    Ok(GuardedCall { id: id.unwrap_or_default().to_owned(), is_over })
+}
+
 /// Returns the agent that a question names, for a hook that serves several agents; `None` if it names none.
 /// A question that cannot be parsed may be about any agent, so it is an error.
 pub fn agent(question: &str) -> Result<Option<String>, String> {

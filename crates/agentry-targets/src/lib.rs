@@ -142,12 +142,10 @@ pub const TARGETS: &[&Target] = &[
     &codex::TARGET,
     &gemini::TARGET,
     &copilot::TARGET,
+    &cursor::TARGET,
     &agents_md::TARGET,
     &agent_skills::TARGET,
 ];
-
-/// Harnesses whose agents can be imported, but not rendered.
-pub const IMPORT_ONLY: &[&Target] = &[&cursor::TARGET];
 
 /// Whether the target of that name writes to a path.
 pub fn is_written_by(name: &str, path: &str) -> bool {
@@ -157,5 +155,5 @@ pub fn is_written_by(name: &str, path: &str) -> bool {
 
 /// Returns the target of that name.
 pub fn target(name: &str) -> Option<&'static Target> {
-    TARGETS.iter().chain(IMPORT_ONLY).copied().find(|target| target.name == name)
+    TARGETS.iter().copied().find(|target| target.name == name)
 }

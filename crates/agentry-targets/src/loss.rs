@@ -1,6 +1,8 @@
 //! Losses that every harness has: rules that became stricter than their source, fields that no harness
 //! supports, and what the guard cannot see.
 
+use std::collections::BTreeSet;
+
 use agentry_model::{Agent, AgentRequirements, AgentTools, DeclaredList, RunBudget};
 use agentry_policy::path::NoLinks;
 use agentry_policy::{Action, RuleList, Section, SectionCall};
@@ -78,6 +80,21 @@ pub fn toolless(
         let way_out = way_out.map_or(String::new(), |text| format!("; {text}"));
         out.lose("permissions", LossKind::Narrowed, format!("no tool is left{way_out}"));
     }
+}
+
+/// Returns the sections for which the source gives a tool and the harness leaves none.
+pub(crate) fn lost_tools(subject: &RenderSubject, model: &HarnessModel) -> BTreeSet<Section> {
+    let permits = |section: Section, layers: &[RuleList]| {
+        let nothing = always(section, Action::Deny, "nothing");
+        within(&subject.memo, layers, &[nothing]) != PolicyProof::Holds
+    };
+    let is_left = |section: Section| {
+        let mut ways = model.ways.iter().filter(|way| way.section == section);
+        ways.any(|way| permits(section, &way.layers))
+    };
+    let is_lost =
+        |section: &Section| permits(*section, &subject.bounds(*section)) && !is_left(*section);
+    WORK.into_iter().filter(is_lost).collect()
 }
 
 /// The remedy for lost tools in a harness with hooks.

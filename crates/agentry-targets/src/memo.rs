@@ -11,6 +11,7 @@ use crate::built_in_protection::UnprotectedSubject;
 use crate::claude_code::ClaudeMemo;
 use crate::gap::PolicyGap;
 use crate::opencode::OpencodeMemo;
+use crate::original::OriginalGrant;
 use crate::proof::PolicyProof;
 use crate::subject::PolicySlack;
 
@@ -32,6 +33,8 @@ pub struct RenderMemo {
     /// The verdict of a policy about a command line.
     pub(crate) lines: MemoTable<(u64, String), Action>,
     pub(crate) unprotected: MemoTable<(u64, Section, Arc<str>), Option<UnprotectedSubject>>,
+    /// The grants that may be restored to an imported agent.
+    pub(crate) trials: MemoTable<String, Option<Vec<OriginalGrant>>>,
     pub(crate) claude_code: ClaudeMemo,
     pub(crate) opencode: OpencodeMemo,
 }
@@ -50,6 +53,7 @@ impl Default for RenderMemo {
             gaps: MemoTable::default(),
             lines: MemoTable::default(),
             unprotected: MemoTable::default(),
+            trials: MemoTable::default(),
             claude_code: ClaudeMemo::default(),
             opencode: OpencodeMemo::default(),
         }

@@ -13,6 +13,8 @@ use crate::proof;
 pub struct HarnessModel {
     /// The tools, each with its rules. Agents with the same rules share this list.
     pub ways: Arc<Vec<HarnessTool>>,
+    /// Whether the agent is only text, which a session follows with its own tools.
+    pub is_text: bool,
 }
 
 /// One tool of a harness, and the rules that decide about its calls.

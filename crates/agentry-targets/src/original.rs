@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use agentry_model::Agent;
+use agentry_model::{Agent, AgentIdentity, AgentInstructions, tree};
 use agentry_policy::PolicyContext;
 use agentry_text::Data;
 use rayon::prelude::*;
@@ -232,14 +232,17 @@ pub fn forgotten(
     target: &Target,
     agent: &Agent,
     result: &Agent,
-    files: &dyn HarnessFiles,
+    (files, memo): (&dyn HarnessFiles, &Arc<RenderMemo>),
 ) -> Option<Agent> {
     kept(agent, target)?;
-    let subject = RenderSubject::of(result.clone(), &PolicyContext::default(), &Arc::default());
-    let counts = anywhere(files, |settings| {
-        let subject = adapted_one(target, &subject, settings);
-        GrantTrial::new(target, &subject, settings).is_some_and(|trial| trial.useful().is_some())
+    let subject = RenderSubject::of(result.clone(), &PolicyContext::default(), memo);
+    let useful = memo.trials.get(trial_key(target, &subject, "forgotten"), || {
+        anywhere(files, |settings| {
+            let subject = adapted_one(target, &subject, settings);
+            GrantTrial::new(target, &subject, settings)?.useful()
+        })
     });
+    let counts = useful.is_some();
     let mut bare = agent.clone();
     store::remove(&mut bare, target.name, AS_WRITTEN);
     (!counts).then_some(bare)
@@ -285,18 +288,40 @@ pub(crate) fn keep(
     let mut agent = imported.agent.clone();
     set(&mut agent, target.name, AS_WRITTEN, Data::Map(written));
     let subject = RenderSubject::of(agent, &PolicyContext::default(), memo);
-    let granted = anywhere(files, |settings| {
+    let try_them = |settings: &RenderSettings<'_>| {
         let subject = adapted_one(target, &subject, settings);
         let trial = GrantTrial::new(target, &subject, settings)?;
         let plain = trial.read(&[]);
         // Without a difference between the rendered and the imported grants, there is nothing to keep.
         let has_them = plain.is_some_and(|plain| trial.agree(&plain.metadata, metadata));
         trial.useful().filter(|_| !has_them)
-    });
+    };
+    let written = metadata_key(&keys, metadata);
+    let granted = memo
+        .trials
+        .get(trial_key(target, &subject, &written), || anywhere(files, |it| try_them(it)));
     if let Some(granted) = granted {
         imported.losses.insert(kept_note(target, &granted, &keys, metadata));
         imported.agent = subject.agent;
     }
+}
+
+/// Everything that a trial depends on, as a text: the agent without its prompt and its names. The files around
+/// the agents are the same in one session.
+fn trial_key(target: &Target, subject: &RenderSubject, more: &str) -> String {
+    let mut agent = subject.agent.clone();
+    agent.instructions = AgentInstructions::default();
+    agent.identity = AgentIdentity { mode: agent.identity.mode, ..AgentIdentity::default() };
+    // The number of the policy stands for the rules.
+    agent.policy.permissions = None;
+    let rest = tree::tree(&agent).to_data().to_json();
+    format!("{} {} {rest} {more}", target.name, subject.kind())
+}
+
+/// The fields with grants, as a text.
+fn metadata_key(keys: &[&str], metadata: &Data) -> String {
+    let value = |key: &&str| metadata.get(key).map_or(String::new(), |it| it.to_json().to_string());
+    keys.iter().map(value).collect::<Vec<_>>().join(" ")
 }
 
 /// Reports which grants are kept.

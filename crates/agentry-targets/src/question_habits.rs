@@ -151,6 +151,21 @@ pub const HABITS: &[HabitRow] = &[
         "2026-11",
         "tools that change nothing run without a question",
     ),
+    row(
+        "cursor",
+        &[Bash, Webfetch, Mcp],
+        Asks,
+        "2026-11",
+        "Cursor asks before each command, address and tool of a server that no list allows",
+    ),
+    row("cursor", &[Edit], Shows, "2026-11", "the editor shows each change for review"),
+    row(
+        "cursor",
+        &[Read, Websearch, Delegate, Skill, Tool],
+        Never,
+        "2026-11",
+        "tools that change nothing run without a question",
+    ),
 ];
 
 /// The modes that skip questions, by harness.
@@ -186,6 +201,13 @@ pub const SILENT_MODES: &[SilentModes] = &[
     SilentModes {
         harness: "copilot",
         modes: "`--allow-all-tools`, auto-approval in VS Code or in the cloud",
+        headless: "refuses what is asked about",
+        unasked: &[],
+        seen: "2026-11",
+    },
+    SilentModes {
+        harness: "cursor",
+        modes: "auto-run in the editor, `--force` or in the cloud",
         headless: "refuses what is asked about",
         unasked: &[],
         seen: "2026-11",

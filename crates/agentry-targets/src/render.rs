@@ -330,6 +330,10 @@ fn verify(
             bound(way.section, proof, (target.title, guards), out);
         }
     }
+    // Only a harness whose agents can be imported has tools of its own.
+    if target.import.is_some() && !model.is_text && !is_guarded(target, settings) {
+        out.lost_tools = loss::lost_tools(subject, model);
+    }
     overriding(target, subject, out);
     original::report(target, subject, settings, out);
     questions::report(target, (subject, model), settings, out);

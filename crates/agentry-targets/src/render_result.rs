@@ -100,6 +100,8 @@ pub struct RenderedAgent {
     pub losses: BTreeSet<RenderLoss>,
     /// The losses that a person has accepted.
     pub accepted: BTreeSet<RenderLoss>,
+    /// The sections for which the source gives a tool and the harness leaves none.
+    pub lost_tools: BTreeSet<Section>,
     /// Why nothing is written for the agent.
     pub refused: Option<RenderRefusal>,
     /// The sections in which the harness may ask where the source denies, because the guard denies.
@@ -190,11 +192,12 @@ impl RenderedAgent {
 
     /// Merges another result into this one.
     pub(crate) fn add(&mut self, other: Self) {
-        let Self { files, replaced, losses, accepted, refused, guarded, unasked } = other;
+        let Self { files, replaced, losses, accepted, lost_tools, refused, guarded, unasked } = other;
         self.files.extend(files);
         self.replaced.extend(replaced);
         self.losses.extend(losses);
         self.accepted.extend(accepted);
+        self.lost_tools.extend(lost_tools);
         self.guarded.extend(guarded);
         self.unasked.extend(unasked);
         self.refused = self.refused.take().or(refused);

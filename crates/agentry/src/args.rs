@@ -5,6 +5,7 @@ mod run;
 mod runs;
 mod sandbox;
 mod store;
+mod tools;
 
 pub(crate) use policy::{
     PolicyArguments, PolicyCommand, PolicyDiffArguments, PolicyShowArguments, PolicyTestArguments,
@@ -26,6 +27,7 @@ pub(crate) use store::{
     GcArguments, KeygenArguments, ListArguments, PullArguments, PushArguments, SearchArguments,
     SignArguments, VerifyArguments,
 };
+pub(crate) use tools::{ToolsArguments, ToolsCallArguments, ToolsCommand};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -34,7 +36,7 @@ use agentry_compile::SearchAs;
 use agentry_compile::model::Format;
 use agentry_compile::policy::Section;
 use agentry_compile::render::AcceptedLoss;
-use agentry_compile::targets::{IMPORT_ONLY, RenderScope, TARGETS, Target};
+use agentry_compile::targets::{RenderScope, TARGETS, Target};
 
 /// A compiler and a runtime for AI-agent definitions.
 #[derive(Debug, Parser)]
@@ -96,6 +98,8 @@ pub(crate) enum CliCommand {
     Resume(ResumeArguments),
     /// List or revoke your consent to runs
     Consent(ConsentArguments),
+    /// List the tools of an agent, or call one
+    Tools(ToolsArguments),
     /// Replay the cassettes of agents and run the examples of their policies
     Test(TestArguments),
     /// List runs; show one, follow it, undo its changes
@@ -261,6 +265,12 @@ pub(crate) struct RenderArguments {
     /// Show the rules of both sides, section by section
     #[arg(long)]
     pub(crate) explain: bool,
+    /// List every file and every loss
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    /// Print the counts and what is refused, and nothing else
+    #[arg(short, long, conflicts_with_all = ["verbose", "explain"])]
+    pub(crate) quiet: bool,
     /// Let the harness ask `agentry guard` before each call, if it has hooks
     #[arg(long)]
     pub(crate) guard: bool,
@@ -343,6 +353,9 @@ pub(crate) struct GuardArguments {
     /// agent; calls of other agents are not judged
     #[arg(long, value_name = "FILE", conflicts_with_all = ["agent", "digest"])]
     pub(crate) agents: Option<String>,
+    /// Let calls through again after one changed protected files: look at them first
+    #[arg(long, conflicts_with_all = ["agents", "digest"])]
+    pub(crate) accept: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -435,7 +448,7 @@ fn target() -> impl TypedValueParser<Value = &'static Target> {
 
 /// A harness whose agents can be imported, by its name.
 fn harness() -> impl TypedValueParser<Value = &'static Target> {
-    let all = TARGETS.iter().chain(IMPORT_ONLY).filter(|target| target.import.is_some());
+    let all = TARGETS.iter().filter(|target| target.import.is_some());
     named(all.map(|target| PossibleValue::new(target.name)).collect())
 }
 
@@ -458,7 +471,7 @@ fn scope() -> impl TypedValueParser<Value = RenderScope> {
 
 /// A format, or a harness whose agents can be checked, by its name.
 fn format_or_harness() -> impl TypedValueParser<Value = SearchAs> {
-    let all = TARGETS.iter().chain(IMPORT_ONLY).filter(|target| target.authoring.is_some());
+    let all = TARGETS.iter().filter(|target| target.authoring.is_some());
     let names = Format::WORDS.iter().copied().chain(all.map(|target| target.name));
     PossibleValuesParser::new(names).try_map(|word| {
         let format = word.parse().ok().map(SearchAs::Format);

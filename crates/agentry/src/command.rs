@@ -33,6 +33,7 @@ pub(crate) mod sign;
 mod store;
 mod suggestion;
 pub(crate) mod test;
+pub(crate) mod tools;
 pub(crate) mod verify;
 
 use std::io::{self, Write as _};
@@ -41,11 +42,11 @@ use agentry_compile::model::Format;
 use agentry_compile::text::report::{human, json};
 use agentry_compile::text::{Diagnostic, Severity, SourceFiles};
 use agentry_compile::{
-    AgentDiscovery, CompiledAgent, FoundAgent, World, discover, read as read_agent,
+    AgentDiscovery, CompiledAgent, FileTree as _, FoundAgent, World, discover, read as read_agent,
 };
 
 use crate::args::ResultFormat;
-use crate::disk::DiskWorld;
+use crate::disk::{DiskWorld, stored_root};
 use crate::output::{CliFailure, print_json, style};
 
 /// Lists what a search takes for an agent; shown when it found none.
@@ -137,6 +138,13 @@ fn usable(disk: &DiskWorld, found: &FoundAgent) -> Result<CompiledAgent, CliFail
     Err(CliFailure::new(format!("`{}` has errors", found.path))
         .hint("`agentry check` shows all findings")
         .finding())
+}
+
+/// Moves an agent of the store to the current workspace, where it works. Its own files are read before.
+fn work_here(disk: &DiskWorld, compiled: &mut CompiledAgent) {
+    if stored_root(&disk.absolute(&compiled.workspace)).is_some() {
+        compiled.workspace = disk.workspace("");
+    }
 }
 
 /// An agent with errors, by its path.

@@ -22,8 +22,10 @@ use crate::args::{CliArguments, CliCommand};
 fn main() -> ExitCode {
     // The sandbox starts this program as its helper, which must run before a second thread exists.
     #[cfg(target_os = "linux")]
-    if std::env::args_os().nth(1).is_some_and(|first| first == agentry_sandbox::HELPER) {
-        return agentry_sandbox::serve().into();
+    match std::env::args_os().nth(1).as_deref().and_then(std::ffi::OsStr::to_str) {
+        Some(agentry_sandbox::HELPER) => return agentry_sandbox::serve().into(),
+        Some(agentry_javascript::WORKER) => return agentry_javascript::serve().into(),
+        _ => {}
     }
     let args = CliArguments::parse();
     let result = match args.command {
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         CliCommand::Run(args) => command::run::run(&args),
         CliCommand::Resume(args) => command::resume::run(&args),
         CliCommand::Consent(args) => command::consent::run(&args),
+        CliCommand::Tools(args) => command::tools::run(&args),
         CliCommand::Test(args) => Ok(command::test::run(&args)),
         CliCommand::Runs(args) => command::runs::run(&args),
         CliCommand::Sandbox(args) => command::sandbox::run(&args),

@@ -38,7 +38,11 @@ pub(super) fn check(subject: &HarnessSubject<'_>, findings: &mut Findings) {
     let body = markdown::parts(source).body;
     let body = Span::new(source.id, body.start, body.end);
     for link in links(source, body) {
-        if (subject.probe)(&link.value) == PathPresence::Missing {
+        // In a nested file, many people write paths from the root of the repository.
+        let is_there = [subject.probe, subject.probe_root]
+            .iter()
+            .any(|probe| probe(&link.value) != PathPresence::Missing);
+        if !is_there {
             findings
                 .add(&BROKEN_LINK, link.span, format!("there is no `{}`", link.value))
                 .hint("links are relative to the directory of this file");
@@ -62,7 +66,9 @@ pub(super) fn check(subject: &HarnessSubject<'_>, findings: &mut Findings) {
     }
     // Only beside a `.claude` directory: another repository may not use Claude Code.
     let is_missing = |path: &str| (subject.probe)(path) == PathPresence::Missing;
-    let uses_claude = !is_missing(".claude") && is_missing("CLAUDE.md");
+    // A text that Agentry rendered is for the harness that it was rendered for.
+    let is_rendered = source.text.starts_with("<!-- begin agentry");
+    let uses_claude = !is_rendered && !is_missing(".claude") && is_missing("CLAUDE.md");
     if name == "AGENTS.md" && uses_claude && is_missing(".claude/CLAUDE.md") {
         findings
             .add(&NOT_READ_BY_CLAUDE, start, "this file is not read by Claude Code")

@@ -1,6 +1,6 @@
 //! AG7010 to AG7019: fields and values that a harness does not take.
 
-use agentry_targets::{FieldValue, IMPORT_ONLY, TARGETS, Target, UnknownFieldEffect, ValueKind};
+use agentry_targets::{FieldValue, TARGETS, Target, UnknownFieldEffect, ValueKind};
 use agentry_text::suggestion::nearest;
 use agentry_text::{Findings, Fix, Severity, TreeEntry, TreeNode, TreeValue, rules};
 
@@ -233,7 +233,7 @@ fn instead(target: &Target) -> Option<String> {
 
 fn others(target: &Target) -> impl Iterator<Item = &'static Target> {
     let name = target.name;
-    let all = TARGETS.iter().chain(IMPORT_ONLY).copied();
+    let all = TARGETS.iter().copied();
     all.filter(move |other| other.name != name && other.authoring.is_some())
 }
 

@@ -31,7 +31,7 @@ mod tools;
 use agentry_formats::{FORMATS, PathPresence};
 use agentry_model::Agent;
 use agentry_policy::memo::PolicyMemo;
-use agentry_targets::{IMPORT_ONLY, TARGETS, Target, claude_code};
+use agentry_targets::{TARGETS, Target, claude_code};
 use agentry_text::{Diagnostic, Findings, LintRule, SourceFile, Spanned, path};
 
 use agent::{AgentOrigin, AuthoredAgent, items, knows_field};
@@ -40,7 +40,7 @@ use document::HarnessDocument;
 use crate::CheckSubject;
 
 pub use names::AgentSummary;
-pub use place::{HarnessFileKind, HookDialect, SettingsFile, kind_of};
+pub use place::{HarnessFileKind, HookDialect, SettingsFile, is_placed, kind_of};
 
 /// Every rule about files of harnesses, by topic.
 pub const RULES: &[&[&LintRule]] = &[
@@ -69,8 +69,12 @@ pub struct HarnessSubject<'a> {
     pub source: &'a SourceFile,
     /// Whether the file belongs to a plugin of Claude Code.
     pub is_plugin: bool,
+    /// Whether the file is in the user's home, and not in a project.
+    pub is_personal: bool,
     /// What is at a path that is relative to the directory of the file.
     pub probe: &'a dyn Fn(&str) -> PathPresence,
+    /// What is at a path that is relative to the root of the repository.
+    pub probe_root: &'a dyn Fn(&str) -> PathPresence,
     /// Memoised comparisons of rules.
     pub memo: &'a PolicyMemo,
 }
@@ -126,7 +130,7 @@ pub fn is_plugin_agent(source: &SourceFile) -> bool {
     let claude = &claude_code::TARGET;
     let fields = document::top_level(source);
     let has = |field: &str| fields.entry(field).is_some();
-    let others = TARGETS.iter().chain(IMPORT_ONLY).filter(|target| target.authoring.is_some());
+    let others = TARGETS.iter().filter(|target| target.authoring.is_some());
     let is_foreign = |name: &str| {
         let mut others = others.clone();
         !knows_field(claude, name) && others.any(|target| knows_field(target, name))

@@ -109,15 +109,10 @@ pub(super) fn gemini(subject: &HarnessSubject<'_>, findings: &mut Findings) {
 /// Reports policies that Gemini does not read.
 pub(super) fn gemini_policy(subject: &HarnessSubject<'_>, findings: &mut Findings) {
     // The same directory below a home is read.
-    let is_home =
-        subject.source.path.starts_with(".gemini/") || !subject.source.path.contains("home/");
-    if is_home {
+    if !subject.is_personal {
+        let start = Span::start_of(subject.source.id);
         findings
-            .add(
-                &GEMINI_POLICY,
-                Span::start_of(subject.source.id),
-                "this file is not read by Gemini CLI",
-            )
+            .add(&GEMINI_POLICY, start, "this file is not read by Gemini CLI")
             .hint("start it with `--policy`, or copy the file to `~/.gemini/policies`");
     }
 }

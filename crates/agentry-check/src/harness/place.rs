@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use agentry_targets::{IMPORT_ONLY, TARGETS, Target};
+use agentry_targets::{TARGETS, Target, copilot};
 use agentry_text::path;
 
 /// What a file of a harness is.
@@ -124,13 +124,18 @@ type AgentPlace = (String, &'static str, &'static Target);
 fn places() -> &'static [AgentPlace] {
     static PLACES: OnceLock<Vec<AgentPlace>> = OnceLock::new();
     PLACES.get_or_init(|| {
-        let all = TARGETS.iter().chain(IMPORT_ONLY).copied();
+        let all = TARGETS.iter().copied();
         let places = all.filter_map(|target| Some((target, target.import.as_ref()?.places)));
         let place = |(target, places): (&'static Target, &'static [(&str, &'static str)])| {
             places.iter().map(move |(dir, end)| (format!("/{dir}/"), *end, target))
         };
         places.flat_map(place).collect()
     })
+}
+
+/// Whether a path is in a directory in which a harness looks for agents.
+pub fn is_placed(path: &str) -> bool {
+    agent_place(&format!("/{path}")).is_some()
 }
 
 /// Returns the directory of agents that a path is below, with the rest of the path.
@@ -170,11 +175,14 @@ fn below(whole: &str) -> Option<HarnessFileKind> {
     if whole.contains("/.claude/rules/") && name.ends_with(".md") {
         return Some(HarnessFileKind::Context);
     }
+    // Copilot's agents may be anywhere; the metadata tells them from definitions.
+    if name.ends_with(".agent.md") {
+        return Some(HarnessFileKind::Agent(&copilot::TARGET));
+    }
     // `agents/` of a plugin; in a hidden directory it belongs to another program.
     let (above, _) = whole.rsplit_once("/agents/")?;
     let is_hidden = path::name(above).starts_with('.');
-    let is_markdown = name.ends_with(".md") && !name.ends_with(".agent.md");
-    (is_markdown && !is_hidden && !is_prose(name)).then_some(HarnessFileKind::PluginAgent)
+    (name.ends_with(".md") && !is_hidden && !is_prose(name)).then_some(HarnessFileKind::PluginAgent)
 }
 
 /// Whether a file beside agents is a text about them, such as a README.
@@ -207,7 +215,7 @@ mod tests {
             (".cursor/rules/a/x.mdc", "rule"),
             ("plugins/a/agents/x.md", "claude-code"),
             ("agents/team/x.md", "claude-code"),
-            ("agents/help_x.agent.md", ""),
+            ("agents/help_x.agent.md", "copilot"),
             (".qwen/agents/x.md", ""),
             ("docs/skills/pdf/SKILL.md", "skill"),
             (".mcp.json", "mcp"),

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use agentry_policy::Section;
-use agentry_targets::{IMPORT_ONLY, TARGETS, Target, ToolFacts};
+use agentry_targets::{TARGETS, Target, ToolFacts};
 use agentry_text::suggestion::nearest;
 use agentry_text::{Findings, Fix, Severity, Span, Spanned, TreeValue, rules};
 
@@ -172,7 +172,7 @@ pub(super) fn name(
 
 /// The section of a tool in another harness.
 fn elsewhere(target: &Target, name: &str) -> Option<Section> {
-    let others = TARGETS.iter().chain(IMPORT_ONLY).filter(|other| other.name != target.name);
+    let others = TARGETS.iter().filter(|other| other.name != target.name);
     others.filter_map(|other| other.authoring?.tools).find_map(|tools| {
         let names = (tools.names)();
         names.into_iter().find(|(known, _)| *known == name).and_then(|(_, section)| section)

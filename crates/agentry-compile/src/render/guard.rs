@@ -1,5 +1,6 @@
 //! Answers the guard question of a harness about a tool call.
 
+use agentry_policy::path::absolute;
 use agentry_policy::{Action, Judge, Section, SectionCall, Verdict, VerdictReason};
 use agentry_targets::guard::{GuardAnswer, GuardQuestion};
 use agentry_targets::{GuardProtocol, Target};
@@ -174,13 +175,25 @@ pub fn judged(
     protected: &[String],
     call: SectionCall<'_>,
 ) -> Verdict {
-    let protected = ProtectedPaths { paths: protected, places: judge.places(), world };
+    let named = named_files(judge);
+    let places = judge.places();
+    let protected = ProtectedPaths { paths: protected, named: &named, places, world };
     let mut out = Verdict { action: Action::Allow, reasons: Vec::new() };
     add(&mut out, judge.judge(call, &WorldLinks(world)));
     if let Some(reason) = protected.reason(call, &WorldLinks(world)) {
         add(&mut out, Verdict { action: reason.action, reasons: vec![reason] });
     }
     out
+}
+
+/// The files that an allow rule about edits names without a wildcard.
+fn named_files(judge: &Judge) -> Vec<String> {
+    let places = judge.places();
+    let rules = judge.rules(Section::Edit).flat_map(|(_, rules)| &rules.rules);
+    let literal = rules.filter(|rule| {
+        rule.action == Action::Allow && !rule.pattern.text.contains(['*', '?', '['])
+    });
+    literal.filter_map(|rule| absolute(&rule.pattern.text, &places.workspace, places)).collect()
 }
 
 fn add(all: &mut Verdict, one: Verdict) {

@@ -34,6 +34,6 @@ pub use plan::{
     FilePlan, PlanSituation, PlannedChange, PlannedChangeKind, PresentFile, RefusedFile,
     ReplacedFile, WantedFile, existing, plan,
 };
-pub use protection::{DefinitionPart, definition, protect};
+pub use protection::{DefinitionPart, definition, other_agents, protect};
 pub use run::{RenderJob, TargetRun, run};
 pub use subject::subject;

@@ -3,6 +3,7 @@
 
 mod copy;
 mod definition;
+mod loaded;
 mod meeting;
 
 use agentry_policy::argv::{ShellArg, ShellWord};
@@ -17,6 +18,7 @@ use agentry_policy::{Action, LayerSource, PathAnchors, Section, SectionCall, Ver
 use agentry_text::path::join;
 
 pub use definition::{DefinitionPart, definition};
+pub use loaded::other_agents;
 use meeting::{CommandPlace, PathMeeting};
 
 use super::ledger::RenderLedger;
@@ -30,6 +32,8 @@ use crate::world::{EntryKind, World};
 pub(super) struct ProtectedPaths<'a> {
     /// Files, and directories with everything below them; absolute real paths.
     pub(super) paths: &'a [String],
+    /// Files of other agents that a rule of this one names literally, so that it may write them.
+    pub(super) named: &'a [String],
     /// The anchors of relative paths and `~`.
     pub(super) places: &'a PathAnchors,
     /// The world, to see what exists.
@@ -51,6 +55,7 @@ pub fn protect(
     let root = world.absolute(&compiled.workspace);
     let mut paths: Vec<String> =
         definition(world, compiled).into_iter().map(|own| own.path).collect();
+    paths.extend(loaded::own_files(world, compiled));
     paths.extend(ledger.entries().iter().map(|entry| join(&root, &entry.path)));
     paths.extend(of(&root, ProtectedKind::Own));
     paths.extend(of(&root, ProtectedKind::Harness));
@@ -213,7 +218,7 @@ impl ProtectedPaths<'_> {
         }
     }
 
-    fn exists(&self, path: &str) -> bool {
+    pub(super) fn exists(&self, path: &str) -> bool {
         self.world.kind(path) != EntryKind::Missing
     }
 
@@ -229,7 +234,12 @@ impl ProtectedPaths<'_> {
                 || (self.places.ignores_case && is_inside(real, &path.to_lowercase()))
         };
         let listed = self.paths.iter().find(covers).cloned();
-        listed.or_else(|| find_in(real, &self.places.workspace, by).map(str::to_owned))
+        let by_name = || find_in(real, &self.places.workspace, by).map(str::to_owned);
+        let of_other = || {
+            let is_named = self.named.iter().any(|path| path == real);
+            definition::loaded(self.world, &self.places.workspace, real).filter(|_| !is_named)
+        };
+        listed.or_else(by_name).or_else(of_other)
     }
 
     /// Why a real path in a repository without `.git`, or one that would complete it, must not be written.

@@ -80,7 +80,7 @@ fn settings_for_all_agents_count() {
 
 #[test]
 fn a_word_for_everything() {
-    let text = "---\npermission: deny\n---\nx\n";
+    let text = "---\ndescription: d\npermission: deny\n---\nx\n";
     let path = ".opencode/agents/x.md";
     let agent = imported("opencode", &[(path, text)], path).expect("an agent");
     // A name that no tool has is not a loss.

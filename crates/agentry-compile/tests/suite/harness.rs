@@ -202,6 +202,8 @@ fn a_search_finds_the_files_of_every_harness() {
         ("agents/notes.md", "# Notes\n"),
         ("agents/page.md", "---\ntitle: A page\ndescription: x\n---\n"),
         ("agents/x.md", "---\nname: x\ndescription: y\n---\nz\n"),
+        ("loose.agent.md", "---\ndescription: x\ntools: [read]\n---\ny\n"),
+        ("help_it.agent.md", "---\nstatus: active\n---\n# It\n\nx\n"),
         ("tool/.claude-plugin/plugin.json", "{}"),
         ("tool/agents/y.md", "---\nname: y\ndescription: y\npermissionMode: plan\n---\nz\n"),
         ("helper/agent.json", "{\"name\": \"helper\", \"version\": \"1.0.0\", \"role\": \"x\"}"),
@@ -218,6 +220,7 @@ fn a_search_finds_the_files_of_every_harness() {
         lines,
         [
             "agents/x.md claude-code false",
+            "loose.agent.md copilot false",
             "other/skills/b/SKILL.md skill false",
             "tool/agents/y.md claude-code true",
         ]
@@ -287,5 +290,82 @@ fn a_named_file_stands_for_its_agent() {
         let beside = found.unchecked.iter().map(|_| "unchecked".to_owned());
         let all: Vec<String> = agents.chain(harness).chain(none).chain(beside).collect();
         assert_eq!(all, [expected], "{path}");
+    }
+}
+
+/// How many rules of a settings file never decide.
+fn dead(path: &str, text: &str) -> usize {
+    let lines = report(&world(&[(path, text)]));
+    let dead = |line: &&String| line.contains("AG7078") || line.contains("AG7074");
+    lines.iter().filter(dead).count()
+}
+
+/// Claude Code follows the strictest match, whatever the order.
+#[test]
+fn rules_of_claude_code_that_never_decide() {
+    let cases: &[(&[&str], &[&str], &[&str], usize)] = &[
+        (&["Bash(git push origin *)"], &[], &["Bash(git push *)"], 1),
+        (&["Bash(git push *)"], &[], &["Bash(git push origin *)"], 0),
+        (&["Bash(npm test)"], &[], &["Bash"], 1),
+        (&["Bash(npm test)"], &["Bash(npm *)"], &[], 1),
+        (&["Bash(npm test)", "Bash(npm run *)"], &["Bash(npm run deploy *)"], &[], 0),
+        (&["Bash(git:*)"], &[], &["Bash(git push:*)"], 0),
+        (&["Bash(git push:*)"], &[], &["Bash(git:*)"], 1),
+        (&["WebFetch(domain:example.org)"], &[], &["WebFetch"], 1),
+        (&["Read(src/**)"], &[], &["Read(.env)"], 0),
+        (&["mcp__github__search"], &[], &["mcp__github"], 1),
+        (&["mcp__github__search"], &[], &["mcp__gitlab"], 0),
+    ];
+    for (allow, ask, deny, expected) in cases {
+        let text = format!(
+            "{{\"permissions\": {{\"allow\": {allow:?}, \"ask\": {ask:?}, \"deny\": {deny:?}}}}}\n"
+        );
+        assert_eq!(dead(".claude/settings.json", &text), *expected, "{text}");
+    }
+}
+
+/// OpenCode follows the last match.
+#[test]
+fn rules_of_opencode_that_never_decide() {
+    let cases = [
+        ("{\"*\": \"ask\", \"git *\": \"allow\"}", 0),
+        ("{\"git *\": \"allow\", \"*\": \"ask\"}", 1),
+        ("{\"*\": \"ask\", \"git push *\": \"deny\", \"git *\": \"allow\"}", 1),
+        ("{\"*\": \"ask\", \"git *\": \"allow\", \"git push *\": \"deny\"}", 0),
+        ("{\"*\": \"ask\", \"git push\": \"allow\", \"git push *\": \"deny\"}", 1),
+        ("{\"git log *\": \"allow\", \"*\": \"allow\"}", 0),
+    ];
+    for (rules, expected) in cases {
+        let text = format!("{{\"permission\": {{\"bash\": {rules}}}}}\n");
+        assert_eq!(dead("opencode.json", &text), expected, "{text}");
+    }
+}
+
+/// Names of tools in a list, and the code of what is found.
+#[test]
+fn tools_of_harnesses() {
+    let cases = [
+        (".claude/agents/x.md", "Read, Bash, Task, mcp__a__b, mcp__a__*", ""),
+        (".claude/agents/x.md", "read", "AG7042"),
+        (".claude/agents/x.md", "WebFetch, Websearch", "AG7042"),
+        (".claude/agents/x.md", "run_shell_command", "AG7043"),
+        (".claude/agents/x.md", "Computer", "AG7041"),
+        (".claude/agents/x.md", "Bash(git *)", "AG7044"),
+        (".claude/agents/x.md", "Bash(*)", ""),
+        (".claude/agents/x.md", "mcp_github_search", "AG7050"),
+        (".claude/agents/x.md", "[]", "AG7048"),
+        (".gemini/agents/x.md", "[read_file, Bash]", "AG7043"),
+        (".gemini/agents/x.md", "[read_file, '*', mcp_a_b]", ""),
+        (".gemini/agents/x.md", "[red_file]", "AG7042"),
+        (".pi/agents/x.md", "read, grep, web_search, my-extension:tool", ""),
+        (".pi/agents/x.md", "Read, bash", "AG7042"),
+        (".pi/agents/x.md", "[read]", "AG7052"),
+        (".github/agents/x.agent.md", "['Edit', 'runCommands', 'a/b', 'anything']", ""),
+    ];
+    for (path, tools, expected) in cases {
+        let text = format!("---\nname: x\ndescription: Answers questions\ntools: {tools}\n---\nYou help.\n");
+        let lines = report(&world(&[(path, text.as_str())]));
+        let fits = if expected.is_empty() { lines.is_empty() } else { lines.len() == 1 && lines[0].contains(expected) };
+        assert!(fits, "{path} {tools}: {lines:#?}");
     }
 }

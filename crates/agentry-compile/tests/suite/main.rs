@@ -18,6 +18,7 @@ mod hostile;
 mod inherit;
 mod kept_or_listed;
 mod matrix;
+mod prompts;
 mod reported;
 mod round_trip;
 mod slips;

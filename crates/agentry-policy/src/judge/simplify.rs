@@ -105,12 +105,17 @@ fn elsewhere(
                 }
             }
             LeadingOption::Directory(_) => return argv.to_vec(),
+            LeadingOption::Other if is_idle(facts, argv.get(at)) => {}
             LeadingOption::Other => form.extend(argv.iter().skip(at).take(length).cloned()),
         }
         at += length;
     }
     form.extend(argv.iter().skip(at).cloned());
     form
+}
+
+fn is_idle(facts: &ProgramFacts, arg: Option<&ShellArg>) -> bool {
+    arg.and_then(ShellArg::literal).is_some_and(|word| facts.idle.has(word))
 }
 
 /// Turns a command that only reads git settings into `git var`, which also only reads.

@@ -138,9 +138,13 @@ fn line_of_input(
     operands: &[ShellArg],
     state: &ShellState,
 ) -> VariableValue {
-    let is_line = name == "read"
-        && operands.len() == 1
-        && found.options.iter().all(|(it, _)| matches!(it, 'r' | 'd'));
+    // With another delimiter, a name would be cut into pieces.
+    let is_whole = found.options.iter().all(|(letter, value)| match letter {
+        'r' => true,
+        'd' => value.as_ref().and_then(ShellArg::literal) == Some(""),
+        _ => false,
+    });
+    let is_line = name == "read" && operands.len() == 1 && is_whole;
     match state.input.as_deref() {
         // Of a directory and everything below it, the second set is the larger one.
         Some([word] | [_, word]) if is_line && !word.is_open() => {

@@ -259,13 +259,13 @@ fn row_of<'f>(facts: &'f ProgramFacts, argv: &[ShellArg]) -> Option<(&'f Wrapper
 
 /// Whether `xargs` takes each name as it is, without splitting it at blanks.
 fn is_exact(call: &ShellCall<'_>, found: &WrappedCommand) -> bool {
-    let options = call.argv.get(1..found.inner_at).unwrap_or_default().iter();
-    options.filter_map(ShellArg::literal).any(|option| {
-        let letters = option.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
-        letters.is_some_and(|letters| letters.starts_with(['0', 'd']))
-            || option == "--null"
-            || option.starts_with("--delim")
-    })
+    let options = call.argv.get(1..found.inner_at).unwrap_or_default();
+    let words: Vec<&str> = options.iter().filter_map(ShellArg::literal).collect();
+    // Another delimiter would cut a name into pieces.
+    let by_line = words.windows(2).any(|pair| matches!(pair, ["-d", r"\n" | "\n"]));
+    let has_delimiter = words.iter().any(|word| word.starts_with("-d") || word.starts_with("--d"));
+    let by_null = words.iter().any(|word| matches!(*word, "-0" | "--null" | "-r0" | "-0r"));
+    by_line || (by_null && !has_delimiter)
 }
 
 /// Returns the command of `xargs` with its input: the names in `input`, or any words.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use agentry_commands::hazard::RUNS;
 use agentry_commands::{
-    FileRow, ProgramFacts, ProgramTrait, base_name as base, program, subcommand,
+    FileRow, FileUse, ProgramFacts, ProgramTrait, base_name as base, effects, program, subcommand,
 };
 
 use super::{CurrentDirs, LinePart, PartEffect};
@@ -65,7 +66,15 @@ impl WrittenNames {
         let row = facts.file_row(None);
         self.all |= row == Some(FileRow::Unpacks) || facts.has(ProgramTrait::WritesUnknownFiles);
         self.all |= row == Some(FileRow::Tree) && changes_checkout(facts, argv);
-        if !facts.writes_arguments() {
+        let effects = effects(argv);
+        let written = effects
+            .uses()
+            .into_iter()
+            .filter(|(used, _)| matches!(used, FileUse::Write | FileUse::MayWrite));
+        written.for_each(|(_, word)| self.add(&word));
+        // An option such as `--output=x` writes a file that the rows of operands may not name.
+        let has_output = effects.own_rules().iter().any(|hazard| hazard.does != RUNS);
+        if !facts.writes_arguments() && !has_output {
             return;
         }
         let moves_trees = row.is_some_and(FileRow::is_copy);

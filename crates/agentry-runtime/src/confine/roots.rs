@@ -12,8 +12,8 @@ use super::ConfinementInputs;
 use agentry_compile::policy::compare::{RefinementAnswer, refines};
 use agentry_compile::policy::path::{NoLinks, is_inside};
 use agentry_compile::policy::{
-    Action, HazardProtection, Judge, PathAnchors, Pattern, PolicyRule, RuleList, Section,
-    SectionCall,
+    Action, HazardProtection, Judge, LayerSource, PathAnchors, Pattern, PolicyRule, RuleList,
+    Section, SectionCall,
 };
 
 /// The name of a file that no rule names.
@@ -26,12 +26,40 @@ pub(super) struct OpenRoots {
     pub(super) closed: Vec<PathBuf>,
 }
 
-/// Returns the roots that `section`, edit or read, opens.
-pub(super) fn of(
+/// Returns the roots that may be read.
+pub(super) fn readable(
+    judge: &Judge,
+    surroundings: &ConfinementInputs,
+    narrowed: &mut Vec<String>,
+) -> OpenRoots {
+    of(judge, Section::Read, surroundings, narrowed, |_, _| true)
+}
+
+/// Returns the roots that may be written. A mount that can be written can also be read, so a directory outside
+/// `readable` stays closed.
+pub(super) fn writable(
+    judge: &Judge,
+    surroundings: &ConfinementInputs,
+    readable: &[PathBuf],
+    narrowed: &mut Vec<String>,
+) -> OpenRoots {
+    of(judge, Section::Edit, surroundings, narrowed, |path, narrowed| {
+        let is_readable = readable.iter().any(|root| path.starts_with(root));
+        if !is_readable {
+            let path = path.display();
+            narrowed.push(format!("`{path}` may be written but not read: commands do neither"));
+        }
+        is_readable
+    })
+}
+
+/// Returns the roots that `section`, edit or read, opens, and that `fits` accepts.
+fn of(
     judge: &Judge,
     section: Section,
     surroundings: &ConfinementInputs,
     narrowed: &mut Vec<String>,
+    fits: impl Fn(&Path, &mut Vec<String>) -> bool,
 ) -> OpenRoots {
     let mut roots = OpenRoots::default();
     for path in candidates(judge, section, surroundings, narrowed) {
@@ -48,8 +76,10 @@ pub(super) fn of(
         };
         // The proof is about this path; a link would lead to another one.
         if fs::canonicalize(&path).is_ok_and(|real| real == path) {
-            roots.open.push(path);
-            roots.closed.extend(closed);
+            if fits(&path, narrowed) {
+                roots.open.push(path);
+                roots.closed.extend(closed);
+            }
         } else if path.exists() {
             let path = path.display();
             narrowed.push(format!("{section}: `{path}` leads through a link and is closed"));
@@ -97,7 +127,16 @@ fn is_granted(judge: &Judge, section: Section, path: &Path) -> bool {
     let inside = is_inside(&path.to_string_lossy(), &judge.places().workspace);
     let worst = if inside { Action::Ask } else { Action::Allow };
     let probe = if path.is_file() { path.to_owned() } else { path.join(PROBE) };
+    let section = if inside { section } else { outside(judge, section) };
     action(judge, section, &probe) <= worst
+}
+
+/// Returns the section that decides outside the workspace: without a rule about reading, what is said about
+/// directories outside it.
+fn outside(judge: &Judge, section: Section) -> Section {
+    let is_silent =
+        section == Section::Read && judge.rules(section).all(|(of, _)| of == LayerSource::Default);
+    if is_silent { Section::ExternalDirectory } else { section }
 }
 
 /// Returns whether the policy denies this path, with links ignored.
@@ -168,7 +207,11 @@ fn within(judge: &Judge, section: Section, path: &Path, closed: &[PathBuf]) -> b
             RefinementAnswer::Yes
         )
     };
-    holds(section) && (inside || holds(Section::ExternalDirectory))
+    if inside {
+        holds(section)
+    } else {
+        holds(outside(judge, section)) && holds(Section::ExternalDirectory)
+    }
 }
 
 fn rule(section: Section, text: &str, action: Action, places: &PathAnchors) -> PolicyRule {

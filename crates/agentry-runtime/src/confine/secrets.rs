@@ -10,6 +10,9 @@ use super::roots::is_denied;
 
 /// The most directory entries that are checked.
 const MOST: usize = 300_000;
+/// The same for each entry of a directory that only a rule for everything opens, and for all of them.
+const MOST_OF_WIDE: usize = 5_000;
+const MOST_OF_ALL_WIDE: usize = 50_000;
 /// The most files of one directory that are hidden one by one.
 const MOST_IN_ONE: usize = 64;
 
@@ -57,10 +60,7 @@ fn named(directory: &Path, name: &str) -> Vec<PathBuf> {
 
 /// Returns the secrets below `roots`, and what rules deny there. What was not checked is hidden, too.
 pub(super) fn below(roots: &[PathBuf], judge: &Judge, narrowed: &mut Vec<String>) -> Vec<PathBuf> {
-    let denies = judge
-        .rules(Section::Read)
-        .any(|(_, rules)| rules.all().any(|rule| rule.action == Action::Deny));
-    let mut search = SecretSearch { judge, denies, left: MOST, hidden: Vec::new() };
+    let mut search = SecretSearch::new(judge, MOST);
     for root in roots {
         search.directory(root);
     }
@@ -68,6 +68,46 @@ pub(super) fn below(roots: &[PathBuf], judge: &Judge, narrowed: &mut Vec<String>
         narrowed.push(format!("read: only {MOST} files were looked at; the rest is hidden"));
     }
     search.hidden
+}
+
+/// Does the same for directories that only a rule for everything opens. They may be the whole machine, so
+/// an entry with too many files is hidden as a whole.
+pub(super) fn below_wide(
+    roots: &[PathBuf],
+    judge: &Judge,
+    narrowed: &mut Vec<String>,
+) -> Vec<PathBuf> {
+    let (mut hidden, mut left) = (Vec::new(), MOST_OF_ALL_WIDE);
+    for root in roots {
+        let mut of_root = Vec::new();
+        let mut is_cut = false;
+        let entries = fs::read_dir(root).into_iter().flatten().filter_map(Result::ok);
+        for entry in entries {
+            let limit = MOST_OF_WIDE.min(left);
+            let mut search = SecretSearch::new(judge, limit);
+            let path = entry.path();
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                search.directory(&path);
+            }
+            left -= limit.saturating_sub(search.left).min(left);
+            if search.left == 0 {
+                is_cut = true;
+                of_root.push(path);
+            } else if search.is_closed(&path) {
+                of_root.push(path);
+            } else {
+                of_root.append(&mut search.hidden);
+            }
+        }
+        if is_cut {
+            narrowed.push(format!("read: large directories in `{}` are hidden", root.display()));
+        }
+        if of_root.len() > MOST_IN_ONE {
+            of_root = vec![root.clone()];
+        }
+        hidden.append(&mut of_root);
+    }
+    hidden
 }
 
 struct SecretSearch<'a> {
@@ -78,7 +118,14 @@ struct SecretSearch<'a> {
     hidden: Vec<PathBuf>,
 }
 
-impl SecretSearch<'_> {
+impl<'a> SecretSearch<'a> {
+    fn new(judge: &'a Judge, left: usize) -> Self {
+        let denies = judge
+            .rules(Section::Read)
+            .any(|(_, rules)| rules.all().any(|rule| rule.action == Action::Deny));
+        Self { judge, denies, left, hidden: Vec::new() }
+    }
+
     /// Searches a directory and everything below it, without following links.
     fn directory(&mut self, root: &Path) {
         let mut waiting = vec![root.to_owned()];

@@ -105,6 +105,23 @@ impl GuardedTools {
         }
     }
 
+    /// Checks that there is such a tool, and that the arguments fit it.
+    pub fn fits(&self, call: &ToolCall) -> Result<(), String> {
+        let place = self.shared.place();
+        self.toolbox.checked_touches(&call.tool, &call.arguments, &place).map(drop)
+    }
+
+    /// Judges a call again, just before it runs, and returns what it can ask of its run.
+    pub fn host<'a>(&'a self, call: &'a ToolCall) -> Result<impl ToolHost + 'a, String> {
+        self.call_host(call)
+    }
+
+    fn call_host<'a>(&'a self, call: &'a ToolCall) -> Result<CallHost<'a>, String> {
+        let granted = self.granted(call)?;
+        let printed = Mutex::new(CallOutput::new(&self.shared.redactor));
+        Ok(CallHost { shared: &self.shared, id: &call.id, granted, printed })
+    }
+
     fn judged(&self) -> std::sync::MutexGuard<'_, HashMap<String, JudgedCall>> {
         self.judged.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -139,15 +156,13 @@ impl RunTools for GuardedTools {
 
     fn run<'a>(&'a self, call: &'a ToolCall) -> BoxedFuture<'a, tool::ToolOutput> {
         Box::pin(async move {
-            let granted = match self.granted(call) {
-                Ok(touches) => touches,
+            let host = match self.call_host(call) {
+                Ok(host) => host,
                 Err(why) => return tool::ToolOutput::failed(why),
             };
             let Some(tool) = self.toolbox.get(&call.tool) else {
                 return tool::ToolOutput::failed(format!("there is no tool `{}`", call.tool));
             };
-            let printed = Mutex::new(CallOutput::new(&self.shared.redactor));
-            let host = CallHost { shared: &self.shared, id: &call.id, granted, printed };
             let output = tool.run(call.arguments.clone(), &host).await;
             host.print(|printed| printed.finish(&output.text));
             match self.shared.images.as_ref().map_or(Ok(()), BeforeImages::settle) {

@@ -258,7 +258,6 @@ fn about_time(about: &Value) -> u64 {
 fn new_directory(runs: &Path, now: u64) -> Result<(String, PathBuf), JournalError> {
     private_files::directories(runs).map_err(JournalError::io("made", runs))?;
     let newest = list::names(runs)?.pop();
-    let mut newest = newest.as_deref();
     loop {
         let mut chance = [0; 4];
         getrandom::fill(&mut chance).map_err(|error| JournalError::Io {
@@ -266,7 +265,7 @@ fn new_directory(runs: &Path, now: u64) -> Result<(String, PathBuf), JournalErro
             path: runs.display().to_string(),
             source: io::Error::other(error.to_string()),
         })?;
-        let id = id::new(now, newest.take(), u32::from_le_bytes(chance));
+        let id = id::new(now, newest.as_deref(), u32::from_le_bytes(chance));
         let directory = runs.join(&id);
         match private_files::directory(&directory) {
             Ok(()) => return Ok((id, directory)),

@@ -14,6 +14,7 @@ mod edit;
 pub(crate) mod files;
 mod glob;
 mod grep;
+pub mod javascript;
 mod list;
 mod output_cap;
 mod patch;
@@ -30,13 +31,14 @@ mod toolbox;
 mod walk;
 #[cfg(test)]
 mod walk_tests;
+mod web_client;
 mod webfetch;
 mod websearch;
 mod write;
 
 pub(crate) use output_cap::kept_elsewhere;
 pub use real_path::real;
-pub use toolbox::{ToolExtras, Toolbox};
+pub use toolbox::{ToolExtras, Toolbox, section_of};
 pub use websearch::{SearchClient, SearchService};
 
 use std::future::Future;

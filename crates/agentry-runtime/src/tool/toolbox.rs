@@ -126,8 +126,7 @@ impl OfferedTool {
             return Err(format!("the arguments of `{}` are no JSON object", self.spec.name));
         }
         // Compiling a schema is slow, and most tools are never called in a run.
-        let make = || jsonschema::validator_for(&self.spec.schema).map_err(|it| it.to_string());
-        let validator = self.validator.get_or_init(make).as_ref()?;
+        let validator = self.validator.get_or_init(|| validator(&self.spec.schema)).as_ref()?;
         let problems: Vec<String> = validator
             .iter_errors(arguments)
             .take(5)
@@ -145,6 +144,12 @@ impl OfferedTool {
         let name = &self.spec.name;
         Err(format!("the arguments of `{name}` do not fit: {}", problems.join("; ")))
     }
+}
+
+/// Compiles a schema. Its patterns are matched in linear time, whoever wrote them.
+pub(super) fn validator(schema: &Value) -> Result<Validator, String> {
+    let options = jsonschema::options().with_pattern_options(jsonschema::PatternOptions::regex());
+    options.build(schema).map_err(|error| error.to_string())
 }
 
 /// Returns all built-in tools, each with the section that judges its calls.
@@ -169,6 +174,13 @@ pub(super) fn native(extras: ToolExtras) -> Vec<(Option<Section>, Box<dyn BuiltI
         tools.push((Some(Section::Question), Box::new(QuestionTool)));
     }
     tools
+}
+
+/// Returns the section that judges the calls of a built-in tool.
+pub fn section_of(name: &str) -> Option<Section> {
+    let extras = ToolExtras { person: true, ..ToolExtras::default() };
+    let found = native(extras).into_iter().find(|(_, tool)| tool.spec().name == name);
+    found.map_or((name == "websearch").then_some(Section::Websearch), |(section, _)| section)
 }
 
 /// Returns whether a policy denies every call of a tool: by its whole section, or by the tool's name.

@@ -12,6 +12,7 @@ pub(crate) mod namespaces;
 pub(crate) mod pins;
 pub(crate) mod prepare;
 pub(crate) mod sandbox;
+pub(crate) mod seal;
 pub(crate) mod supervisor;
 pub(crate) mod support;
 pub(crate) mod system;

@@ -42,13 +42,15 @@ pub(super) fn one_request(
         return Ok(());
     }
     let lengths: Vec<&str> = named("content-length").map(|(_, value)| value.as_str()).collect();
-    let length: u64 = match lengths.as_slice() {
-        [] => 0,
-        [digits] if digits.bytes().all(|it| it.is_ascii_digit()) => digits.parse().unwrap_or(0),
-        _ => {
-            refuse(client, "400 Bad Request", "the length of the body is not clear");
-            return Ok(());
-        }
+    // A sign is no part of a length, and a number that does not fit would hide a second request.
+    let length: Option<u64> = match lengths.as_slice() {
+        [] => Some(0),
+        [digits] if digits.bytes().all(|it| it.is_ascii_digit()) => digits.parse().ok(),
+        _ => None,
+    };
+    let Some(length) = length else {
+        refuse(client, "400 Bad Request", "the length of the body is not clear");
+        return Ok(());
     };
     let mut server_side = server;
     server_side.write_all(request(head).as_bytes())?;

@@ -87,6 +87,12 @@ fn only_named_hosts_are_reached() {
             "POST http://good.org/ HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
             "not clear",
         ),
+        (
+            "POST http://good.org/ HTTP/1.1\r\nContent-Length: 99999999999999999999999\r\n\r\nx",
+            "not clear",
+        ),
+        ("POST http://good.org/ HTTP/1.1\r\nContent-Length: +1\r\n\r\nx", "not clear"),
+        ("POST http://good.org/ HTTP/1.1\r\nContent-Length:\r\n\r\nx", "not clear"),
         ("hello\r\n\r\n", "the request is no HTTP"),
     ];
     for (text, expected) in cases {

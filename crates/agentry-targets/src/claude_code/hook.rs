@@ -29,7 +29,8 @@ pub(super) fn of_agent(subject: &RenderSubject) -> Data {
         ("onFailure", Data::str("block")),
     ]);
     let all = map(vec![("matcher", Data::str("*")), ("hooks", Data::List(vec![hook]))]);
-    map(vec![("PreToolUse", Data::List(vec![all]))])
+    // After a call, the guard looks whether it changed protected files.
+    map(vec![("PreToolUse", Data::List(vec![all.clone()])), ("PostToolUse", Data::List(vec![all]))])
 }
 
 /// The hook for all agents, which looks up the agent that the question names.

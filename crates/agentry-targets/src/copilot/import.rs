@@ -9,7 +9,7 @@ use agentry_text::Data;
 use super::NAME;
 use super::fields::FIELDS;
 use super::tools::{
-    READING, TODO, is_known, is_other, is_served, listed, of, only, single, tool, whole,
+    READING, TODO, is_known, is_other, is_served, least, listed, of, only, single, tool, whole,
 };
 use crate::draft::{ImportDraft, at, stem};
 use crate::encoding::EncodingView;
@@ -82,7 +82,8 @@ fn names(metadata: &Data, draft: &mut ImportDraft) -> Vec<String> {
         _ => listed(metadata),
     };
     let given: Vec<&str> = names.iter().filter_map(|name| whole(name)).collect();
-    let is_ours = |name: &&String| *name != "*" && !is_served(name) && single(name).is_none();
+    let covers_section = |name: &str| single(name).is_some() || least(name).is_some();
+    let is_ours = |name: &&String| *name != "*" && !is_served(name) && !covers_section(name);
     for name in names.iter().filter(is_ours) {
         match (tool(name), whole(name)) {
             _ if is_other(name) => {}

@@ -68,6 +68,7 @@ pub(super) const ALIASES: &[(&str, &[&str])] = &[
         &[
             "multiedit",
             "write",
+            "create",
             "notebookedit",
             "editfiles",
             "createfile",
@@ -78,7 +79,7 @@ pub(super) const ALIASES: &[(&str, &[&str])] = &[
             "apply_patch",
         ],
     ),
-    ("web", &["websearch", "webfetch"]),
+    ("web", &["websearch", "webfetch", "web_search", "web_fetch"]),
     ("agent", &["custom-agent", "task", "runsubagent"]),
     ("todo", &["todowrite", "todos"]),
 ];
@@ -88,6 +89,14 @@ const SINGLE: &[(&str, Section)] = &[
     ("fetch", Section::Webfetch),
     ("web/fetch", Section::Webfetch),
     ("fetch_webpage", Section::Webfetch),
+];
+
+/// Aliases of `web` that may do all that `web` does, with the section that each surely covers.
+const LEAST: &[(&str, Section)] = &[
+    ("webfetch", Section::Webfetch),
+    ("web_fetch", Section::Webfetch),
+    ("websearch", Section::Websearch),
+    ("web_search", Section::Websearch),
 ];
 
 /// The tool set of VS Code itself. Some of its tools run commands and install programs.
@@ -181,6 +190,12 @@ pub(super) fn single(name: &str) -> Option<Section> {
     known.map(|(_, section)| *section)
 }
 
+/// Returns the section that an alias of a larger tool surely covers.
+pub(super) fn least(name: &str) -> Option<Section> {
+    let known = LEAST.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+    known.map(|(_, section)| *section)
+}
+
 /// Returns the tool that a name stands for, if the name covers the whole tool.
 pub(super) fn whole(name: &str) -> Option<&'static str> {
     let lower = name.to_ascii_lowercase();
@@ -226,7 +241,11 @@ pub(super) fn of(names: &[String], view: EncodingView) -> HarnessModel {
     };
     let own = TOOLS.iter().filter(|(tool, _)| has(tool));
     let own = own.flat_map(|(tool, sections)| sections.iter().map(|section| (*tool, *section)));
-    let singles = names.iter().filter_map(|name| Some((name.as_str(), single(name)?)));
+    let covered = |name: &str| {
+        let sure = || least(name).filter(|_| view == EncodingView::Strictest);
+        single(name).or_else(sure)
+    };
+    let singles = names.iter().filter_map(|name| Some((name.as_str(), covered(name)?)));
     for (tool, section) in own.chain(singles).filter(|(_, section)| *section != Section::Tool) {
         let asks = view == EncodingView::Strictest && ASKED.contains(&section);
         let ask = asks.then(|| always(section, Action::Ask, "it may ask"));

@@ -27,7 +27,7 @@ pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent,
     let front = front_matter::read_leniently(&text)?;
     let metadata = &front.metadata;
     let word = |key: &str| metadata.get(key).and_then(Data::as_str);
-    let name = word("name").unwrap_or_else(|| stem(path, &[".md"]));
+    let name = word("name").unwrap_or_else(|| stem(path, &[".mdc", ".md"]));
     let mut draft = ImportDraft::shown(name, &front.body);
     draft.lenient(front.notes);
     draft.read_fields(TARGET.name, FIELDS, metadata);
@@ -40,7 +40,7 @@ pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent,
 }
 
 /// Whether the agent must not change anything; also accepts other spellings of `true`.
-fn is_readonly(value: Option<&Data>) -> bool {
+pub(super) fn is_readonly(value: Option<&Data>) -> bool {
     match value {
         None | Some(Data::Null | Data::Bool(false)) => false,
         Some(Data::Str(word)) => {

@@ -1,13 +1,16 @@
-//! What Cursor surely permits, as the bound for an import. It is read from the original files, independently
-//! of the conversion in `import.rs`.
+//! What Cursor permits: surely, as the bound for an import, and at most, for a rendered agent. It is read from
+//! the files, independently of the conversion in `import.rs`.
 
 use agentry_policy::{Action, PathAnchors, PatternKind, Section};
 
-use super::import::TOOLS;
-use crate::HarnessModel;
+use super::NAME;
+use super::import::{TOOLS, is_readonly};
 use crate::encoding::{EncodedRule, EncodingView, MatchBounds, MatchOrder, RuleEncoding};
-use crate::model::{escape, regex_of_path};
+use crate::gap::{BlindSpot, MisreadLine};
+use crate::model::{always, escape, outside, regex_of_path};
+use crate::question_habits::is_asked;
 use crate::wildcard::{ANYTHING, NOTHING};
+use crate::{HarnessFiles, HarnessModel, front_matter};
 
 /// Builds the model of rules as they are written. Calls that no rule matches are asked about.
 pub(super) fn of(lists: &[(String, Action)], readonly: bool) -> HarnessModel {
@@ -105,4 +108,55 @@ fn name(only: &str) -> MatchBounds {
     let part = |part: &str| part.split('*').map(escape).collect::<Vec<_>>().join("[^/]*");
     let (server, tool) = only.split_once(':').unwrap_or((only, "*"));
     MatchBounds::exactly(format!("{}/{}", part(server), part(tool)))
+}
+
+/// What Cursor does not check in a command line: it asks about the whole line, or about nothing.
+pub(super) const BLIND: &[BlindSpot] = &[BlindSpot {
+    name: "commands",
+    why: "Cursor does not check what a command does",
+    lines: |command| {
+        let words = |line: &str| line.split(' ').map(str::to_owned).collect();
+        let lines = [command, "cat .env", "curl https://example.org/"];
+        let plain = lines.map(|line| MisreadLine::new(line, words(line)));
+        let redirected = MisreadLine::new(format!("{command} > x"), words(command));
+        plain.into_iter().chain([redirected]).collect()
+    },
+}];
+
+/// The sections that an agent of Cursor has tools for, whatever its file says.
+const EVERY: [Section; 7] = [
+    Section::Read,
+    Section::Edit,
+    Section::Bash,
+    Section::Webfetch,
+    Section::Websearch,
+    Section::Mcp,
+    Section::Delegate,
+];
+
+/// Returns the most that an agent of Cursor may do: all that its session may do. A read-only agent edits
+/// nothing. The ordinary mode asks, or shows a change for review.
+pub(super) fn rendered(readonly: bool) -> HarnessModel {
+    let mut model = HarnessModel::default();
+    for section in EVERY.into_iter().filter(|section| !(readonly && *section == Section::Edit)) {
+        let free = always(section, Action::Allow, "every tool of the session");
+        let beyond = always(Section::ExternalDirectory, Action::Ask, "outside the workspace");
+        let is_files = matches!(section, Section::Read | Section::Edit);
+        let beyond = is_files.then(|| outside(section, &beyond));
+        let asked = is_asked(NAME, section).then(|| always(section, Action::Ask, "asked about"));
+        let layers = [free].into_iter().chain(beyond).collect();
+        model.add_asked(section, section.as_str(), layers, asked);
+    }
+    model
+}
+
+/// Returns what Cursor lets an agent of that name do; a rule has no tools of its own.
+pub(super) fn found(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel> {
+    if let Some(text) = files.text(&format!(".cursor/agents/{name}.md")) {
+        let front = front_matter::read_leniently(&text).ok()?;
+        front.metadata.get("description")?.as_str()?;
+        return Some(rendered(is_readonly(front.metadata.get("readonly"))));
+    }
+    let rule = files.text(&format!(".cursor/rules/{name}.mdc"));
+    rule.map(|_| HarnessModel { is_text: true, ..HarnessModel::default() })
 }

@@ -51,7 +51,7 @@ export const AgentryGuard = async ({ client, directory }) => {
     "tool.execute.before": async (input, output) => {
       const definition = AGENTS.get(await agentOf(input.sessionID))
       if (!definition) return
-      const question = { tool: input.tool, args: output.args ?? {}, directory, servers: await servers(input.tool) }
+      const question = { tool: input.tool, args: output.args ?? {}, directory, call: input.callID, servers: await servers(input.tool) }
       const { decision, reason } = await ask(definition, question)
       if (decision === "deny") throw new Error(`agentry: ${reason}`)
       // Where OpenCode would not ask, nobody can be asked.
@@ -61,8 +61,11 @@ export const AgentryGuard = async ({ client, directory }) => {
       approved.set(input.callID, { sessionID: input.sessionID, tool: input.tool })
     },
 
+    // After a call, the guard looks whether it changed protected files. If it did, it denies the next ones.
     "tool.execute.after": async (input) => {
       approved.delete(input.callID)
+      const definition = AGENTS.get(await agentOf(input.sessionID))
+      if (definition) await ask(definition, { tool: input.tool, directory, call: input.callID, ended: true }).catch(() => {})
     },
 
     event: async ({ event }) => {

@@ -65,6 +65,9 @@ pub(crate) struct RunArguments {
     /// What happens if a call needs an approval and nobody can answer
     #[arg(long, value_enum, value_name = "WHAT", default_value = "deny")]
     pub(crate) on_ask: AskFallback,
+    /// Run without something that the agent declares and that is not ready, by its name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) without: Vec<String>,
     /// Run commands without the sandbox
     #[arg(long)]
     pub(crate) unconfined: bool,

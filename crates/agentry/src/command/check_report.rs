@@ -6,7 +6,7 @@ use std::io;
 
 use agentry_compile::checks::harness::AgentSummary;
 use agentry_compile::text::report::{CheckSummary, github, human, json, sarif};
-use agentry_compile::text::report::{counted, visible};
+use agentry_compile::text::report::visible;
 use agentry_compile::text::{Diagnostic, Severity, SourceFiles};
 use agentry_compile::{Baseline, FoundAgent, FoundHarnessFile, WorkspaceConfig, registry};
 use serde_json::{Value, json};
@@ -159,7 +159,7 @@ const MOST: usize = 5;
 /// How many of more findings are shown in full.
 const SHOWN: usize = 3;
 /// How many places of the others are listed.
-const PLACES: usize = 6;
+const PLACES: usize = 4;
 
 /// The findings for a person.
 #[derive(Debug, Default)]
@@ -216,15 +216,10 @@ impl HumanFindings {
 /// The line for the findings of a rule that are not shown.
 fn rest(list: &[HumanFinding], of: &HumanFinding, count: usize) -> String {
     let same = |found: &&HumanFinding| found.severity == of.severity && found.code == of.code;
-    let places: Vec<&str> =
-        list.iter().filter(same).skip(SHOWN).take(PLACES).map(|it| it.place.as_str()).collect();
-    let more = match count.saturating_sub(places.len()) {
-        0 => String::new(),
-        more => format!(" and {}", counted(more, "other")),
-    };
+    let places = list.iter().filter(same).skip(SHOWN).take(PLACES);
+    let places: String = places.map(|it| format!(" --> {}\n", it.place)).collect();
     let HumanFinding { severity, code, name, .. } = of;
     format!(
-        "{severity}[{code}]: {count} more of `{name}`\n --> {}{more}\n  = help: `--format json` lists all\n\n",
-        places.join(", ")
+        "{severity}[{code}]: {count} more of `{name}`\n{places}  = help: `--format json` lists all of them\n\n"
     )
 }

@@ -6,21 +6,27 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use agentry_compile::render::{GuardedAgent, RenderLedger, guard, protect};
-use agentry_compile::targets::guard::agent as asking_agent;
+use agentry_compile::targets::guard::{GuardedCall, agent as asking_agent, call as guarded_call};
 use agentry_compile::targets::{GuardAnswer, Target, target};
 use agentry_compile::text::path::join;
-use agentry_compile::{CompiledAgent, at, read};
+use agentry_compile::{CompiledAgent, FileTree as _, at, read};
+use agentry_runtime::guard_look::{GuardLook, listed};
 use serde_json::Value;
 
 use crate::args::GuardArguments;
 use crate::command::render::LEDGER;
 use crate::command::run::is_set;
 use crate::disk::DiskWorld;
+use crate::home::agentry_home;
+use crate::output::{CliFailure, complain, remark};
 
 /// The size limit of a question.
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
 pub(crate) fn run(args: &GuardArguments) -> ExitCode {
+    if args.accept {
+        return accepted(args);
+    }
     // The default hook would print the panic into the answer on standard error.
     set_hook(Box::new(|_| {}));
     let answer = catch_unwind(AssertUnwindSafe(|| answer(args)));
@@ -51,9 +57,87 @@ fn answer(args: &GuardArguments) -> GuardAnswer {
         Err(why) => Err(why),
     };
     let agent = named.as_ref().map_err(Clone::clone).and_then(|named| guarded(&disk, named));
+    let call = match guarded_call(&question) {
+        Ok(call) => call,
+        Err(why) => return refused(Some(harness), &why),
+    };
+    if call.is_over {
+        return looked_after(&disk, agent, &call);
+    }
+    let agent = agent.and_then(|agent| looked_before(&disk, agent, &call));
     let is_wrong = agent.is_err();
     let answer = guard(&disk, harness, agent, &question);
     if is_wrong { GuardAnswer { code: 2, ..answer } } else { answer }
+}
+
+/// The look at the protected files of the agent's workspace.
+fn look(disk: &DiskWorld, agent: &GuardedAgent<'_>) -> Result<GuardLook, String> {
+    let home = agentry_home().ok_or("there is no home directory")?;
+    let home = std::fs::canonicalize(&home).unwrap_or(home);
+    let workspace = disk.absolute(&agent.compiled.workspace);
+    Ok(GuardLook::new(&home, &disk.real(&workspace).unwrap_or(workspace)))
+}
+
+/// Looks at the protected files before a call; an error denies it.
+fn looked_before<'a>(
+    disk: &DiskWorld,
+    agent: GuardedAgent<'a>,
+    call: &GuardedCall,
+) -> Result<GuardedAgent<'a>, String> {
+    let look = look(disk, &agent)?;
+    if let Some(why) = look.blocked() {
+        return Err(why);
+    }
+    let looked = look.before(&call.id, &agent.protected);
+    looked.map_err(|error| format!("the protected files cannot be looked at: {error}"))?;
+    Ok(agent)
+}
+
+/// Looks at the protected files after a call, and reports what it changed.
+fn looked_after(
+    disk: &DiskWorld,
+    agent: Result<GuardedAgent<'_>, String>,
+    call: &GuardedCall,
+) -> GuardAnswer {
+    let changed = agent.and_then(|agent| {
+        let look = look(disk, &agent)?;
+        look.after(&call.id, &agent.protected).map_err(|error| error.to_string())
+    });
+    let reason = match changed {
+        Ok(changed) if changed.is_empty() => {
+            return GuardAnswer { output: String::new(), errors: String::new(), code: 0 };
+        }
+        Ok(changed) => format!(
+            "agentry: this call changed protected files ({}); every further call is denied until a \
+             person has looked at them",
+            listed(&changed)
+        ),
+        Err(why) => format!("agentry: {why}"),
+    };
+    let output = serde_json::json!({ "decision": "block", "reason": reason });
+    GuardAnswer { output: format!("{output}\n"), errors: format!("{reason}\n"), code: 2 }
+}
+
+/// Lets calls through again, after a person at the terminal has looked.
+fn accepted(args: &GuardArguments) -> ExitCode {
+    let disk = DiskWorld::default();
+    let named = GuardDefinition { path: args.agent.clone().unwrap_or_default(), digest: None };
+    let changed = guarded(&disk, &named).and_then(|agent| {
+        // An agent could run this command too; it has no terminal.
+        if !io::stdin().is_terminal() {
+            return Err("`--accept` needs a person at a terminal".to_owned());
+        }
+        look(&disk, &agent)?.accept().map_err(|error| error.to_string())
+    });
+    match changed {
+        Ok(changed) if changed.is_empty() => remark("no call changed protected files"),
+        Ok(changed) => remark(&format!("calls go on; they had changed {}", listed(&changed))),
+        Err(why) => {
+            complain(&CliFailure::new(why));
+            return ExitCode::from(2);
+        }
+    }
+    ExitCode::SUCCESS
 }
 
 /// Reads the question from standard input.

@@ -6,14 +6,15 @@ mod search;
 mod sources;
 
 use agentry_compile::formats::{ConvertedAgent, OutputShape, convert, info};
-use agentry_compile::model::ConversionLossKind::Changed;
-use agentry_compile::model::Format;
+use agentry_compile::model::ConversionLossKind::{Added, Changed};
+use agentry_compile::model::{ConversionLoss, Format};
 use agentry_compile::targets::import::{ImportError, ImportedAgent, import_from};
 use agentry_compile::targets::original::{self, completed, place};
 use agentry_compile::targets::{ImportLoss, LossKind, TARGETS};
 use agentry_compile::text::TextPosition;
 use agentry_compile::text::path::{is_portable, join};
 use agentry_compile::{World, write_target};
+use rayon::prelude::*;
 
 use crate::args::ImportArguments;
 use crate::command::convert::{is_lost, sound};
@@ -35,9 +36,11 @@ pub(crate) fn run(args: &ImportArguments) -> CliOutcome {
     }
     // Only a path that names one file means one agent; a directory may hold any number.
     let many = args.paths.len() > 1 || found.iter().any(|found| !found.is_named);
+    // Agents do not depend on each other, except on their names.
+    let read: Vec<_> = found.par_iter().map(|found| prepare(&disk, args, found, many)).collect();
     let mut agents: Vec<ImportedFiles> = Vec::new();
-    for found in &found {
-        match one(&disk, args, found, many.then_some(agents.as_slice())) {
+    for (found, read) in found.iter().zip(read) {
+        match read.and_then(|read| named((&disk, args), found, read, (many, &agents))) {
             Ok(ImportOutcome::Written(agent)) => agents.push(*agent),
             Ok(ImportOutcome::Skipped(reason)) => {
                 skipped.push(SkippedFile { path: found.path.clone(), reason });
@@ -101,33 +104,55 @@ struct ReportedLoss {
     at: Option<TextPosition>,
 }
 
-/// Imports one agent; with `others`, the agents before it, into their common directory. An agent with the same
-/// content as one of them, and one that its harness does not use, is skipped.
-fn one(
+/// An agent that was read and written, before other agents of its name are known.
+enum PreparedImport {
+    Read(Box<(ImportedAgent, ImportedFiles)>),
+    Unused(String),
+}
+
+/// Reads one agent and writes it in memory; if it is one of `many`, into their common directory.
+fn prepare(
     disk: &DiskWorld,
     args: &ImportArguments,
     found: &FoundHarnessAgent,
-    others: Option<&[ImportedFiles]>,
-) -> Result<ImportOutcome, CliFailure> {
+    many: bool,
+) -> Result<PreparedImport, CliFailure> {
     let path = &found.path;
-    let (mut imported, losses) = match read(disk, found) {
+    let (imported, losses) = match read(disk, found) {
         Err(why) if why.is_unused && !found.is_named => {
-            return Ok(ImportOutcome::Skipped(why.message));
+            return Ok(PreparedImport::Unused(why.message));
         }
         read => read.map_err(|why| refused(path, &why))?,
     };
-    let done = |files: ImportedFiles| ImportOutcome::Written(Box::new(files));
-    let Some(others) = others else {
-        return written((disk, args), found, &imported, losses, &args.output).map(done);
-    };
-    let name = imported.agent.name().to_owned();
-    if !is_file_name(&name) {
+    let name = imported.agent.name();
+    if many && !is_file_name(name) {
         let message = format!("`{path}` is called `{name}`, which is not a name of a file");
         return Err(CliFailure::new(message).hint("import it alone, with a name in `--output`"));
     }
-    let output = |name: &str| join(&args.output, &file_name(args.to, name));
-    let whole = written((disk, args), found, &imported, losses, &output(&name))?;
-    let Some(other) = others.iter().find(|other| other.is_called(&name)) else {
+    let output = if many { output(args, name) } else { args.output.clone() };
+    let files = written((disk, args), found, &imported, losses, &output)?;
+    Ok(PreparedImport::Read(Box::new((imported, files))))
+}
+
+/// The path of an agent in the common directory.
+fn output(args: &ImportArguments, name: &str) -> String {
+    join(&args.output, &file_name(args.to, name))
+}
+
+/// Gives an agent a name that none of the `others` has. One with the same content as another is skipped.
+fn named(
+    (disk, args): (&DiskWorld, &ImportArguments),
+    found: &FoundHarnessAgent,
+    read: PreparedImport,
+    (many, others): (bool, &[ImportedFiles]),
+) -> Result<ImportOutcome, CliFailure> {
+    let (mut imported, whole) = match read {
+        PreparedImport::Unused(reason) => return Ok(ImportOutcome::Skipped(reason)),
+        PreparedImport::Read(both) => *both,
+    };
+    let name = imported.agent.name().to_owned();
+    let done = |files: ImportedFiles| ImportOutcome::Written(Box::new(files));
+    let Some(other) = others.iter().find(|other| many && other.is_called(&name)) else {
         return Ok(done(whole));
     };
     if other.files == whole.files {
@@ -148,7 +173,7 @@ fn one(
         detail,
         ..ReportedLoss::default()
     });
-    written((disk, args), found, &imported, losses, &output(&free)).map(done)
+    written((disk, args), found, &imported, losses, &output(args, &free)).map(done)
 }
 
 /// Reads one agent and reports the losses of reading.
@@ -160,8 +185,7 @@ fn read(
     if let Some(at) = nul {
         return Err(ImportError::at("a definition cannot hold U+0000".to_owned(), at));
     }
-    let imported =
-        import_from(found.harness, &found.files(disk), &found.file, &disk.memo().render)?;
+    let imported = import_from(found.harness, &found.files(disk), &found.file, &found.memo)?;
     let mut losses: Vec<ReportedLoss> = imported.losses.iter().map(ReportedLoss::read).collect();
     if let Some(at) = odd {
         losses.push(ReportedLoss {
@@ -200,10 +224,11 @@ fn written(
     let agent = &imported.agent;
     let target = write_target(args.to, output, "");
     let harness = found.harness.name;
+    let memo = &found.memo;
     let mut converted = convert(agent, args.to, &target);
     let around = found.files(disk);
     // Original grants count only if the result grants the same; otherwise they are dropped.
-    let bare = original::forgotten(found.harness, agent, &converted.agent, &around);
+    let bare = original::forgotten(found.harness, agent, &converted.agent, (&around, memo));
     if let Some(bare) = &bare {
         let field = original::grants_place(found.harness);
         let words = losses.iter_mut().filter(|loss| loss.field == field);
@@ -221,7 +246,6 @@ fn written(
         converted = convert(more, args.to, &target);
     }
     sound(&found.path, args.to, &converted)?;
-    let memo = &disk.memo().render;
     if let Some(excess) = imported.excess(&converted.agent, &target.place, memo) {
         let message = format!(
             "`{}` cannot be written as {} without permitting more than {}: {excess}",
@@ -231,6 +255,11 @@ fn written(
         return Err(CliFailure::new(message).hint(hint).finding());
     }
     let names = completed.map(|(_, names)| names).unwrap_or_default();
+    let is_invented = |loss: &ConversionLoss| loss.field == "description" && loss.kind == Added;
+    if converted.losses.iter().any(is_invented) {
+        // The loss of writing shows the text that stands for it.
+        losses.retain(|loss| loss.field != "description");
+    }
     losses.extend(converted.losses.iter().map(|loss| ReportedLoss::written(loss, &names, harness)));
     let files = files(output, target.shape, converted);
     let (name, source) = (agent.name().to_owned(), found.path.clone());
@@ -254,7 +283,7 @@ impl ReportedLoss {
 
     /// The losses of writing in the format; a field in `kept` is not lost for the harness.
     fn written(
-        loss: &agentry_compile::model::ConversionLoss,
+        loss: &ConversionLoss,
         kept: &[&str],
         harness: &str,
     ) -> Self {
@@ -267,7 +296,13 @@ impl ReportedLoss {
                 if loss.kind == Changed { format!("{}; {kept}", loss.detail) } else { kept };
             return Self { field, kind: "changed", detail, ..Self::default() };
         }
-        let detail = loss.detail.clone();
+        let detail = match (loss.kind, field.as_str()) {
+            (Added, "description") => {
+                let text = loss.detail.split('`').nth(1).unwrap_or_default();
+                format!("there is none: `{text}` was made from the prompt")
+            }
+            _ => loss.detail.clone(),
+        };
         let (kind, missing) = (loss.kind.as_str(), is_lost(loss));
         Self { field, kind, detail, missing, of_reading: false, at: None }
     }

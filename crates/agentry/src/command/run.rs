@@ -2,7 +2,8 @@
 
 mod approver;
 pub(crate) mod confinement;
-mod first_consent;
+pub(crate) mod declared_tools;
+pub(crate) mod first_consent;
 pub(crate) mod limits;
 mod line_editor;
 mod markdown;
@@ -24,6 +25,7 @@ use agentry_compile::{StartRefusal, gate};
 use agentry_runtime::cassette::beside;
 
 use crate::args::{RunArguments, RunFormat};
+use crate::command::tools::admit_missing;
 use crate::output::{CliFailure, CliOutcome, ExitKind, remark, said};
 use confinement::ConfinedCommands;
 use models::{FoundModels, PriceNeed};
@@ -34,7 +36,7 @@ use session::RunSession;
 const MOST_BYTES: u64 = 1024 * 1024;
 
 pub(crate) fn run(args: &RunArguments) -> CliOutcome {
-    let ground = PreparedAgent::read(&args.agent, args.format_override)?;
+    let mut ground = PreparedAgent::read(&args.agent, args.format_override)?;
     if let Some(cassette) = &args.replay {
         admitted(&ground, true)?;
         let hint = "record it again with `--record` if that is meant";
@@ -48,6 +50,9 @@ pub(crate) fn run(args: &RunArguments) -> CliOutcome {
         FoundModels::Nothing(why) => return without_model(&ground, args, why),
     };
     admitted(&ground, false)?;
+    if let Some(note) = admit_missing(&ground, &args.without)? {
+        ground.system = format!("{}\n\n{note}", ground.system);
+    }
     let prompt = prompt(args)?;
     RunSession::start(&ground, args, plan, commands, prompt.as_deref())?.run(prompt)
 }
@@ -55,17 +60,16 @@ pub(crate) fn run(args: &RunArguments) -> CliOutcome {
 /// Refuses an agent that must not start. A replay executes nothing, so it needs no programs.
 pub(crate) fn admitted(ground: &PreparedAgent, replayed: bool) -> Result<(), CliFailure> {
     let is_denied = |name: &str| ground.variable(name) == Action::Deny;
-    let remarks = match gate(&ground.agent, &is_set, &is_denied) {
+    // Its start-up tool runs later: after consent, before the first request to a model.
+    let mut agent = ground.agent.clone();
+    agent.requirements.startup = None;
+    let remarks = match gate(&agent, &is_set, &is_denied) {
         Ok(remarks) => remarks,
-        Err(StartRefusal::Unset(_) | StartRefusal::Denied(_) | StartRefusal::Startup(_))
-            if replayed =>
-        {
-            Vec::new()
-        }
+        Err(StartRefusal::Unset(_) | StartRefusal::Denied(_)) if replayed => Vec::new(),
         Err(closed) => {
             let hint = match &closed {
                 StartRefusal::Unset(_) => Some("set it and run the agent again".to_owned()),
-                StartRefusal::Disabled | StartRefusal::Denied(_) | StartRefusal::Startup(_) => None,
+                _ => None,
             };
             let message = format!("`{}` does not start: {closed}", ground.path());
             return Err(CliFailure::new(message).hint_opt(hint).refused());

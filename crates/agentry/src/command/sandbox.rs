@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::args::{ResultFormat, SandboxArguments, SandboxCommand, SandboxExplainArguments};
 use crate::command::guard::protected_paths;
 use crate::command::run::prepared_agent::surroundings;
-use crate::command::{find_one, reported, usable};
+use crate::command::{find_one, reported, usable, work_here};
 use crate::disk::DiskWorld;
 use crate::home::agentry_home;
 use crate::output::{CliFailure, CliOutcome, ExitKind, columns, print, print_json};
@@ -30,6 +30,7 @@ fn explained(args: &SandboxExplainArguments) -> CliOutcome {
     let disk = DiskWorld::default();
     let found = find_one(&disk, &args.agent, args.format_override)?;
     let mut compiled = usable(&disk, &found)?;
+    work_here(&disk, &mut compiled);
     let judge = judge(&disk, &mut compiled).map_err(|findings| {
         reported(&findings, &compiled.sources, "the user's policy has errors")
     })?;

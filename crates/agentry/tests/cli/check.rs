@@ -19,12 +19,6 @@ fn people_read_findings() {
     insta::assert_snapshot!(test.run("check"), @r#"
     $ agentry check
     --- stdout
-    warning[AG0101]: the manifest has no field `team`
-     --> agents/broken.agent:4:1
-      |
-    4 | team: support
-      | ^^^^
-
     error[AG0104]: `filesystem` cannot be `readwrite`
      --> agents/broken.agent:5:21
       |
@@ -32,6 +26,12 @@ fn people_read_findings() {
       |                     ^^^^^^^^^
       |
       = help: use one of `none`, `read-only`, `scoped`, `full`
+
+    warning[AG0101]: the manifest has no field `team`
+     --> agents/broken.agent:4:1
+      |
+    4 | team: support
+      | ^^^^
 
     checked 2 agents: 1 error, 1 warning
     --- exit 1
@@ -57,6 +57,7 @@ fn programs_read_findings() {
           "name": "helper"
         }
       ],
+      "files": [],
       "diagnostics": [
         {
           "code": "AG0101",
@@ -90,6 +91,7 @@ fn programs_read_findings() {
       "failures": [],
       "summary": {
         "agents": 2,
+        "files": 0,
         "errors": 1,
         "warnings": 1,
         "notes": 0
@@ -107,10 +109,12 @@ fn json_without_findings() {
     --- stdout
     {
       "agents": [],
+      "files": [],
       "diagnostics": [],
       "failures": [],
       "summary": {
         "agents": 0,
+        "files": 0,
         "errors": 0,
         "warnings": 0,
         "notes": 0
@@ -372,7 +376,7 @@ fn a_file_read_as_another_format() {
     $ agentry check notes.txt --as manifst
     --- stderr
     error: invalid value 'manifst' for '--as <FORMAT>'
-      [possible values: agent-md, agent-toml, manifest, agentfs, agent-dir]
+      [possible values: agent-md, agent-toml, manifest, agentfs, agent-dir, opencode, claude-code, pi, codex, gemini, copilot, cursor]
 
       tip: a similar value exists: 'manifest'
 

@@ -15,7 +15,7 @@ fn programs_read_failures() {
     assert_eq!(said["agents"][0]["path"], "helper.agent");
 }
 
-/// Agents of a harness are no definitions, but they can be imported.
+/// Agents of a harness are no definitions, but they can be checked and imported.
 #[test]
 fn agents_of_a_harness_can_be_imported() {
     let agent = "---\nname: x\ndescription: Answers\n---\nYou answer.\n";
@@ -26,10 +26,25 @@ fn agents_of_a_harness_can_be_imported() {
         .file("none/x.md", agent);
     insta::assert_snapshot!(test.run("check"), @r#"
     $ agentry check
-    --- stderr
-    note: no agent found in `.`
-      = help: agents of a harness: `agentry import . --to agent-toml -o DIR`
-    --- exit 0
+    --- stdout
+    error[AG7008]: `description` is missing
+     --> codex/.codex/agents/x.toml:1:1
+      |
+    1 | name = "x"
+      | ^
+      |
+      = help: Codex ignores the agent, with a warning at its start
+
+    error[AG7008]: `developer_instructions` is missing
+     --> codex/.codex/agents/x.toml:1:1
+      |
+    1 | name = "x"
+      | ^
+      |
+      = help: Codex ignores the agent, with a warning at its start
+
+    checked 3 agents: 2 errors
+    --- exit 1
     "#);
     insta::assert_snapshot!(test.run("show .claude/agents/x.md"), @r#"
     $ agentry show .claude/agents/x.md
@@ -39,10 +54,9 @@ fn agents_of_a_harness_can_be_imported() {
     --- exit 2
     "#);
     let cases = [
-        ("check .claude/agents", true),
-        ("check other/.cursor", false),
-        ("check other/.cursor/agents/x.md", true),
-        ("check codex", true),
+        ("check .claude/agents", false),
+        ("check codex", false),
+        ("show other/.cursor/agents/x.md", true),
         ("policy why codex/.codex/agents/x.toml bash ls", true),
         ("lock --check other", true),
         ("check none", false),

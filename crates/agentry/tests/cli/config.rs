@@ -76,14 +76,6 @@ fn a_configuration_with_mistakes() {
     2 | exclude = ["vendor/["]
       |            ^^^^^^^^^^
 
-    warning[AG0101]: `[check]` has no field `severty`
-     --> agentry.toml:3:1
-      |
-    3 | severty = {}
-      | ^^^^^^^
-      |
-      = help: did you mean `severity`?
-
     error[AG0021]: there is no rule `unknwon-field`
      --> agentry.toml:6:1
       |
@@ -99,6 +91,14 @@ fn a_configuration_with_mistakes() {
       |              ^^^^^^
       |
       = help: use one of `off`, `note`, `warning`, `error`
+
+    warning[AG0101]: `[check]` has no field `severty`
+     --> agentry.toml:3:1
+      |
+    3 | severty = {}
+      | ^^^^^^^
+      |
+      = help: did you mean `severity`?
 
     checked 1 agent: 3 errors, 1 warning
     --- exit 1

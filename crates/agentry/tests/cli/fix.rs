@@ -136,14 +136,6 @@ fn a_file_that_is_not_utf8_is_left_alone() {
     insta::assert_snapshot!(test.run("check --fix-unsafe"), @r#"
     $ agentry check --fix-unsafe
     --- stdout
-    warning[AG2003]: the description ends with a full stop
-     --> helper/agent.toml:2:15
-      |
-    2 | description = "Answers caf� questions."
-      |               ^^^^^^^^^^^^^^^^^^^^^^^^^
-      |
-      = help: fix: remove the full stop (--fix)
-
     error[AG0003]: the byte 0xE9 is not UTF-8
      --> helper/agent.toml:2:27
       |
@@ -151,6 +143,14 @@ fn a_file_that_is_not_utf8_is_left_alone() {
       |                           ^
       |
       = help: save the file as UTF-8
+
+    warning[AG2003]: the description ends with a full stop
+     --> helper/agent.toml:2:15
+      |
+    2 | description = "Answers caf� questions."
+      |               ^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: remove the full stop
 
     checked 1 agent: 1 error, 1 warning
     --- exit 1

@@ -315,7 +315,7 @@ fn what_nobody_knows_is_asked_about() {
              \"tool_input\":{{\"command\":\"ls\"}}}}"
         )
     };
-    for name in ["PostToolUse", "Stop", "", "pretooluse"] {
+    for name in ["PostToolUseFailure", "Stop", "", "pretooluse"] {
         let (code, said) = ask(&test, "guard claude-code agents/all", event(name).as_bytes());
         assert!(code == Some(2) && said.contains("\"deny\""), "{name}: {said}");
     }
@@ -371,4 +371,43 @@ fn links_lead_the_guard_nowhere_else() {
             assert!(said.contains(&format!("\"{expected}\"")), "{harness} {path}: {said}");
         }
     }
+}
+
+/// A call that changed protected files is reported, and every further call is denied until a person looked.
+#[test]
+fn a_look_after_the_call_finds_what_it_changed() {
+    let test = workspace();
+    let question = |event: &str, id: &str| {
+        serde_json::json!({
+            "hook_event_name": event, "tool_name": "Bash", "tool_use_id": id,
+            "cwd": test.path("."), "tool_input": {"command": "git status"},
+        })
+        .to_string()
+    };
+    let args = "guard claude-code agents/helper";
+    let before = |id: &str| ask(&test, args, question("PreToolUse", id).as_bytes());
+    let after = |id: &str| ask(&test, args, question("PostToolUse", id).as_bytes());
+    let allowed = before("one");
+    assert!(!allowed.1.contains("protected files"), "{allowed:?}");
+    test.write("src/new.rs", "x");
+    assert_eq!(after("one"), (Some(0), String::new()), "an ordinary file");
+    // What the user changes between two calls is no change by a call.
+    test.write("agentry.toml", "[check]\n");
+    let (_, said) = before("two");
+    assert!(!said.contains("protected files"), "{said}");
+    test.write(".claude/settings.json", "{\"disableAllHooks\": true}");
+    let (code, said) = after("two");
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("\"block\"") && said.contains(".claude/settings.json"), "{said}");
+    for id in ["three", "four"] {
+        let (code, said) = before(id);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains("\"deny\"") && said.contains("--accept"), "{said}");
+    }
+    // Only a person at a terminal lets calls through again.
+    let (code, said) = ask(&test, "guard claude-code agents/helper --accept", b"");
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("terminal"), "{said}");
+    let (_, said) = before("five");
+    assert!(said.contains("\"deny\""), "{said}");
 }

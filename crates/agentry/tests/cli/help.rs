@@ -33,6 +33,7 @@ fn help() {
       run          Run an agent
       resume       Continue a run
       consent      List or revoke your consent to runs
+      tools        List the tools of an agent, or call one
       test         Replay the cassettes of agents and run the examples of their policies
       runs         List runs; show one, follow it, undo its changes
       sandbox      Show what confines the commands of an agent

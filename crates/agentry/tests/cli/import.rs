@@ -250,7 +250,7 @@ fn one_agent_in_two_harnesses() {
         let toml = test.read(format!("out/{dir}/agent.toml"));
         assert!(toml.contains(&format!("name = \"{name}\"")), "{toml}");
     }
-    let line = "`.claude/agents/x.md` is called `x` too: this one became `x-opencode`; keep one";
+    let line = "`.claude/agents/x.md` is called `x` too: this one became `x-copilot`; keep one (2 agents";
     assert!(ran.stdout.contains(line), "{ran}");
     // Two equal agents are imported once.
     let toml = "---\nname: x\ndescription: d\ntools: Read\n---\nHello.\n";

@@ -33,17 +33,9 @@ const TOLD: &[(&str, &str, &str)] = &[
         "changes the order in which text is shown: removed (.opencode/agents/x.md:2:16)",
     ),
     // Invented descriptions.
-    (
-        ".opencode/agents/x.md",
-        "---\nmode: all\n---\nHi.\n",
-        "description  there is none: the start",
-    ),
-    (
-        ".codex/agents/x.toml",
-        "name = \"x\"\ndeveloper_instructions = \"Hi.\"\n",
-        "there is none: the",
-    ),
-    (".github/agents/x.agent.md", "---\ntools: [read]\n---\nHi.\n", "there is none: the start"),
+    (".opencode/agents/x.md", "---\nmode: all\n---\nHi.\n", "there is none: `\"Hi\"` was made"),
+    (".codex/agents/x.toml", "name = \"x\"\ndeveloper_instructions = \"Hi.\"\n", "there is none: `"),
+    (".github/agents/x.agent.md", "---\ntools: [read]\n---\nHi.\n", "there is none: `"),
     // Unknown tools, models and modes.
     (
         ".claude/agents/x.md",

@@ -15,6 +15,7 @@ mod convert;
 mod convert_meaning;
 mod convert_paths;
 mod convert_save;
+mod corpus_reports;
 mod fix;
 mod generated;
 mod guard;
@@ -60,7 +61,9 @@ mod sign;
 mod store;
 mod store_crash;
 mod store_gc;
+mod store_reference;
 #[cfg(feature = "otel")]
 mod telemetry;
 mod terminal;
 mod test;
+mod tools;

@@ -58,11 +58,10 @@ fn kill(test: &Test, pid: u32) {
     wait_for("the command", || test.has("log"));
     let killed = Command::new("kill").args(["-KILL", &pid.to_string()]).status();
     assert!(killed.expect("`kill` runs").success());
-    let mut gate = fs::OpenOptions::new();
-    let gate = gate.write(true).custom_flags(NONBLOCK).open(test.path("gate"));
-    if let Ok(mut gate) = gate {
-        gate.write_all(b"go\n").expect("a line");
-    }
+    let open = || fs::OpenOptions::new().write(true).custom_flags(NONBLOCK).open(test.path("gate"));
+    wait_for("the command at the gate", || {
+        open().is_ok_and(|mut gate| gate.write_all(b"go\n").is_ok())
+    });
 }
 
 fn gated(test: &Test) {

@@ -142,7 +142,7 @@ fn leaving_the_sandbox_is_refused_for_an_agent_that_needs_it() {
 }
 
 /// Commands whose text must arrive unchanged.
-const TEXTS: [&str; 9] = [
+const TEXTS: [&str; 8] = [
     "echo plain",
     "printf '%s\\n' \"it's \\\"quoted\\\"\"",
     "printf '%s\\n' 'a' \\'b\\' '\"c\"'",
@@ -151,7 +151,6 @@ const TEXTS: [&str; 9] = [
     "X=5; echo $X $((X + 1)) $(echo sub) `echo tick`",
     "echo 'trailing backslash \\'",
     "printf '%s|' a\tb 'ü €' '!history' '~' '*' '{a,b}'",
-    "echo \u{1}\u{7f} | od -c | head -1",
 ];
 
 #[test]
@@ -252,7 +251,7 @@ fn every_guard_confines_or_denies() {
 fn an_agent_that_must_not_start_is_denied_every_call() {
     let agent = |metadata: &str| {
         format!(
-            "---\ntitle: Helper\ndescription: Helps\nabilities: [sh, fs]\n{metadata}---\n\n\
+            "---\ntitle: Helper\ndescription: Helps\nabilities: [sh, fs, env]\n{metadata}---\n\n\
              ## System\n\nYou help.\n"
         )
     };
@@ -300,5 +299,105 @@ fn an_agent_that_must_not_start_is_denied_every_call() {
                 None => assert!(said.contains("\"allow\""), "{metadata} {harness}: {said}"),
             }
         }
+    }
+}
+
+/// What the policy allows, the sandbox offers: in every format, a command with the verdict `allow` works.
+#[test]
+fn what_is_allowed_works_confined() {
+    let outside = tempfile::tempdir().expect("a directory");
+    let out = outside.path().canonicalize().expect("a path");
+    let out = out.to_str().expect("text");
+    let toml = |rules: &str| {
+        format!(
+            "name = \"worker\"\ndescription = \"Works\"\n\n[permissions.bash]\nintent = \"allow\"\n{rules}"
+        )
+    };
+    let section = |name: &str, intent: &str, rules: &str| {
+        format!("\n[permissions.{name}]\nintent = \"{intent}\"\nrules = [{rules}]\n")
+    };
+    let open = section("edit", "allow", "") + &section("external_directory", "allow", "");
+    let named = format!("\"{out}/**:allow\"");
+    let md = |abilities: &str| {
+        format!(
+            "---\ntitle: Worker\ndescription: Works\nabilities: [{abilities}]\n---\n\n## System\n\nWork.\n"
+        )
+    };
+    let trust = |axes: &str| {
+        format!("name: w\nversion: 1.0.0\ndescription: W\nsoul: W.\ntrust: {{{axes}}}\n")
+    };
+    // The file, its text, and how many of the commands must be allowed at least.
+    let agents: [(&str, String, usize); 10] = [
+        ("worker/agent.toml", toml(&open), 6),
+        (
+            "worker/agent.toml",
+            toml(&(section("edit", "allow", "") + &section("external_directory", "deny", &named))),
+            6,
+        ),
+        (
+            "worker/agent.toml",
+            toml(
+                &(section("edit", "deny", &named) + &section("external_directory", "deny", &named)),
+            ),
+            3,
+        ),
+        (
+            "worker/agent.toml",
+            toml(
+                &(section("edit", "deny", "\"notes/*.txt:allow\"")
+                    + &section("external_directory", "deny", &format!("\"{out}/*/**:allow\""))),
+            ),
+            3,
+        ),
+        ("worker/agent.toml", toml(""), 1),
+        ("agents/dev_worker.agent.md", md("sh"), 1),
+        ("agents/dev_worker.agent.md", md("sh, fs"), 6),
+        ("worker.agent", trust("filesystem: full, network: none, exec: sandboxed"), 6),
+        ("worker.agent", trust("filesystem: read-only, network: none, exec: sandboxed"), 2),
+        (
+            "worker/agent.json",
+            "{\"name\": \"worker\", \"description\": \"W\", \"tool_permissions\": {\"allowed\": \
+             [\"Bash\", \"Read\", \"Edit\"]}}"
+                .to_owned(),
+            2,
+        ),
+    ];
+    for (path, text, least) in agents {
+        let test =
+            Test::new().file("agentry.toml", "").file(path, &text).file("notes/a.txt", "in\n");
+        let test =
+            test.file("worker/system-prompt.md", "Work.\n").file("worker/persona.md", "W.\n");
+        let test = test.file("worker/principles.md", "Care.\n");
+        if cannot_be_confined(&test) {
+            return;
+        }
+        let directory = outside.path();
+        std::fs::create_dir_all(directory.join("deep")).expect("a directory");
+        std::fs::write(directory.join("a.txt"), "out\n").expect("a file");
+        std::fs::write(directory.join("deep/b.txt"), "deep\n").expect("a file");
+        let agent = match path.rsplit_once('/') {
+            Some(("worker", _)) => "worker",
+            _ => path,
+        };
+        let lines = [
+            "echo hello".to_owned(),
+            "cat notes/a.txt".to_owned(),
+            "echo more >> notes/a.txt".to_owned(),
+            format!("cat {out}/a.txt"),
+            format!("cat {out}/deep/b.txt"),
+            format!("echo new > {out}/deep/c.txt"),
+            format!("cd {out} && cat a.txt"),
+        ];
+        let mut allowed = 0;
+        for line in &lines {
+            let why = test.run_args(&["policy", "why", agent, "bash", line]);
+            if why.stdout.lines().next() != Some("allow") {
+                continue;
+            }
+            allowed += 1;
+            let ran = test.run_args(&["sandbox", "exec", agent, "--", "bash", "-c", line]);
+            assert_eq!(ran.code, Some(0), "{text}\n{line}: {ran}");
+        }
+        assert!(allowed >= least, "{text}: {allowed} are allowed");
     }
 }

@@ -78,6 +78,8 @@ fn manual_pages() {
     agentry-show.1
     agentry-sign.1
     agentry-test.1
+    agentry-tools-call.1
+    agentry-tools.1
     agentry-verify.1
     agentry.1
     "#);

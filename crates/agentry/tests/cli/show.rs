@@ -202,7 +202,7 @@ fn the_prompt_part_by_part() {
 
 #[test]
 fn an_agent_without_a_prompt() {
-    let test = Test::new().file("x.agent", "name: x\ndescription: Does nothing\n");
+    let test = Test::new().file("x.agent", "name: x\n");
     insta::assert_snapshot!(test.run("show x.agent --prompt"), @r#"
     $ agentry show x.agent --prompt
     --- exit 0

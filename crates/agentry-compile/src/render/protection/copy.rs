@@ -275,7 +275,7 @@ mod tests {
             world.write(&format!("workspace/{path}"), "");
         }
         let places = PathAnchors::default();
-        let protected = ProtectedPaths { paths: &[], places: &places, world: &world };
+        let protected = ProtectedPaths { paths: &[], named: &[], places: &places, world: &world };
         for (expected, lines) in LINES {
             for line in lines.split('|').map(str::trim) {
                 let call =

@@ -1,7 +1,7 @@
 //! The parts of an agent's definition, including those that do not exist yet. A new tool, rule file or
 //! setting changes the agent as much as an edited one.
 
-use agentry_formats::{FormatFiles, info};
+use agentry_formats::{FORMATS, FormatFiles, info};
 use agentry_model::Format;
 use agentry_policy::path::is_inside;
 use agentry_text::path::{join, split};
@@ -37,6 +37,11 @@ pub fn definition(world: &dyn World, compiled: &CompiledAgent) -> Vec<Definition
         };
         of(world, &path, base.format, &workspace, &mut out);
     }
+    let context = compiled.whole().instructions.context.iter().flatten();
+    out.extend(context.map(|file| {
+        let path = world.absolute(&join(&found.dir, &file.value));
+        DefinitionPart { path, is_directory: false }
+    }));
     let read = compiled.sources.iter().map(|source| world.absolute(&source.path));
     out.extend(read.map(|path| DefinitionPart { path, is_directory: false }));
     out.sort();
@@ -45,7 +50,7 @@ pub fn definition(world: &dyn World, compiled: &CompiledAgent) -> Vec<Definition
 }
 
 /// Adds the parts of the agent with this main file.
-fn of(
+pub(super) fn of(
     world: &dyn World,
     main: &str,
     format: Format,
@@ -69,9 +74,64 @@ fn of(
     }));
 }
 
+/// The definition in the workspace that a real path belongs to, whichever agent it is: the file of an agent,
+/// or the directory of an agent of several files.
+pub(super) fn loaded(world: &dyn World, workspace: &str, real: &str) -> Option<String> {
+    let below = real.strip_prefix(workspace.trim_end_matches('/'))?.strip_prefix('/')?;
+    let (_, name) = split(below);
+    if is_single_file(name) {
+        return Some(real.to_owned());
+    }
+    let mut dir = workspace.trim_end_matches('/').to_owned();
+    let mut parts = below.split('/').peekable();
+    while parts.peek().is_some() {
+        let rest: Vec<&str> = parts.clone().collect();
+        if let Some(part) = part_of_agent(world, &dir, &rest, dir.len() > workspace.len()) {
+            return Some(part);
+        }
+        dir = join(&dir, parts.next()?);
+    }
+    None
+}
+
+/// Whether a file of this name is an agent by itself.
+fn is_single_file(name: &str) -> bool {
+    FORMATS.iter().any(|row| row.files.has_ending(name))
+}
+
+/// The part of the agent in `dir` that the path `rest` below it belongs to. An agent at the root of the
+/// workspace owns only the files that its format reads.
+fn part_of_agent(
+    world: &dyn World,
+    dir: &str,
+    rest: &[&str],
+    owns_directory: bool,
+) -> Option<String> {
+    let is_there = |name: &str| {
+        world.kind(&join(dir, name.trim_end_matches('/'))) != EntryKind::Missing
+    };
+    let first = *rest.first()?;
+    let is_last = rest.len() == 1;
+    FORMATS.iter().find_map(|row| {
+        let FormatFiles { mains, parts, signs, needs_sign, .. } = row.files;
+        let is_main = |name: &str| is_last && mains.contains(&name);
+        let has_sign = !needs_sign || signs.iter().any(|sign| is_there(sign));
+        // A main file that does not exist yet would make the directory an agent.
+        let is_agent = has_sign && (is_main(first) || mains.iter().any(|main| is_there(main)));
+        if !is_agent {
+            return None;
+        }
+        if owns_directory {
+            return Some(dir.to_owned());
+        }
+        let is_part = |part: &&&str| part.trim_end_matches('/') == first;
+        let own = mains.iter().chain(parts).find(is_part)?;
+        Some(join(dir, own.trim_end_matches('/')))
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use agentry_formats::FORMATS;
     use agentry_policy::path::NoLinks;
     use agentry_policy::{Action, Section, SectionCall};
 
@@ -128,7 +188,8 @@ mod tests {
             let compiled = read(&world, &at(&world, ".").expect("an agent"));
             let paths = protect(&world, &compiled, &RenderLedger::default(), &[]);
             let places = crate::places(&world, &compiled.workspace);
-            let protected = ProtectedPaths { paths: &paths, places: &places, world: &world };
+            let protected =
+                ProtectedPaths { paths: &paths, named: &[], places: &places, world: &world };
             for part in row.files.mains.iter().chain(row.files.parts) {
                 let subject =
                     if part.ends_with('/') { format!("{part}x") } else { (*part).to_owned() };
@@ -137,6 +198,55 @@ mod tests {
                 let reason = protected.reason(call, &NoLinks);
                 assert_eq!(reason.map(|it| it.action), Some(Action::Deny), "{} {part}", row.format);
             }
+        }
+    }
+
+    /// No call writes to another agent of the workspace, unless a rule names the file.
+    #[test]
+    fn other_agents_of_the_workspace() {
+        let texts = [
+            ("agents/b/agent.toml", ""),
+            ("agents/b/system-prompt.md", ""),
+            ("agents/c/instructions.md", ""),
+            ("agents/c/tools/x.js", ""),
+            ("docs/instructions.md", ""),
+            ("src/main.rs", ""),
+        ];
+        let world = MemoryWorld::new(
+            texts.map(|(path, text)| (format!("workspace/{path}"), text)),
+        );
+        let places = agentry_policy::PathAnchors::default();
+        let named = ["/workspace/agents/b/notes.md".to_owned()];
+        let protected =
+            ProtectedPaths { paths: &[], named: &named, places: &places, world: &world };
+        let cases = [
+            (Section::Edit, "agents/b/agent.toml", true),
+            (Section::Edit, "agents/b/system-prompt.md", true),
+            (Section::Edit, "agents/b/skills/x/SKILL.md", true),
+            (Section::Edit, "agents/b/notes.md", false),
+            (Section::Edit, "agents/c/instructions.md", true),
+            (Section::Edit, "agents/c/agent.acl", true),
+            (Section::Edit, "agents/new/agent.toml", true),
+            (Section::Edit, "x.agent.md", true),
+            (Section::Edit, "x.agent", true),
+            (Section::Edit, "agent.yaml", true),
+            (Section::Edit, "docs/instructions.md", false),
+            (Section::Edit, "docs/a.md", false),
+            (Section::Edit, "src/main.rs", false),
+            (Section::Edit, "agents/README.md", false),
+            (Section::Bash, "echo x > agents/b/agent.toml", true),
+            (Section::Bash, "cp x agents/b/agent.toml", true),
+            (Section::Bash, "sed -i s/a/b/ agents/c/instructions.md", true),
+            (Section::Bash, "rm agents/b/agent.toml", true),
+            (Section::Bash, "cat agents/b/agent.toml", false),
+            (Section::Bash, "git pull", false),
+            (Section::Bash, "git checkout main", false),
+            (Section::Bash, "echo x > src/main.rs", false),
+        ];
+        for (section, subject, expected) in cases {
+            let call = SectionCall { section, subject, directory: "/workspace" };
+            let action = protected.reason(call, &NoLinks).map(|reason| reason.action);
+            assert_eq!(action == Some(Action::Deny), expected, "{section} {subject}");
         }
     }
 }

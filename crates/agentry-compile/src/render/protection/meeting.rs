@@ -92,8 +92,10 @@ impl ProtectedPaths<'_> {
         if let Some(hit) = self.covering(real, by) {
             return Some(PathMeeting::Within(hit));
         }
-        let below = self.paths.iter().find(|path| is_inside(path, real));
-        below.map(|path| PathMeeting::Above(path.clone()))
+        let below = || self.paths.iter().filter(|path| is_inside(path, real));
+        // Of several paths, one that exists counts more.
+        let first = below().find(|path| self.exists(path)).or_else(|| below().next());
+        first.map(|path| PathMeeting::Above(path.clone()))
     }
 
     /// How a word with wildcards or unknown parts meets a protected path.

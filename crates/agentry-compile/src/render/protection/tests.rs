@@ -13,12 +13,12 @@ fn what_writes_to_a_protected_path() {
     for path in ["workspace/bare/objects/x", "workspace/bare/refs/x", "workspace/a.agent"] {
         world.write(path, "");
     }
-    let protected = ProtectedPaths { paths: &paths, places: &places, world: &world };
+    let protected = ProtectedPaths { paths: &paths, named: &[], places: &places, world: &world };
     let cases = [
         (Section::Edit, "a.agent", Some(Action::Deny)),
         (Section::Edit, "x/../.claude/settings.json", Some(Action::Deny)),
         (Section::Edit, "/opt/agentry", Some(Action::Deny)),
-        (Section::Edit, "b.agent", None),
+        (Section::Edit, "b.agent", Some(Action::Deny)),
         (Section::Edit, ".git/hooks/pre-commit", Some(Action::Deny)),
         (Section::Edit, "sub/.git/HEAD", Some(Action::Deny)),
         (Section::Edit, ".vscode/tasks.json", Some(Action::Deny)),

@@ -1,7 +1,11 @@
-use agentry_compile::policy::Action;
+use std::io;
+use std::net::SocketAddr;
+
+use agentry_compile::policy::{Action, Section};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
+use super::super::output_cap;
 use super::super::testing::TestWorkspace;
 use super::*;
 
@@ -70,7 +74,7 @@ fn webfetch() -> WebfetchTool {
             }
         })
     };
-    WebfetchTool { lookup: Box::new(lookup) }
+    WebfetchTool { client: WebClient { lookup: Box::new(lookup) } }
 }
 
 #[tokio::test]

@@ -6,11 +6,11 @@ type Decision = { decision: "allow" | "ask" | "deny"; reason: string };
 type Input = Record<string, unknown>;
 
 // Refuses a call that the guard does not let through.
-async function checked(event: { toolName: string; input: unknown }, ctx: pi.ExtensionContext) {
+async function checked(event: { toolName: string; toolCallId: string; input: unknown }, ctx: pi.ExtensionContext) {
   try {
     const input = event.input as Input;
     Object.assign(input, plain(event.toolName, input, ctx.cwd));
-    await permit(event.toolName, input, ctx);
+    await permit(event.toolName, event.toolCallId, input, ctx);
   } catch (error) {
     return { block: true, reason: (error as Error).message };
   }
@@ -31,8 +31,8 @@ function plain(tool: string, input: unknown, cwd: string): Input {
 }
 
 // Returns if the call may be made; throws otherwise, with what the model is to read.
-async function permit(tool: string, input: Input, ctx: pi.ExtensionContext): Promise<void> {
-  const { decision, reason } = await ask({ tool, input, directory: ctx.cwd });
+async function permit(tool: string, call: string, input: Input, ctx: pi.ExtensionContext): Promise<void> {
+  const { decision, reason } = await ask({ tool, input, directory: ctx.cwd, call });
   if (decision === "allow") return;
   if (decision === "ask") {
     if (!ctx.hasUI) throw new Error(`agentry: blocked, nobody is there to be asked: ${reason}`);
@@ -42,8 +42,13 @@ async function permit(tool: string, input: Input, ctx: pi.ExtensionContext): Pro
   throw new Error(`agentry: blocked: ${reason}`);
 }
 
+// After a call, the guard looks whether it changed protected files. If it did, it denies the next ones.
+async function ended(tool: string, call: string, ctx: pi.ExtensionContext): Promise<void> {
+  await ask({ tool, input: {}, directory: ctx.cwd, call, ended: true }).catch(() => {});
+}
+
 // The guard's decision; every failure is an exception, which refuses the call.
-function ask(call: { tool: string; input: Input; directory: string }): Promise<Decision> {
+function ask(call: { tool: string; input: Input; directory: string; call: string; ended?: boolean }): Promise<Decision> {
   return new Promise((done, failed) => {
     const fail = (why: string) => failed(new Error(`agentry: blocked: the guard ${why}`));
     const [program, ...words] = GUARD;

@@ -25,8 +25,12 @@ export default function (api: pi.ExtensionAPI) {
       parameters,
       async execute(id, input, signal, update, ctx) {
         const call = plain(name, input, ctx.cwd);
-        await permit(name, call, ctx);
-        return create(ctx.cwd).execute(id, call, signal, update);
+        await permit(name, id, call, ctx);
+        try {
+          return await create(ctx.cwd).execute(id, call, signal, update);
+        } finally {
+          await ended(name, id, ctx);
+        }
       },
     });
   }
@@ -35,5 +39,8 @@ export default function (api: pi.ExtensionAPI) {
   api.on("tool_call", async (event, ctx) => {
     if (event.toolName.startsWith(PREFIX) && event.toolName.slice(PREFIX.length) in TOOLS) return;
     return checked(event, ctx);
+  });
+  api.on("tool_result", async (event, ctx) => {
+    if (!event.toolName.startsWith(PREFIX)) await ended(event.toolName, event.toolCallId, ctx);
   });
 }

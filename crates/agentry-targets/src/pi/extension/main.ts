@@ -21,4 +21,5 @@ export default function (api: pi.ExtensionAPI) {
     if (event.toolName === "subagent" && isSelf) return;
     return checked(event, ctx);
   });
+  api.on("tool_result", async (event, ctx) => ended(event.toolName, event.toolCallId, ctx));
 }

@@ -1,10 +1,13 @@
 //! Finds agents of harnesses: by their path, else by their content.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::sync::Arc;
 
 use agentry_compile::targets::front_matter;
 use agentry_compile::targets::import::{HarnessImport, SettingsAgents};
-use agentry_compile::targets::{HarnessFiles, IMPORT_ONLY, TARGETS, Target};
+use agentry_compile::targets::memo::RenderMemo;
+use agentry_compile::targets::{HarnessFiles, TARGETS, Target};
 use agentry_compile::text::TextPosition;
 use agentry_compile::text::limits;
 use agentry_compile::text::path::{join, split};
@@ -28,6 +31,8 @@ pub(super) struct FoundHarnessAgent {
     pub(super) is_named: bool,
     /// The harness that the agent is for.
     pub(super) harness: &'static Target,
+    /// The memo of its project: other files around an agent may give another result.
+    pub(super) memo: Arc<RenderMemo>,
 }
 
 impl FoundHarnessAgent {
@@ -81,6 +86,7 @@ fn listed(
         file: SettingsAgents::path(settings, name),
         is_named: false,
         harness,
+        memo: Arc::default(),
     };
     let names = several.names_in(&ImportFiles { disk, root }, settings);
     let names = names.map_err(|wrong| {
@@ -116,6 +122,10 @@ pub(super) fn search(
     out.agents.sort_by(|a, b| key(a).cmp(&key(b)));
     // Paths may overlap, such as a project and a file in it.
     out.agents.dedup_by(|a, b| key(a) == key(b));
+    let mut memos: BTreeMap<String, Arc<RenderMemo>> = BTreeMap::new();
+    for agent in &mut out.agents {
+        agent.memo = Arc::clone(memos.entry(agent.root.clone()).or_default());
+    }
     out.skipped.sort_by(|a, b| a.path.cmp(&b.path));
     out.skipped.dedup_by(|a, b| a.path == b.path);
     out
@@ -149,7 +159,7 @@ fn key(found: &FoundHarnessAgent) -> (&str, &str) {
 /// The harnesses whose agents can be imported.
 fn readers(only: Option<&'static Target>) -> Vec<(&'static Target, &'static HarnessImport)> {
     let readable = |target: &'static Target| Some((target, target.import.as_ref()?));
-    let all = TARGETS.iter().chain(IMPORT_ONLY).copied();
+    let all = TARGETS.iter().copied();
     let asked = all.filter(|it| only.is_none_or(|only| only.name == it.name));
     asked.filter_map(readable).collect()
 }
@@ -194,6 +204,7 @@ fn file(path: &str, only: Option<&'static Target>) -> Result<FoundHarnessAgent, 
         file: file.to_owned(),
         is_named: true,
         harness,
+        memo: Arc::default(),
     };
     let text = agent(path)?.ok_or_else(|| CliFailure::new(format!("`{path}` cannot be read")))?;
     let whole = std::path::absolute(path).unwrap_or_default().to_string_lossy().into_owned();
@@ -283,7 +294,8 @@ fn place(
     match agent(&path) {
         Ok(Some(text)) if (import.is_one)(&file, &text) => {
             let root = root.to_owned();
-            out.agents.push(FoundHarnessAgent { path, root, file, is_named: false, harness });
+            let memo = Arc::default();
+            out.agents.push(FoundHarnessAgent { path, root, file, is_named: false, harness, memo });
         }
         Ok(Some(text)) => {
             let reason = skip_reason(harness, &text);

@@ -10,7 +10,7 @@ use agentry_compile::text::report::visible;
 use serde_json::{Value, json};
 
 use crate::args::{PolicyShowArguments, ResultFormat};
-use crate::command::{find_one, reported, usable};
+use crate::command::{find_one, reported, usable, work_here};
 use crate::disk::DiskWorld;
 use crate::output::{CliOutcome, ExitKind, columns, print, print_json};
 
@@ -22,6 +22,7 @@ pub(crate) fn run(args: &PolicyShowArguments) -> CliOutcome {
     let disk = DiskWorld::default();
     let found = find_one(&disk, &args.agent, args.format_override)?;
     let mut compiled = usable(&disk, &found)?;
+    work_here(&disk, &mut compiled);
     let judge = judge(&disk, &mut compiled).map_err(|findings| {
         reported(&findings, &compiled.sources, "the user's policy has errors")
     })?;

@@ -10,20 +10,20 @@ use agentry_compile::text::report::{counted, visible};
 use super::project::ProjectOutcome;
 
 /// The most files with the same change that get a row each.
-const LISTED: usize = 40;
+const LISTED: usize = 8;
 
 /// The most directories that the other files are counted by.
 const DIRECTORIES: usize = 5;
 
 /// The files of a target with their changes. Removed files, files not written by Agentry and shared files
 /// are always named.
-pub(super) fn rows(done: &ProjectOutcome, target: &str) -> Vec<Vec<String>> {
+pub(super) fn rows(done: &ProjectOutcome, target: &str, verbose: bool) -> Vec<Vec<String>> {
     let changes = done.plan.changes.iter().filter(|change| change.target == target);
     let (kept, changes): (Vec<&PlannedChange>, Vec<&PlannedChange>) =
         changes.partition(|change| change.kind == PlannedChangeKind::Keep);
     let files: Vec<ChangedFile> =
         changes.into_iter().map(|change| ChangedFile::of(done, change)).collect();
-    let mut rows = listed(&files);
+    let mut rows = listed(&files, if verbose { usize::MAX } else { LISTED });
     if !kept.is_empty() {
         rows.push(row(word(PlannedChangeKind::Keep, done.written), counted(kept.len(), "file")));
     }
@@ -56,12 +56,12 @@ impl ChangedFile {
 const FORCED: &str = " (by force: not agentry's own text)";
 
 /// One row for each file; many files with the same change share one row, at the position of the first.
-fn listed(files: &[ChangedFile]) -> Vec<Vec<String>> {
+fn listed(files: &[ChangedFile], most: usize) -> Vec<Vec<String>> {
     let mut alike: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for file in files.iter().filter(|file| file.plain) {
         alike.entry(file.word).or_default().push(&file.path);
     }
-    alike.retain(|_, paths| paths.len() > LISTED);
+    alike.retain(|_, paths| paths.len() > most);
     let mut rows = Vec::new();
     let mut counted: Vec<&str> = Vec::new();
     for ChangedFile { word, path, note, plain } in files {
@@ -146,7 +146,7 @@ mod tests {
             plain: note.is_empty() && *word != "removed",
         };
         let files: Vec<ChangedFile> = files.iter().map(file).collect();
-        listed(&files).iter().map(|row| row.join(" ").trim().to_owned()).collect()
+        listed(&files, LISTED).iter().map(|row| row.join(" ").trim().to_owned()).collect()
     }
 
     #[test]

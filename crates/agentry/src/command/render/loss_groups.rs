@@ -9,7 +9,7 @@ use std::hash::Hash;
 use agentry_compile::targets::{LossKind, RenderLoss, Target};
 use agentry_compile::text::report::visible;
 
-use super::loss_text::{BlindSpotText, example, fields, gist, listed};
+use super::loss_text::{BlindSpotText, example, fields, gist, listed, unnamed};
 
 /// The order in which losses are shown.
 const ORDER: [LossKind; 3] = [LossKind::Narrowed, LossKind::Dropped, LossKind::Gap];
@@ -42,7 +42,7 @@ pub(super) fn grouped(told: &[AgentLoss<'_>], all: RenderTotals) -> Vec<Vec<Stri
     let mut seen: HashMap<_, HashSet<&str>> = HashMap::new();
     for line in &mut lines {
         // Lines that differ only in their example get the same key.
-        let key = gist(&line.plain(), line.section());
+        let key = unnamed(&gist(&line.plain(), line.section()));
         let kind = (line.order, line.fields.clone(), line.target(), key.clone());
         let agents = seen.entry(kind).or_default();
         // Two losses of a kind in one agent stay two losses.

@@ -27,11 +27,17 @@ pub(super) fn gist(detail: &str, section: &str) -> String {
     out
 }
 
+/// A text without the names and paths that it quotes.
+pub(super) fn unnamed(text: &str) -> String {
+    let parts = text.split('`').enumerate();
+    parts.map(|(at, part)| if at % 2 == 0 { part } else { "`" }).collect()
+}
+
 /// The text of a loss whose example is one of several.
 pub(super) fn example(detail: &str) -> String {
     match shown(detail) {
         Some((before, example, after)) => format!("{before}e.g. `{example}` {after}"),
-        None => detail.to_owned(),
+        None => format!("e.g. {detail}"),
     }
 }
 

@@ -109,6 +109,8 @@ fn wish(args: &RenderArguments) -> String {
         watch,
         strict,
         explain,
+        verbose,
+        quiet,
         guard,
         no_guard,
         close_gaps,
@@ -121,7 +123,7 @@ fn wish(args: &RenderArguments) -> String {
         format,
     } = args;
     let targets: Vec<&str> = targets.iter().map(|target| target.name).collect();
-    let flags = [check, dry_run, watch, strict, explain, force];
+    let flags = [check, dry_run, watch, strict, explain, verbose, quiet, force];
     let wishes = [guard, no_guard, close_gaps, no_close_gaps, unattended, shared];
     format!(
         "{agents:?} {targets:?} {output:?} {scope:?} {flags:?} {wishes:?} {accept:?} {format_override:?} \

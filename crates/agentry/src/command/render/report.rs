@@ -1,11 +1,9 @@
 //! The report of `render`: files, losses and refusals, target by target.
 
-use std::collections::BTreeMap;
-
 use agentry_compile::render::{
-    ExplainedRules, ExplainedSection, PlannedChange, PlannedChangeKind, TargetRun, drift,
+    ExplainedRules, ExplainedSection, PlannedChangeKind, TargetRun, drift,
 };
-use agentry_compile::targets::{GUARD_FIELD, LossKind, RenderLoss, RenderedAgent};
+use agentry_compile::targets::{GUARD_FIELD, LossKind, RenderLoss, RenderRefusal, RenderedAgent};
 use agentry_compile::text::report::{counted, visible};
 use serde_json::{Value, json};
 
@@ -16,7 +14,19 @@ use super::files::{self, word};
 use super::loss_groups::{AgentLoss, RenderTotals, each, grouped};
 use super::loss_text::names;
 use super::project::{ProjectAgent, ProjectOutcome};
+use super::lost_tools::LostTools;
+use super::refusal_rows::refusal_rows;
+use super::render_counts::RenderCounts;
 use super::{guard_advice, shared_lines};
+
+/// The lines of a screen.
+const SCREEN: usize = 40;
+
+/// The lines of the report beside files, lost tools and losses.
+const BESIDE_LOSSES: usize = 7;
+
+/// The fewest rows of losses that are shown.
+const FEWEST_LOSSES: usize = 6;
 
 /// Takes projects as they are finished, and reports them in one of the formats.
 pub(super) struct RenderReport<'a> {
@@ -32,31 +42,10 @@ pub(super) struct RenderReport<'a> {
     unguarded: Vec<&'static str>,
     /// The names of disabled agents.
     disabled: Vec<String>,
+    /// The agents that lose a tool which their source gives.
+    lost_tools: LostTools,
     /// The width of the column before the files of a target.
     width: usize,
-}
-
-/// The counts of the report.
-#[derive(Debug, Default)]
-struct RenderCounts {
-    agents: usize,
-    /// The agents that are refused for every target.
-    refused: usize,
-    targets: Vec<&'static str>,
-    created: usize,
-    updated: usize,
-    kept: usize,
-    removed: usize,
-    exact: usize,
-    accepted: usize,
-    lost: BTreeMap<LossKind, usize>,
-}
-
-impl RenderCounts {
-    /// The number of files that differ from the rendering.
-    fn drifted(&self) -> usize {
-        self.created + self.updated + self.removed
-    }
 }
 
 impl<'a> RenderReport<'a> {
@@ -72,6 +61,7 @@ impl<'a> RenderReport<'a> {
             counts: RenderCounts::default(),
             unguarded: Vec::new(),
             disabled: Vec::new(),
+            lost_tools: LostTools::default(),
             width: 0,
         }
     }
@@ -186,44 +176,41 @@ impl<'a> RenderReport<'a> {
             }
             self.counts.add(change);
         }
-        let rows = files::rows(done, target);
+        let rows = files::rows(done, target, self.args.verbose);
         let words = rows.iter().filter_map(|row| row.first());
         self.width = words.map(String::len).max().unwrap_or(0);
         self.text.push_str(&columns(&rows));
     }
 
     fn refusals(&mut self, done: &ProjectOutcome, target: &str) {
+        let before = self.refused.len();
         for ran in done.runs.iter().filter(|ran| ran.target.name == target) {
             for (agent, rendered) in agents(done, ran) {
                 if let Some(why) = &rendered.refused {
-                    let hint = why.hint.as_deref();
-                    let who = agent.name.as_str().into();
-                    self.refuse((who, target), &why.field, &why.message, hint);
+                    let RenderRefusal { field, message, hint } = why;
+                    self.refused.push(json!({
+                        "agent": agent.name, "target": target, "field": field, "message": message,
+                        "hint": hint,
+                    }));
                 }
             }
         }
         for it in done.plan.refused.iter().filter(|it| it.target == target) {
-            let who = agent_of(done, &it.agent);
-            self.refuse((who, target), "files", &it.message, Some(it.hint));
+            let agent = agent_of(done, &it.agent);
+            self.refused.push(json!({
+                "agent": agent, "target": target, "field": "files", "message": it.message,
+                "hint": it.hint,
+            }));
         }
-    }
-
-    fn refuse(
-        &mut self,
-        (agent, target): (Value, &str),
-        field: &str,
-        message: &str,
-        hint: Option<&str>,
-    ) {
-        let who = agent.as_str().map_or(String::new(), |name| format!("{name}: "));
+        let new = self.refused.get(before..).unwrap_or_default();
+        let rows = refusal_rows(new, self.args.verbose);
         let width = self.width;
-        self.line(&format!("{:<width$}  {who}{message}", "  refused"));
-        if let Some(hint) = hint {
-            self.line(&format!("    = help: {hint}"));
+        for (what, hint) in rows {
+            self.line(&format!("{:<width$}  {what}", "  refused"));
+            if let Some(hint) = hint {
+                self.line(&format!("    = help: {hint}"));
+            }
         }
-        self.refused.push(json!({
-            "agent": agent, "target": target, "field": field, "message": message, "hint": hint,
-        }));
     }
 
     /// The refusals with their reasons, for output that shows nothing else.
@@ -253,6 +240,7 @@ impl<'a> RenderReport<'a> {
             if rendered.losses.is_empty() {
                 exact.push(agent.name.as_str());
             }
+            self.lost_tools.add(&agent.name, ran.target, &rendered.lost_tools);
             self.counts.accepted += rendered.accepted.len();
             if guard_advice::is_needed(ran, rendered) && !self.unguarded.contains(&ran.target.name)
             {
@@ -301,9 +289,17 @@ impl<'a> RenderReport<'a> {
         let agents = done.agents.iter().filter(|agent| agent.asked).count();
         let all =
             RenderTotals { agents, targets: if self.args.explain { 1 } else { done.runs.len() } };
-        let rows = if self.args.explain { each(told, all) } else { grouped(told, all) };
+        let is_whole = self.args.explain || self.args.verbose;
+        let mut rows = if is_whole { each(told, all) } else { grouped(told, all) };
+        let kinds = rows.len();
+        if !is_whole {
+            rows.truncate(self.room());
+        }
         self.text.push_str(&columns(&rows));
-        if rows.len() < told.len() && !self.args.explain {
+        if rows.len() < kinds {
+            self.line(&format!("  = and {} more; `--verbose` lists them", kinds - rows.len()));
+        }
+        if rows.len() < told.len() && !is_whole {
             let all = told.len();
             self.line(&format!("  = `--explain` lists all {all}, with the rules of both sides"));
         }
@@ -369,11 +365,23 @@ impl<'a> RenderReport<'a> {
         }
     }
 
-    /// The report as text.
+    /// How many rows of losses still fit a screen; a few are always shown.
+    fn room(&self) -> usize {
+        let used = self.text.lines().count() + self.lost_tools.lines(self.args).len();
+        (SCREEN - BESIDE_LOSSES).saturating_sub(used).max(FEWEST_LOSSES)
+    }
+
+    /// The report as text: first the counts and what matters most.
     pub(super) fn text(&self) -> String {
         let advice = guard_advice::command(self.args, &self.unguarded);
         let advice = advice.map_or(String::new(), |it| format!("`{it}` makes these rules exact\n"));
-        format!("{}{}\n{advice}", self.text, self.summary())
+        let summary = self.summary();
+        if self.args.quiet {
+            return format!("{summary}\n{}", self.refused());
+        }
+        let lost: String = self.lost_tools.lines(self.args).concat();
+        let gap = if self.text.is_empty() { "" } else { "\n" };
+        format!("{summary}\n{lost}{gap}{}\n{advice}", self.text.trim_end())
     }
 
     /// The report as JSON.
@@ -385,6 +393,7 @@ impl<'a> RenderReport<'a> {
             "removed": self.removed,
             "accepted": self.counts.accepted,
             "disabled": self.disabled,
+            "lost_tools": self.lost_tools.to_json(),
             "guard": guard_advice::command(self.args, &self.unguarded),
         });
         if let Some(map) = value.as_object_mut().filter(|_| self.args.explain) {
@@ -435,29 +444,6 @@ impl<'a> RenderReport<'a> {
             _ => "rendered",
         };
         format!("{verb} {what}: {files}{losses}")
-    }
-}
-
-impl RenderCounts {
-    /// The number of agents of the run, and of how many if some are refused.
-    fn who(&self, args: &RenderArguments) -> String {
-        let all = counted(self.agents, "agent");
-        match self.agents.saturating_sub(self.refused) {
-            _ if self.refused == 0 || args.check => all,
-            0 if self.agents == 1 => "no agent".to_owned(),
-            0 => format!("none of {all}"),
-            some => format!("{some} of {all}"),
-        }
-    }
-
-    fn add(&mut self, change: &PlannedChange) {
-        let count = match change.kind {
-            PlannedChangeKind::Create => &mut self.created,
-            PlannedChangeKind::Update => &mut self.updated,
-            PlannedChangeKind::Keep => &mut self.kept,
-            PlannedChangeKind::Remove => &mut self.removed,
-        };
-        *count += 1;
     }
 }
 

@@ -47,7 +47,7 @@ impl ConfinedCommands {
     }
 
     /// The description of the confinement, for the user.
-    pub(super) fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         if self.has_any {
             self.commands.confined_by().to_string()
         } else {

@@ -19,20 +19,49 @@ pub(crate) fn listing(
     ConsentListing {
         may: ConsentListing::of(&ground.judge),
         variables: variables::listed(&ground.judge, &required_variables(&ground.agent)),
+        code: code(ground),
         sandbox: vec![sandbox],
         models,
+    }
+}
+
+/// The JavaScript of the definition: where it is, and the tools that can be read from it.
+fn code(ground: &PreparedAgent) -> Vec<String> {
+    let tools = &ground.agent.tools;
+    let Some(first) = tools.source.first() else { return Vec::new() };
+    let names: Vec<_> = tools.functions.iter().map(|it| format!("`{}`", it.value.name)).collect();
+    let at = ground.compiled.sources.start(first.span);
+    let path = ground.compiled.sources.path(first.span);
+    vec![format!("JavaScript of {path}:{}: {}", at.line, names.join(", "))]
+}
+
+/// How consent can be given.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ConsentTerms {
+    /// Whether commands run without a sandbox.
+    pub(crate) unconfined: bool,
+    /// Whether the user consented on the command line.
+    pub(crate) yes: bool,
+    /// Whether the user can be asked.
+    pub(crate) can_ask: bool,
+}
+
+impl ConsentTerms {
+    pub(crate) fn of(args: &RunArguments) -> Self {
+        let can_ask = args.format == RunFormat::Human;
+        Self { unconfined: args.unconfined, yes: args.yes, can_ask }
     }
 }
 
 /// Shows the list and waits for consent, unless this digest already has it.
 pub(crate) fn consent(
     ground: &PreparedAgent,
-    args: &RunArguments,
+    terms: ConsentTerms,
     now: u64,
     listing: impl FnOnce() -> ConsentListing,
 ) -> Result<(), CliFailure> {
     let consents = ConsentStore::of(&ground.home);
-    if consents.has(&ground.digest, args.unconfined) {
+    if consents.has(&ground.digest, terms.unconfined) {
         return Ok(());
     }
     let name = ground.agent.name();
@@ -41,9 +70,9 @@ pub(crate) fn consent(
     let rows: Vec<_> =
         rows.iter().map(|(name, line)| vec![format!("  {name}"), clean(line)]).collect();
     columns(&rows).lines().for_each(remark);
-    let attended = TerminalView::is_attended() && args.format == RunFormat::Human;
+    let attended = TerminalView::is_attended() && terms.can_ask;
     // The list is shown with `--yes` too, so that it is in the log.
-    let agreed = args.yes || (attended && agrees());
+    let agreed = terms.yes || (attended && agrees());
     if !agreed {
         return Err(CliFailure::new(format!(
             "`{}` was not run: there is no consent",
@@ -56,7 +85,7 @@ pub(crate) fn consent(
         digest: ground.digest.clone(),
         name: name.to_owned(),
         agent: ground.path().to_owned(),
-        unconfined: args.unconfined,
+        unconfined: terms.unconfined,
         at: now,
     };
     let kept = consents.give(&consent);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use agentry_compile::model::{Agent, Format};
 use agentry_compile::policy::{Action, Judge, Section, SectionCall, Verdict};
-use agentry_compile::render::{DefinitionPart, definition, judged};
+use agentry_compile::render::{DefinitionPart, definition, judged, other_agents};
 use agentry_compile::text::Severity;
 use agentry_compile::text::report::visible;
 use agentry_compile::{
@@ -23,13 +23,15 @@ use agentry_runtime::prompt::system;
 use agentry_runtime::quarantine;
 use agentry_runtime::redact::{KnownSecret, Redactor, sounds_secret};
 use agentry_runtime::rulebook::Rulebook;
-use agentry_runtime::tool::{CallLocation, SearchClient, ToolExtras, Toolbox, real};
+use agentry_runtime::tool::{
+    BuiltInTool, CallLocation, SearchClient, ToolExtras, Toolbox, real,
+};
 use agentry_runtime::undo::BeforeImages;
 
 use super::outer_workspaces;
 use crate::command::guard::protected_paths;
 use crate::command::render::lock_check::{RenderLocks, UnlockedAgent};
-use crate::command::{find_one, reported, show, usable};
+use crate::command::{find_one, reported, show, usable, work_here};
 use crate::disk::{DiskWorld, stored_root};
 use crate::home::{agentry_home, sweep};
 use crate::output::{CliFailure, remark};
@@ -73,6 +75,8 @@ pub(crate) struct RunSurroundings {
     pub(crate) can_ask: bool,
     /// The user's search service.
     pub(crate) search: Option<SearchClient>,
+    /// The tools of the definition.
+    pub(crate) declared: Vec<Box<dyn BuiltInTool>>,
 }
 
 impl PreparedAgent {
@@ -96,9 +100,7 @@ impl PreparedAgent {
         let digest = digest(&*disk, &compiled);
         let system = system(&prompt(&*disk, &compiled));
         // An agent of the store was read from there, and works in the current workspace.
-        if stored_root(&disk.absolute(&compiled.workspace)).is_some() {
-            compiled.workspace = disk.workspace("");
-        }
+        work_here(&disk, &mut compiled);
         RenderLocks::default().admit(&*disk, &compiled, UnlockedAgent::IsRefused)?;
         let outer = outer_workspaces::above(&disk.absolute(&compiled.workspace));
         outer_workspaces::admit(&disk, &mut compiled, &outer)?;
@@ -111,7 +113,7 @@ impl PreparedAgent {
         let redactor = Arc::new(Redactor::new(secrets(&agent, &granted, &settings)));
         Ok(Self {
             digest,
-            protected: protected_paths(&disk, &compiled),
+            protected: protected(&disk, &compiled),
             system,
             workspace: PathBuf::from(&judge.places().workspace),
             caps: outer_workspaces::caps(&disk, &outer)?
@@ -150,9 +152,11 @@ impl PreparedAgent {
             directory,
             can_ask,
             search,
+            declared,
         } = around;
         let extras = ToolExtras { person: can_ask, search, skills: self.skills.clone() };
-        let toolbox = Toolbox::of(&self.agent, &self.judge, extras);
+        let mut toolbox = Toolbox::of(&self.agent, &self.judge, extras);
+        declared.into_iter().for_each(|tool| toolbox.add(tool));
         let place = CallLocation {
             workspace: self.workspace.clone(),
             directory: self.workspace.clone(),
@@ -240,6 +244,17 @@ fn config(disk: &DiskWorld, directory: &str) -> Result<WorkspaceConfig, CliFailu
     Ok(config)
 }
 
+/// The paths that no call of a run may write to: also the definitions of the other agents of the workspace.
+fn protected(disk: &DiskWorld, compiled: &CompiledAgent) -> Vec<String> {
+    let mut paths = protected_paths(disk, compiled);
+    let others = other_agents(disk, compiled);
+    let real = disk.real_of_all(&others);
+    paths.extend(others.into_iter().zip(real).map(|(path, real)| real.unwrap_or(path)));
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
 /// The inputs of a confinement on this machine beside the policy; a run and `sandbox explain` share
 /// them.
 pub(crate) fn surroundings(
@@ -253,13 +268,17 @@ pub(crate) fn surroundings(
     let others = protected.iter().filter(exists).cloned();
     decides.extend(others.map(|path| DefinitionPart { path, is_directory: false }));
     let programs = std::env::var_os("PATH").unwrap_or_default();
+    let home = disk.machine().home.clone().map(PathBuf::from);
+    let workspace = disk.absolute(&compiled.workspace);
+    let workspace = PathBuf::from(disk.real(&workspace).unwrap_or(workspace));
+    let apart: Vec<&Path> = home.iter().chain([&workspace]).map(PathBuf::as_path).collect();
     ConfinementInputs {
-        home: disk.machine().home.clone().map(PathBuf::from),
+        top_level: top_level(&apart),
+        home,
         agentry_home: agentry_home(),
         definition: decides,
         // A relative entry of `PATH` would depend on the directory of the command.
         programs: std::env::split_paths(&programs).filter(|path| path.is_absolute()).collect(),
-        top_level: top_level(),
     }
 }
 

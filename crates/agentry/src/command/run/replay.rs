@@ -15,6 +15,7 @@ use agentry_runtime::driver::replay::ReplayedWorld;
 use agentry_runtime::driver::{BrokenRun, RunDriver};
 use agentry_runtime::provider::http;
 use agentry_runtime::tool::SearchClient;
+use agentry_runtime::tool::javascript::replayed_tools;
 use agentry_runtime::{RunEnding, RunPhase, TimedEvent};
 
 use super::exit;
@@ -80,6 +81,7 @@ pub(crate) fn play(
         // The same tools as when recorded, whether or not a user is present now.
         can_ask: tape.has_tool("question"),
         search: tape.has_tool("websearch").then(search).flatten(),
+        declared: replayed_tools(&ground.agent, &ground.judge),
     });
     let played = Arc::new(ReplayedWorld::new(tape, Arc::new(tools)));
     let clock = Arc::clone(&played);

@@ -22,13 +22,15 @@ use agentry_runtime::provider::plan::{ModelPlan, PlannedModel};
 use agentry_runtime::quarantine::{self, QuarantineReport, ReportListener};
 use agentry_runtime::rule_lines::{digest, written};
 use agentry_runtime::tool::SearchClient;
+use agentry_runtime::tool::javascript::JavaScriptTool;
 use agentry_runtime::undo::BeforeImages;
 use agentry_runtime::{RunEnding, RunPhase, StepState, TimedEvent};
 use tokio::runtime::Runtime;
 
 use super::approver::TerminalApprover;
 use super::confinement::ConfinedCommands;
-use super::first_consent::{consent, listing};
+use super::declared_tools::{self, boxed};
+use super::first_consent::{ConsentTerms, consent, listing};
 use super::limits::{began, limits, limits_again};
 use super::line_editor::LineEditor;
 use super::prepared_agent::{PreparedAgent, RunSurroundings, variable};
@@ -125,7 +127,7 @@ impl<'a> RunSession<'a> {
         args.record.as_deref().map(admitted).transpose()?;
         let names: Vec<String> = plan.entries.iter().map(PlannedModel::id).collect();
         let listed = || listing(ground, commands.words(), names.clone());
-        consent(ground, args, now(), listed)?;
+        consent(ground, ConsentTerms::of(args), now(), listed)?;
         for note in &plan.notes {
             remark(&format!("note: {note}"));
         }
@@ -136,6 +138,8 @@ impl<'a> RunSession<'a> {
             commands,
             record: args.record.as_deref(),
         };
+        let watching = RunObservers::new(setting.format, setting.on_ask);
+        let declared = declared_tools::ready(ground, &watching.person)?;
         let journal = Journal::create(
             &ground.home,
             &RunDescription {
@@ -147,22 +151,33 @@ impl<'a> RunSession<'a> {
         let journal = journal.map_err(|error| CliFailure::new(error.to_string()))?;
         let limits = limits(&ground.agent, &args.spending, &ground.caps);
         let began = began(&ground.agent, limits, plan.entries.len(), plan.window());
-        let mut session = Self::over(&setting, plan, journal)?;
+        let mut session = Self::with(&setting, plan, journal, watching, declared)?;
         session.driver.begin(began).map_err(broken)?;
         session.introduce();
         Ok(session)
     }
 
-    /// Creates a session that writes to a journal.
+    /// Creates a session that continues a journal.
     pub(crate) fn over(
         setting: &SessionSetting<'a>,
         plan: ModelPlan,
         journal: Journal,
     ) -> Result<Self, CliFailure> {
-        let ground = setting.ground;
         let watching = RunObservers::new(setting.format, setting.on_ask);
+        let declared = declared_tools::ready(setting.ground, &watching.person)?;
+        Self::with(setting, plan, journal, watching, declared)
+    }
+
+    fn with(
+        setting: &SessionSetting<'a>,
+        plan: ModelPlan,
+        journal: Journal,
+        watching: RunObservers,
+        declared: Vec<JavaScriptTool>,
+    ) -> Result<Self, CliFailure> {
+        let ground = setting.ground;
         let approvals: Arc<Approvals> = Arc::default();
-        let tools = tools(setting, &watching, &journal, &approvals)?;
+        let tools = tools(setting, &watching, &journal, &approvals, declared)?;
         let directory = journal.directory().to_path_buf();
         let recording = setting.record.map(|path| PendingRecording::new(ground, &directory, path));
         let recording = recording.transpose()?;
@@ -337,11 +352,11 @@ pub(crate) struct RunObservers {
     hears: OutputSink,
     /// The user at the terminal, if there is one.
     pub(super) attendant: Option<Arc<TerminalApprover>>,
-    person: Arc<dyn Approver>,
+    pub(crate) person: Arc<dyn Approver>,
 }
 
 impl RunObservers {
-    fn new(format: RunFormat, on_ask: AskFallback) -> Self {
+    pub(crate) fn new(format: RunFormat, on_ask: AskFallback) -> Self {
         let terminal = Arc::new(Mutex::new(TerminalView::new()));
         let attended = TerminalView::is_attended() && format == RunFormat::Human;
         let attendant =
@@ -363,6 +378,7 @@ fn tools(
     watching: &RunObservers,
     journal: &Journal,
     approvals: &Arc<Approvals>,
+    declared: Vec<JavaScriptTool>,
 ) -> Result<Arc<dyn RunTools>, CliFailure> {
     let images = BeforeImages::new(journal.images());
     let images = images.map_err(|error| CliFailure::new(said(&error)))?;
@@ -376,6 +392,7 @@ fn tools(
         directory: journal.directory().to_path_buf(),
         can_ask: watching.attendant.is_some(),
         search: search(),
+        declared: boxed(declared),
     })))
 }
 
@@ -436,7 +453,7 @@ fn tell(ground: &PreparedAgent, hears: &OutputSink) -> ReportListener {
 }
 
 /// The search service of the environment. No client is built without one.
-fn search() -> Option<SearchClient> {
+pub(crate) fn search() -> Option<SearchClient> {
     SEARCH_VARIABLES.into_iter().find_map(variable)?;
     SearchClient::of(&variable, &http::remote(&variable).ok()?)
 }

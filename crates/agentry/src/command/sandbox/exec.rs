@@ -94,7 +94,8 @@ struct ExecQuarantine(PathBuf);
 
 impl ExecQuarantine {
     fn new(ground: &PreparedAgent) -> Result<Self, CliFailure> {
-        let name = format!("exec-{}-{}", now(), std::process::id());
+        // No run has a dot in its name, so that no command takes this for one.
+        let name = format!("exec.{}-{}", now(), std::process::id());
         let directory = ground.home.join("runs").join(name);
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory);
         made.map_err(|error| {

@@ -1,0 +1,203 @@
+//! What tools expect of the web.
+
+use serde_json::{Value, json};
+
+use crate::broker::{LONG, TestBroker, call, probe, run};
+use agentry_javascript::{DescribedTool, JobLimits, LogLevel, ScriptBlock};
+
+#[test]
+fn the_web_api_does_what_it_says() {
+    let cases: &[(&str, Value)] = &[
+        (
+            "const u = new URL('../b?q=1#h', 'https://me:pw@example.com:8080/x/a'); return [u.href, u.origin, u.protocol, u.host, u.hostname, u.port, u.pathname, u.search, u.hash, u.username, u.password];",
+            json!([
+                "https://me:pw@example.com:8080/b?q=1#h",
+                "https://example.com:8080",
+                "https:",
+                "example.com:8080",
+                "example.com",
+                "8080",
+                "/b",
+                "?q=1",
+                "#h",
+                "me",
+                "pw"
+            ]),
+        ),
+        (
+            "const u = new URL('https://example.com'); u.searchParams.append('a', 'b c'); u.searchParams.set('d', 'ä'); u.hash = 'x'; return [String(u), JSON.stringify({ u })];",
+            json!([
+                "https://example.com/?a=b+c&d=%C3%A4#x",
+                r#"{"u":"https://example.com/?a=b+c&d=%C3%A4#x"}"#
+            ]),
+        ),
+        (
+            "const u = new URL('https://example.com/?a=1'); const p = u.searchParams; u.search = '?b=2'; u.port = '99'; return [u.searchParams.get('b'), p.get('a'), u.href, URL.canParse('nope'), URL.parse('nope')];",
+            json!(["2", "1", "https://example.com:99/?b=2", false, null]),
+        ),
+        (
+            "try { new URL('nope'); } catch (e) { return [e.name, e.message]; }",
+            json!(["TypeError", "`nope` is not a valid URL"]),
+        ),
+        (
+            "const p = new URLSearchParams('?b=2&a=1&b=3'); p.delete('b', '2'); p.append('c', '&'); p.sort(); return [[...p], p.getAll('b'), p.has('a'), p.get('z'), p.size, String(new URLSearchParams({ x: 'y' })), String(new URLSearchParams([['k', 'v']]))];",
+            json!([[["a", "1"], ["b", "3"], ["c", "&"]], ["3"], true, null, 3, "x=y", "k=v"]),
+        ),
+        (
+            "return [[...new TextEncoder().encode('ä€')], new TextDecoder().decode(new Uint8Array([0xef, 0xbb, 0xbf, 104, 105])), new TextDecoder().decode(new Uint8Array([0xff, 104]))];",
+            json!([[195, 164, 226, 130, 172], "hi", "\u{fffd}h"]),
+        ),
+        (
+            "const d = new TextDecoder(); return [d.decode(new Uint8Array([0xe2, 0x82]), { stream: true }), d.decode(new Uint8Array([0xac]))];",
+            json!(["", "€"]),
+        ),
+        (
+            "try { new TextDecoder('utf-8', { fatal: true }).decode(new Uint8Array([0xff])); } catch (e) { return e.name; }",
+            json!("TypeError"),
+        ),
+        (
+            "const c = new AbortController(); const seen = []; c.signal.addEventListener('abort', (e) => seen.push(e.type)); c.signal.onabort = () => seen.push('on'); c.abort(); c.abort(); return [seen, c.signal.aborted, c.signal.reason.name, AbortSignal.abort(5).reason];",
+            json!([["on", "abort"], true, "AbortError", 5]),
+        ),
+        (
+            "const s = AbortSignal.any([AbortSignal.timeout(1), new AbortController().signal]); await new Promise((r) => s.addEventListener('abort', r)); return s.reason.name;",
+            json!("TimeoutError"),
+        ),
+        (
+            "const seen = []; setTimeout(() => seen.push('b'), 5); setTimeout((x) => seen.push(x), 1, 'a'); clearTimeout(setTimeout(() => seen.push('never'), 2)); let n = 0; await new Promise((r) => { const i = setInterval(() => { n += 1; if (n === 3) { clearInterval(i); r(); } }, 4); }); return [seen, n];",
+            json!([["a", "b"], 3]),
+        ),
+        (
+            "const a = { d: new Date(0), m: new Map([[1, new Set([2])]]), r: /x/g, u: new Uint8Array([1, 2]), n: [1, , 3] }; a.self = a; const b = structuredClone(a); return [b !== a, b.self === b, b.d.getTime(), b.m.get(1).has(2), b.r.flags, [...b.u], b.n.length];",
+            json!([true, true, 0, true, "g", [1, 2], 3]),
+        ),
+        (
+            "try { structuredClone({ f() {} }); } catch (e) { return e.name; }",
+            json!("DataCloneError"),
+        ),
+        ("return [btoa('hello'), atob('aGVsbG8=')];", json!(["aGVsbG8=", "hello"])),
+        (
+            "const a = crypto.randomUUID(); return [/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(a), a !== crypto.randomUUID(), crypto.getRandomValues(new Uint32Array(4)).some((n) => n > 0)];",
+            json!([true, true, true]),
+        ),
+        (
+            "const hex = (b) => Array.from(new Uint8Array(b), (n) => n.toString(16).padStart(2, '0')).join(''); return [hex(await crypto.subtle.digest('SHA-256', new TextEncoder().encode('abc'))), (await crypto.subtle.digest({ name: 'sha-512' }, new ArrayBuffer(0))).byteLength];",
+            json!(["ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", 64]),
+        ),
+        (
+            "const r = await fetch('https://open.example/json'); return [r.ok, r.status, r.statusText, r.headers.get('Content-Type'), r.url, await r.json(), r.bodyUsed];",
+            json!([true, 200, "OK", "text/plain", "https://open.example/json", { "a": 1 }, true]),
+        ),
+        (
+            "const r = await fetch('https://open.example/missing'); return [r.ok, r.status, await r.text().catch(() => 'n/a')];",
+            json!([false, 404, "not here"]),
+        ),
+        (
+            "const r = await fetch('https://open.example/cut'); return [await r.text()];",
+            json!(["ä"]),
+        ),
+        (
+            "const r = await fetch(new URL('https://open.example/text')); const out = []; for await (const piece of r.body) out.push(piece.length); return out;",
+            json!([5]),
+        ),
+        (
+            "const r = await fetch('https://open.example/text'); const reader = r.body.getReader(); const a = await reader.read(); const b = await reader.read(); return [a.done, a.value.length, b.done];",
+            json!([false, 5, true]),
+        ),
+        (
+            "return new Uint8Array(await (await fetch(new Request('https://open.example/echo', { method: 'post', body: new Uint8Array([0, 255, 128]) }))).arrayBuffer()).join();",
+            json!("0,255,128"),
+        ),
+        (
+            "const c = new AbortController(); const f = fetch('https://open.example/slow', { signal: c.signal }); setTimeout(() => c.abort(), 5); return await f.catch((e) => e.name);",
+            json!("AbortError"),
+        ),
+        (
+            "return await fetch('https://open.example/slow', { signal: AbortSignal.timeout(5) }).catch((e) => e.name);",
+            json!("TimeoutError"),
+        ),
+        (
+            "const r = Response.json({ a: [1] }, { status: 201 }); return [r.status, r.headers.get('content-type'), (await r.json()).a];",
+            json!([201, "application/json", [1]]),
+        ),
+        (
+            "const h = new Headers({ B: '2', a: '1' }); h.append('b', '3'); return [[...h], h.has('A'), h.get('none')];",
+            json!([[["a", "1"], ["b", "2, 3"]], true, null]),
+        ),
+        (
+            "return [typeof ctx.fetch, typeof ctx.log, ctx.signal.aborted, Object.keys(ctx)];",
+            json!(["function", "function", false, ["env", "log", "fetch", "signal"]]),
+        ),
+        (
+            "return { list: [1, 'two', null, true], ä: 'ö' };",
+            json!({ "list": [1, "two", null, true], "ä": "ö" }),
+        ),
+    ];
+    for (code, expected) in cases {
+        assert_eq!(run(code).as_ref(), Ok(expected), "{code}");
+    }
+}
+
+#[test]
+fn requests_carry_what_was_written() {
+    let broker = TestBroker::default();
+    let code = "await fetch('https://open.example/echo', { method: 'PUT', headers: { Authorization: 'Bearer x' }, body: 'ä' }); \
+                await fetch('https://open.example/echo', { method: 'POST', body: new URLSearchParams({ a: 'b' }) });";
+    call(&probe(code), &json!({}), LONG, &broker).expect("a result");
+    let asked = broker.asked.lock().expect("a lock");
+    let (first, body) = &asked[0];
+    assert_eq!((first.method.as_str(), body.as_slice()), ("PUT", "ä".as_bytes()));
+    assert!(first.headers.contains(&("authorization".to_owned(), "Bearer x".to_owned())));
+    let (second, body) = &asked[1];
+    assert_eq!(body, b"a=b");
+    let form = "application/x-www-form-urlencoded;charset=UTF-8".to_owned();
+    assert!(second.headers.contains(&("content-type".to_owned(), form)), "{second:?}");
+}
+
+#[test]
+fn the_console_writes_to_the_log() {
+    let broker = TestBroker::default();
+    let code = "console.log('a', 1, { b: [2] }); console.error(new TypeError('no')); ctx.log('c');";
+    call(&probe(code), &json!({}), LONG, &broker).expect("a result");
+    let expected = [
+        (LogLevel::Info, "a 1 {\"b\":[2]}".to_owned()),
+        (LogLevel::Error, "TypeError: no".to_owned()),
+        (LogLevel::Info, "c".to_owned()),
+    ];
+    assert_eq!(*broker.log.lock().expect("a lock"), expected);
+}
+
+#[test]
+fn tools_are_described() {
+    let blocks = [
+        (
+            "return { One: { fn() {}, scheme: { name: 'one', description: 'd', parameters: { type: 'object' } } } };",
+            5,
+        ),
+        (
+            "return { two: { fn: 5, scheme: { type: 'function', function: { name: 'two' } } }, three: null };",
+            20,
+        ),
+    ];
+    let blocks = blocks.map(|(text, line)| ScriptBlock { line, text: text.to_owned() });
+    let broker = TestBroker::default();
+    let limits = JobLimits { time: LONG, ..JobLimits::default() };
+    let found = crate::broker::block_on(crate::broker::POOL.describe(&blocks, limits, &broker));
+    let tool = |block, key: &str, has_function, scheme| DescribedTool {
+        block,
+        key: key.to_owned(),
+        has_function,
+        scheme,
+    };
+    let expected = vec![
+        tool(
+            0,
+            "One",
+            true,
+            json!({ "name": "one", "description": "d", "parameters": { "type": "object" } }),
+        ),
+        tool(1, "two", false, json!({ "name": "two" })),
+        tool(1, "three", false, json!(null)),
+    ];
+    assert_eq!(found, Ok(expected));
+}

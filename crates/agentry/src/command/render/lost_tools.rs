@@ -1,0 +1,91 @@
+//! The first lines of the report of `render`: the agents that lose a tool which their source gives, with the
+//! ways to keep it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentry_compile::policy::Section;
+use agentry_compile::targets::Target;
+use agentry_compile::targets::question_habits::{QuestionHabit, habit};
+use agentry_compile::text::report::{counted, visible};
+use serde_json::{Value, json};
+
+use crate::args::RenderArguments;
+
+use super::loss_text::names;
+
+/// The agents that lose tools, by target and by what they lose.
+#[derive(Default)]
+pub(super) struct LostTools {
+    targets: Vec<(&'static Target, BTreeMap<BTreeSet<Section>, Vec<String>>)>,
+}
+
+impl LostTools {
+    /// Adds what one agent loses in a target.
+    pub(super) fn add(&mut self, agent: &str, target: &'static Target, lost: &BTreeSet<Section>) {
+        if lost.is_empty() {
+            return;
+        }
+        let known = self.targets.iter().position(|(known, _)| known.name == target.name);
+        let at = known.unwrap_or_else(|| {
+            self.targets.push((target, BTreeMap::new()));
+            self.targets.len() - 1
+        });
+        if let Some((_, groups)) = self.targets.get_mut(at) {
+            groups.entry(lost.clone()).or_default().push(agent.to_owned());
+        }
+    }
+
+    /// One line for each target.
+    pub(super) fn lines(&self, args: &RenderArguments) -> Vec<String> {
+        self.targets.iter().map(|(target, groups)| line(target, groups, args)).collect()
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        let mut all = Vec::new();
+        for (target, groups) in &self.targets {
+            for (sections, agents) in groups {
+                let sections: Vec<&str> = sections.iter().map(|section| section.as_str()).collect();
+                all.extend(agents.iter().map(|agent| {
+                    json!({"agent": agent, "target": target.name, "sections": sections})
+                }));
+            }
+        }
+        all.into()
+    }
+}
+
+fn line(
+    target: &Target,
+    groups: &BTreeMap<BTreeSet<Section>, Vec<String>>,
+    args: &RenderArguments,
+) -> String {
+    let agents: Vec<&str> = groups.values().flatten().map(String::as_str).collect();
+    let sections: BTreeSet<Section> = groups.keys().flatten().copied().collect();
+    let what: Vec<&str> = sections.iter().map(|section| section.as_str()).collect();
+    let verb = if agents.len() == 1 { "loses" } else { "lose" };
+    let who = match agents.as_slice() {
+        [one] => visible(one).into_owned(),
+        several => format!("{} ({})", counted(several.len(), "agent"), names(several)),
+    };
+    let ways = ways(target, &sections, args);
+    let ways = if ways.is_empty() { String::new() } else { format!("; {}", ways.join(", ")) };
+    format!("lost in {}: {who} {verb} {}{ways}\n", target.name, what.join(", "))
+}
+
+/// The ways to keep the tools: with the guard, which asks, or accepted, without questions.
+fn ways(target: &Target, sections: &BTreeSet<Section>, args: &RenderArguments) -> Vec<String> {
+    let mut ways = Vec::new();
+    if target.guard.is_some() && !args.no_guard {
+        ways.push("`--guard` keeps them with questions".to_owned());
+    }
+    let never = |section: &&Section| habit(target.name, **section) == Some(QuestionHabit::Never);
+    let accepted: Vec<String> = sections
+        .iter()
+        .filter(never)
+        .map(|section| format!("{}:permissions.{section}", target.name))
+        .collect();
+    if !accepted.is_empty() {
+        ways.push(format!("`--accept {}` without", accepted.join(",")));
+    }
+    ways
+}
