@@ -126,11 +126,11 @@ impl WorkerPool {
         let worker = self.take().await.map_err(JobFailure::Unavailable)?;
         let conversation = JobConversation::new(broker);
         // Dropping the worker kills it: at the deadline, and when the caller gives up.
-        let worked = tokio::select! {
-            worked = worker.work(conversation, job) => worked,
+        let ended = tokio::select! {
+            ended = worker.work(conversation, job) => ended,
             () = overdue(time + GRACE, broker) => return Err(JobFailure::TimedOut(time)),
         };
-        let (worker, outcome) = worked.map_err(JobFailure::Crashed)?;
+        let (worker, outcome) = ended.map_err(JobFailure::Crashed)?;
         self.put_back(worker);
         match outcome {
             JobOutcome::Returned(json) => serde_json::from_str(&json)

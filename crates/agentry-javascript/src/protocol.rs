@@ -119,9 +119,10 @@ pub(crate) fn encode<T: Serialize>(message: &T, bytes: &[u8]) -> io::Result<Vec<
 
 /// Returns the lengths of the JSON and of the bytes of a message.
 pub(crate) fn lengths(head: [u8; HEAD]) -> io::Result<(usize, usize)> {
-    let [a, b, c, d, e, f, g, h] = head;
-    let (json, bytes) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
-    let (json, bytes) = (json as usize, bytes as usize);
+    // Both lengths are one little-endian number.
+    let both = u64::from_le_bytes(head);
+    let json = usize::try_from(both & u64::from(u32::MAX)).map_err(io::Error::other)?;
+    let bytes = usize::try_from(both >> 32).map_err(io::Error::other)?;
     if json > MOST_JSON || bytes > MOST_BYTES {
         return Err(io::Error::other("a message is too long"));
     }

@@ -9,8 +9,7 @@ use rquickjs::{
 };
 
 use super::exception::{self, thrown};
-use super::streams::WorkerStreams;
-use super::{host, prelude};
+use super::{host, prelude, streams};
 use crate::job::ScriptBlock;
 use crate::protocol::{
     CallMessage, JobMessage, JobOutcome, PoolMessage, RequestAnswer, ThrownError,
@@ -35,22 +34,22 @@ impl EngineStop {
 }
 
 /// Runs a job. Returns `None` if the pool is gone.
-pub(super) fn run(job: &JobMessage, streams: &WorkerStreams) -> Option<JobOutcome> {
-    match result(job, *streams) {
+pub(super) fn run(job: &JobMessage) -> Option<JobOutcome> {
+    match result(job) {
         Ok(json) => Some(JobOutcome::Returned(json)),
         Err(EngineStop::Threw(thrown)) => Some(JobOutcome::Threw(thrown)),
         Err(EngineStop::Gone) => None,
     }
 }
 
-fn result(job: &JobMessage, streams: WorkerStreams) -> Result<String, EngineStop> {
+fn result(job: &JobMessage) -> Result<String, EngineStop> {
     let broken = |error: Error| EngineStop::new(error.to_string());
     let runtime = Runtime::new().map_err(broken)?;
     runtime.set_memory_limit(MOST_MEMORY);
     runtime.set_max_stack_size(MOST_STACK);
     let context = Context::full(&runtime).map_err(broken)?;
     context.with(|ctx| {
-        let engine = Engine::new(&ctx, streams).map_err(|error| stop(&ctx, &error))?;
+        let engine = Engine::new(&ctx).map_err(|error| stop(&ctx, &error))?;
         engine.perform(job)
     })
 }
@@ -74,16 +73,15 @@ pub(super) fn evaluate<'js, T: FromJs<'js>>(
 /// The engine of one job, with the functions of the prelude.
 struct Engine<'js> {
     ctx: Ctx<'js>,
-    streams: WorkerStreams,
     prelude: Object<'js>,
 }
 
 impl<'js> Engine<'js> {
-    fn new(ctx: &Ctx<'js>, streams: WorkerStreams) -> JsResult<Self> {
+    fn new(ctx: &Ctx<'js>) -> JsResult<Self> {
         let start: Function<'js> = evaluate(ctx, prelude::FILE, prelude::CORE.to_owned())?;
-        let host = host::object(ctx, streams, Instant::now())?;
+        let host = host::object(ctx, Instant::now())?;
         let prelude = start.call((host, host::loader(ctx)?))?;
-        Ok(Self { ctx: ctx.clone(), streams, prelude })
+        Ok(Self { ctx: ctx.clone(), prelude })
     }
 
     fn perform(&self, job: &JobMessage) -> Result<String, EngineStop> {
@@ -168,11 +166,11 @@ impl<'js> Engine<'js> {
             ));
         }
         let time = (patience >= 0.0).then(|| Duration::from_secs_f64(patience / 1e3));
-        let answered = self.streams.wait(time).map_err(|_| EngineStop::Gone)?;
+        let answered = streams::wait(time).map_err(|_| EngineStop::Gone)?;
         if !answered {
             return self.function("fire")?.call(()).map_err(failed);
         }
-        let Ok(Some((PoolMessage::Answer { id, answer }, bytes))) = self.streams.receive() else {
+        let Ok(Some((PoolMessage::Answer { id, answer }, bytes))) = streams::receive() else {
             return Err(EngineStop::Gone);
         };
         let text = serde_json::to_string(&answer).map_err(|it| EngineStop::new(it.to_string()))?;

@@ -1,4 +1,5 @@
 //! The few functions that the prelude gets: pure ones, and those that send messages to the pool.
+#![expect(clippy::needless_pass_by_value, reason = "the engine passes values")]
 
 use std::time::Instant;
 
@@ -6,8 +7,7 @@ use rquickjs::{ArrayBuffer, Ctx, Exception, Function, Object, Result, Value};
 use sha2::{Digest as _, Sha256, Sha384, Sha512};
 use url::{Url, form_urlencoded, quirks};
 
-use super::prelude;
-use super::streams::WorkerStreams;
+use super::{prelude, streams};
 use crate::job::LogLevel;
 use crate::protocol::{WorkerMessage, WorkerRequest};
 
@@ -15,11 +15,7 @@ use crate::protocol::{WorkerMessage, WorkerRequest};
 const MOST_OF_LINE: usize = 4_000;
 
 /// Creates the host object.
-pub(super) fn object<'js>(
-    ctx: &Ctx<'js>,
-    streams: WorkerStreams,
-    began: Instant,
-) -> Result<Object<'js>> {
+pub(super) fn object<'js>(ctx: &Ctx<'js>, began: Instant) -> Result<Object<'js>> {
     let host = Object::new(ctx.clone())?;
     let parse = |text: String, base: Option<String>| url_parts(&text, base);
     host.set("urlParse", Function::new(ctx.clone(), parse)?)?;
@@ -33,11 +29,10 @@ pub(super) fn object<'js>(
     host.set("random", Function::new(ctx.clone(), random)?)?;
     host.set("digest", Function::new(ctx.clone(), digest)?)?;
     host.set("now", Function::new(ctx.clone(), move || began.elapsed().as_secs_f64() * 1e3)?)?;
-    let log = move |level: String, text: String| log(streams, &level, &text);
+    let log = |level: String, text: String| log(&level, &text);
     host.set("log", Function::new(ctx.clone(), log)?)?;
-    let request = move |ctx: Ctx<'js>, id: f64, text: String, bytes: String| {
-        request(&ctx, streams, id, &text, &bytes)
-    };
+    let request =
+        |ctx: Ctx<'js>, id: f64, text: String, bytes: String| request(&ctx, id, &text, &bytes);
     host.set("request", Function::new(ctx.clone(), request)?)?;
     Ok(host)
 }
@@ -51,7 +46,7 @@ pub(super) fn loader<'js>(ctx: &Ctx<'js>) -> Result<Function<'js>> {
     })
 }
 
-fn log(streams: WorkerStreams, level: &str, text: &str) {
+fn log(level: &str, text: &str) {
     let level = match level {
         "debug" => LogLevel::Debug,
         "warn" => LogLevel::Warn,
@@ -60,16 +55,16 @@ fn log(streams: WorkerStreams, level: &str, text: &str) {
     };
     let text = text.chars().take(MOST_OF_LINE).collect();
     // A pool that is gone kills this process.
-    let _ = streams.send(&WorkerMessage::Log { level, text }, &[]);
+    let _ = streams::send(&WorkerMessage::Log { level, text }, &[]);
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small whole number")]
-fn request(ctx: &Ctx<'_>, streams: WorkerStreams, id: f64, text: &str, bytes: &str) -> Result<()> {
+fn request(ctx: &Ctx<'_>, id: f64, text: &str, bytes: &str) -> Result<()> {
     let failed = |why: String| Exception::throw_type(ctx, &why);
     let request: WorkerRequest =
         serde_json::from_str(text).map_err(|error| failed(format!("not a request: {error}")))?;
     let message = WorkerMessage::Request { id: id as u64, request };
-    streams.send(&message, &bytes_of(bytes)).map_err(|error| failed(error.to_string()))
+    streams::send(&message, &bytes_of(bytes)).map_err(|error| failed(error.to_string()))
 }
 
 /// Returns the parts of an address, in the order that the prelude knows.
@@ -134,12 +129,11 @@ fn bytes_of(binary: &str) -> Vec<u8> {
     binary.chars().map(|character| u8::try_from(character).unwrap_or_default()).collect()
 }
 
-fn encode<'js>(ctx: Ctx<'js>, text: String) -> Result<ArrayBuffer<'js>> {
+fn encode(ctx: Ctx<'_>, text: String) -> Result<ArrayBuffer<'_>> {
     ArrayBuffer::new_copy(ctx, text.as_bytes())
 }
 
 /// Returns the text, or `None` for bytes that are not UTF-8 if that is fatal.
-#[expect(clippy::needless_pass_by_value, reason = "the engine passes values")]
 fn decode(bytes: String, fatal: bool) -> Option<String> {
     let bytes = bytes_of(&bytes);
     match str::from_utf8(&bytes) {
@@ -150,7 +144,6 @@ fn decode(bytes: String, fatal: bool) -> Option<String> {
 }
 
 /// Returns the number of bytes before a character that is cut off at the end.
-#[expect(clippy::needless_pass_by_value, reason = "the engine passes values")]
 fn whole_characters(bytes: String) -> usize {
     let bytes = bytes_of(&bytes);
     match str::from_utf8(&bytes) {
@@ -170,7 +163,7 @@ fn is_cut_character(bytes: &[u8]) -> bool {
         .is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
 }
 
-fn random<'js>(ctx: Ctx<'js>, length: usize) -> Result<ArrayBuffer<'js>> {
+fn random(ctx: Ctx<'_>, length: usize) -> Result<ArrayBuffer<'_>> {
     // The prelude asks for no more; a larger number would be a defect of it.
     let mut bytes = vec![0; length.min(65_536)];
     if getrandom::fill(&mut bytes).is_err() {
@@ -179,7 +172,7 @@ fn random<'js>(ctx: Ctx<'js>, length: usize) -> Result<ArrayBuffer<'js>> {
     ArrayBuffer::new_copy(ctx, bytes)
 }
 
-fn digest<'js>(ctx: Ctx<'js>, name: String, bytes: String) -> Result<Option<ArrayBuffer<'js>>> {
+fn digest(ctx: Ctx<'_>, name: String, bytes: String) -> Result<Option<ArrayBuffer<'_>>> {
     let bytes = bytes_of(&bytes);
     let digest = match name.as_str() {
         "SHA-256" => Sha256::digest(&bytes).to_vec(),

@@ -6,8 +6,6 @@ mod host;
 mod prelude;
 mod streams;
 
-use streams::WorkerStreams;
-
 use crate::protocol::{PoolMessage, WorkerMessage};
 
 /// The most bytes of data of the whole process: the engine's, and the messages to and from it.
@@ -19,14 +17,13 @@ pub fn serve() -> u8 {
     if agentry_sandbox::seal(MOST_MEMORY).is_err() {
         return 1;
     }
-    let streams = WorkerStreams::default();
     let mut message = WorkerMessage::Ready;
     loop {
-        if streams.send(&message, &[]).is_err() {
+        if streams::send(&message, &[]).is_err() {
             return 1;
         }
-        let Ok(Some((PoolMessage::Job(job), _))) = streams.receive() else { return 0 };
-        match engine::run(&job, &streams) {
+        let Ok(Some((PoolMessage::Job(job), _))) = streams::receive() else { return 0 };
+        match engine::run(&job) {
             Some(outcome) => message = WorkerMessage::Done(outcome),
             None => return 0,
         }

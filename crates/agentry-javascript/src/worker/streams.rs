@@ -8,10 +8,6 @@ use serde::Serialize;
 
 use crate::protocol::{self, PoolMessage};
 
-/// Both directions.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct WorkerStreams;
-
 struct RawInput;
 struct RawOutput;
 
@@ -31,28 +27,26 @@ impl Write for RawOutput {
     }
 }
 
-impl WorkerStreams {
-    /// Sends a message.
-    pub(super) fn send<T: Serialize>(self, message: &T, bytes: &[u8]) -> io::Result<()> {
-        protocol::write(RawOutput, message, bytes)
-    }
+/// Sends a message.
+pub(super) fn send<T: Serialize>(message: &T, bytes: &[u8]) -> io::Result<()> {
+    protocol::write(RawOutput, message, bytes)
+}
 
-    /// Receives the next message, or `None` if the pool is gone.
-    pub(super) fn receive(self) -> io::Result<Option<(PoolMessage, Vec<u8>)>> {
-        protocol::read(RawInput)
-    }
+/// Receives the next message, or `None` if the pool is gone.
+pub(super) fn receive() -> io::Result<Option<(PoolMessage, Vec<u8>)>> {
+    protocol::read(RawInput)
+}
 
-    /// Waits for a message. Returns whether one came in time.
-    pub(super) fn wait(self, time: Option<Duration>) -> io::Result<bool> {
-        let time = time.map(|time| Timespec {
-            tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: time.subsec_nanos().into(),
-        });
-        let input = rustix::stdio::stdin();
-        let mut ready = [PollFd::new(&input, PollFlags::IN)];
-        match poll(&mut ready, time.as_ref()) {
-            Err(rustix::io::Errno::INTR) => Ok(false),
-            other => Ok(other? > 0),
-        }
+/// Waits for a message. Returns whether one came in time.
+pub(super) fn wait(time: Option<Duration>) -> io::Result<bool> {
+    let time = time.map(|time| Timespec {
+        tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: time.subsec_nanos().into(),
+    });
+    let input = rustix::stdio::stdin();
+    let mut ready = [PollFd::new(&input, PollFlags::IN)];
+    match poll(&mut ready, time.as_ref()) {
+        Err(rustix::io::Errno::INTR) => Ok(false),
+        other => Ok(other? > 0),
     }
 }

@@ -2,9 +2,9 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot start has failed")]
 
-mod bench;
 mod broker;
 mod hostile;
+mod many_calls;
 mod seal;
 mod table;
 mod web;

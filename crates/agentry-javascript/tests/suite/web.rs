@@ -5,9 +5,15 @@ use serde_json::{Value, json};
 use crate::broker::{LONG, TestBroker, call, probe, run};
 use agentry_javascript::{DescribedTool, JobLimits, LogLevel, ScriptBlock};
 
+fn check(cases: &[(&str, Value)]) {
+    for (code, expected) in cases {
+        assert_eq!(run(code).as_ref(), Ok(expected), "{code}");
+    }
+}
+
 #[test]
-fn the_web_api_does_what_it_says() {
-    let cases: &[(&str, Value)] = &[
+fn addresses_and_texts() {
+    check(&[
         (
             "const u = new URL('../b?q=1#h', 'https://me:pw@example.com:8080/x/a'); return [u.href, u.origin, u.protocol, u.host, u.hostname, u.port, u.pathname, u.search, u.hash, u.username, u.password];",
             json!([
@@ -55,6 +61,12 @@ fn the_web_api_does_what_it_says() {
             "try { new TextDecoder('utf-8', { fatal: true }).decode(new Uint8Array([0xff])); } catch (e) { return e.name; }",
             json!("TypeError"),
         ),
+    ]);
+}
+
+#[test]
+fn signals_timers_and_copies() {
+    check(&[
         (
             "const c = new AbortController(); const seen = []; c.signal.addEventListener('abort', (e) => seen.push(e.type)); c.signal.onabort = () => seen.push('on'); c.abort(); c.abort(); return [seen, c.signal.aborted, c.signal.reason.name, AbortSignal.abort(5).reason];",
             json!([["on", "abort"], true, "AbortError", 5]),
@@ -84,6 +96,12 @@ fn the_web_api_does_what_it_says() {
             "const hex = (b) => Array.from(new Uint8Array(b), (n) => n.toString(16).padStart(2, '0')).join(''); return [hex(await crypto.subtle.digest('SHA-256', new TextEncoder().encode('abc'))), (await crypto.subtle.digest({ name: 'sha-512' }, new ArrayBuffer(0))).byteLength];",
             json!(["ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", 64]),
         ),
+    ]);
+}
+
+#[test]
+fn requests_and_responses() {
+    check(&[
         (
             "const r = await fetch('https://open.example/json'); return [r.ok, r.status, r.statusText, r.headers.get('Content-Type'), r.url, await r.json(), r.bodyUsed];",
             json!([true, 200, "OK", "text/plain", "https://open.example/json", { "a": 1 }, true]),
@@ -132,10 +150,7 @@ fn the_web_api_does_what_it_says() {
             "return { list: [1, 'two', null, true], ä: 'ö' };",
             json!({ "list": [1, "two", null, true], "ä": "ö" }),
         ),
-    ];
-    for (code, expected) in cases {
-        assert_eq!(run(code).as_ref(), Ok(expected), "{code}");
-    }
+    ]);
 }
 
 #[test]

@@ -39,6 +39,22 @@ fn errors_are_denials() {
     }
 }
 
+/// A start-up tool must succeed before any call, and a guard cannot run it.
+#[test]
+fn a_start_up_tool_keeps_a_guard_shut() {
+    let agent = "---\ntitle: Helper\ndescription: Helps\nabilities:\n  allow: [fs, tool]\n\
+        required:\n  startup: check\n---\n\n## System\n\nYou help.\n\n## Tools\n\n```js\n\
+        return { check: { fn: () => 1, scheme: { name: \"check\", description: \"d\", \
+        parameters: { type: \"object\" } } } };\n```\n";
+    let test = Test::new().file("agents/team_helper.agent.md", agent).file("a.txt", "");
+    let directory = test.path(".").canonicalize().expect("a directory");
+    let question = |tool: &str| serde_json::json!({"tool_name": tool, "tool_input": {"file_path": "a.txt"}, "cwd": directory});
+    let args = "guard claude-code agents/team_helper.agent.md";
+    let (_, said) = ask(&test, args, question("Read").to_string().as_bytes());
+    assert!(said.contains("`check` must succeed before it starts"), "{said}");
+    assert!(!said.contains("\"allow\""), "{said}");
+}
+
 /// Every guard answers a search like `policy why`.
 #[test]
 fn searches_have_one_answer() {
@@ -167,7 +183,8 @@ fn the_guard_and_policy_why_agree() {
     let cases = [
         ("bash", "git status", "allow"),
         ("bash", "git push", "deny"),
-        ("bash", "git stash", "ask"),
+        // It merely could touch protected files: the guard looks after the call.
+        ("bash", "git stash", "allow"),
         ("bash", "echo x > .claude/settings.json", "deny"),
         ("edit", ".claude/settings.json", "deny"),
         ("edit", "agents/all/agent.toml", "deny"),

@@ -71,6 +71,7 @@ fn manual_pages() {
     agentry-runs-tail.1
     agentry-runs-undo.1
     agentry-runs.1
+    agentry-sandbox-exec.1
     agentry-sandbox-explain.1
     agentry-sandbox.1
     agentry-schema.1
