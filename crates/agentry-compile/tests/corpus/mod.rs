@@ -4,6 +4,7 @@
 //! the package, the size of its prompt and its front matter. Tools, models, modes and permissions are as
 //! published. In every other value each letter is an `x` and each digit a `0`: only its shape is kept, since
 //! quotes, colons and line breaks decide whether a parser reads it.
+#![allow(dead_code, reason = "three programs use different parts")]
 
 /// An agent of a package.
 #[derive(Debug, Clone)]

@@ -25,8 +25,8 @@ fn an_agent_with_the_permissions_around_it() {
     assert_eq!(found.agent.name(), "verifier");
     assert_eq!(found.agent.model.preferred, None);
     assert_eq!(section(&found, Section::Bash), "rm *:deny ls *:allow git status:allow ask");
-    let read = "**/.env*:deny src/**:allow **/*:allow .:allow ask";
-    assert_eq!(section(&found, Section::Read), read);
+    // Files outside are asked about, by the section about them.
+    assert_eq!(section(&found, Section::Read), "**/.env*:deny src/**:allow allow");
     assert_eq!(section(&found, Section::Edit), "docs/**:allow ask");
     let fields: Vec<_> = found.losses.iter().map(|loss| loss.field.as_str()).collect();
     assert_eq!(fields, ["color", "metadata"]);
@@ -130,7 +130,11 @@ fn what_is_read_stays_within_the_files_themselves() {
             r#"{"deny": ["Shell(r?m)"], "allow": ["Shell(zap)"]}"#,
             "r?m *:deny zap *:allow deny",
         ),
-        (Section::Read, r#"{"deny": ["Read(/etc/[a-z]*)"], "allow": ["Read(src/**)"]}"#, "deny"),
+        (
+            Section::Read,
+            r#"{"deny": ["Read(/etc/[a-z]*)"], "allow": ["Read(src/**)"]}"#,
+            "/etc/[a-z]*:deny src/**:deny deny",
+        ),
         (
             Section::Mcp,
             r#"{"deny": ["Mcp(github)"], "allow": ["Mcp(jira:*)"]}"#,

@@ -73,6 +73,11 @@ fn as_rule(
         out.refuse(&format!("permissions.{section}"), message, Some(hint));
         return out;
     }
+    // An agent file of that name would still have every tool.
+    let agent = format!(".cursor/agents/{}.md", subject.name);
+    if settings.existing.text(&agent).is_some() {
+        out.rival(agent, "Cursor", settings);
+    }
     let detail = "Cursor has no list of tools for one agent, so this is a rule: text that a session \
                   follows with its own tools and questions";
     out.lose(format!("permissions.{section}"), LossKind::Dropped, detail);

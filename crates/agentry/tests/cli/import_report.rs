@@ -145,8 +145,6 @@ fn equal_lines_are_one() {
     for line in [
         "would import 30 agents (claude-code)",
         "  and 27 more\n",
-        "on one line, without a full stop at the end; kept in `x-harness.claude-code`, which only claude-code \
-         gets (all 30 agents, e.g. .claude/agents/a0.md)",
         "e.g. `Frob0` is known by its name only: a tool of that name, and no other (all 30 agents, e.g. \
          .claude/agents/a0.md:4:14)",
     ] {

@@ -1,6 +1,6 @@
 //! The report of `import`: how many agents, what was skipped, and what is lost. Equal lines are one line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agentry_compile::text::TextPosition;
 use agentry_compile::text::report::{counted, visible};
@@ -112,37 +112,43 @@ fn place(agent: &ImportedFiles, loss: &ReportedLoss) -> String {
     }
 }
 
-/// Losses of several agents that are equal but for the quoted names.
+/// The most rows of losses, so that the report fits a screen.
+const ROWS: usize = 24;
+
+/// Losses that are equal but for their fields and the quoted names.
 struct LossGroup<'a> {
     first: (&'a ImportedFiles, &'a ReportedLoss),
     count: usize,
-    agents: usize,
+    agents: BTreeSet<&'a str>,
+    fields: Vec<&'a str>,
     /// Whether the details are not the same.
     differs: bool,
 }
 
 /// A row for each kind of loss, the most frequent first.
 fn grouped(agents: &[ImportedFiles]) -> Vec<Vec<String>> {
-    let mut groups: BTreeMap<(u8, &str, &str, String), LossGroup<'_>> = BTreeMap::new();
+    let mut groups: BTreeMap<(u8, &str, String), LossGroup<'_>> = BTreeMap::new();
     for agent in agents {
-        let mut last = None;
         for loss in &agent.losses {
-            let key = (rank(loss), loss.kind, loss.field.as_str(), gist(&loss.detail));
-            let group = groups.entry(key.clone()).or_insert(LossGroup {
+            let key = (rank(loss), loss.kind, gist(&loss.detail));
+            let group = groups.entry(key).or_insert_with(|| LossGroup {
                 first: (agent, loss),
                 count: 0,
-                agents: 0,
+                agents: BTreeSet::new(),
+                fields: Vec::new(),
                 differs: false,
             });
             group.count += 1;
-            group.agents += usize::from(last.as_ref() != Some(&key));
+            group.agents.insert(&agent.source);
             group.differs |= group.first.1.detail != loss.detail;
-            last = Some(key);
+            if !group.fields.contains(&loss.field.as_str()) {
+                group.fields.push(&loss.field);
+            }
         }
     }
     let mut groups: Vec<_> = groups.into_iter().collect();
-    groups.sort_by_key(|((rank, ..), group)| (*rank, std::cmp::Reverse(group.agents)));
-    groups.into_iter().map(|(_, group)| group.row(agents.len())).collect()
+    groups.sort_by_key(|((rank, ..), group)| (*rank, std::cmp::Reverse(group.agents.len())));
+    groups.into_iter().take(ROWS).map(|(_, group)| group.row(agents.len())).collect()
 }
 
 impl LossGroup<'_> {
@@ -150,13 +156,17 @@ impl LossGroup<'_> {
         let (agent, loss) = self.first;
         let example = if self.differs { "e.g. " } else { "" };
         let at = place(agent, loss);
-        let whose = match self.agents {
+        let whose = match self.agents.len() {
             _ if self.count == 1 => at,
             count if count == total && total > 1 => format!("all {total} agents, e.g. {at}"),
             1 => format!("{} times, e.g. {at}", self.count),
             count => format!("{}, e.g. {at}", counted(count, "agent")),
         };
-        row([loss.kind, &loss.field, &format!("{example}{} ({whose})", loss.detail)])
+        let more = self.fields.len().saturating_sub(NAMED);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let names: Vec<&str> = self.fields.iter().take(NAMED).copied().collect();
+        let fields = format!("{}{more}", names.join(", "));
+        row([loss.kind, &fields, &format!("{example}{} ({whose})", loss.detail)])
     }
 }
 

@@ -10,7 +10,7 @@ use agentry_compile::text::report::{counted, visible};
 use super::project::ProjectOutcome;
 
 /// The most files with the same change that get a row each.
-const LISTED: usize = 8;
+const LISTED: usize = 40;
 
 /// The most directories that the other files are counted by.
 const DIRECTORIES: usize = 5;

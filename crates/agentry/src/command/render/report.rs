@@ -371,13 +371,17 @@ impl<'a> RenderReport<'a> {
         (SCREEN - BESIDE_LOSSES).saturating_sub(used).max(FEWEST_LOSSES)
     }
 
-    /// The report as text: first the counts and what matters most.
+    /// The report as text; of several agents, first the counts and what matters most.
     pub(super) fn text(&self) -> String {
         let advice = guard_advice::command(self.args, &self.unguarded);
         let advice = advice.map_or(String::new(), |it| format!("`{it}` makes these rules exact\n"));
         let summary = self.summary();
         if self.args.quiet {
             return format!("{summary}\n{}", self.refused());
+        }
+        // The report about one agent fits a screen in any order, and its result is at the end.
+        if self.counts.agents < 2 {
+            return format!("{}{summary}\n{advice}", self.text);
         }
         let lost: String = self.lost_tools.lines(self.args).concat();
         let gap = if self.text.is_empty() { "" } else { "\n" };
