@@ -132,7 +132,9 @@ fn name(target: &Target, name: &str, span: Span, facts: &ToolFacts, findings: &m
         return;
     }
     let (rule, near) = meant(target, name, &names);
-    if (facts.is_foreign)(name) || (near.is_none() && !facts.is_complete) {
+    // An extension may have added a tool that another harness has as well.
+    let is_unsure = near.is_none() || *rule == FOREIGN_TOOL;
+    if (facts.is_foreign)(name) || (is_unsure && !facts.is_complete) {
         return;
     }
     let found = findings.add(rule, span, format!("`{name}` is not a tool of {}", target.title));
