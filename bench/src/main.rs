@@ -4,6 +4,7 @@
 mod corpus;
 mod growing;
 mod guard;
+mod importing;
 mod locking;
 mod measure;
 mod policy;
@@ -76,6 +77,7 @@ fn run() -> Result<bool, String> {
     locking::locking(&program, &inherited, &mut table)?;
     locking::storing(&program, &inherited, folder.path(), &mut table)?;
     render::rendering(&program, folder.path(), &mut table)?;
+    importing::importing(&program, folder.path(), &mut table)?;
     running::racing(&mut table)?;
     growing::growing(&program, folder.path(), &mut table)?;
     guard::guarding(&program, folder.path(), &mut table)?;
@@ -117,6 +119,7 @@ fn render_table() -> Result<Table, String> {
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     let mut table = Table::default();
     render::rendering(&program, folder.path(), &mut table)?;
+    importing::importing(&program, folder.path(), &mut table)?;
     guard::guarding(&program, folder.path(), &mut table)?;
     Ok(table)
 }

@@ -111,7 +111,7 @@ fn render(house: &House, scratch: &Scratch, order: Order<'_>) -> Result<Placed, 
     let Order { agent, client, guard } = order;
     let mut command = scratch.command(&house.agentry);
     command.args(["render", &format!("agents/{agent}"), "--target", client.name()]);
-    command.args(["--format", "json"]);
+    command.args(["--format", "json", "--shared"]);
     // A headless Gemini CLI reads only the agents of the user.
     match client {
         Client::Gemini => command.args(["--scope", "user"]),

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::calls::Case;
+use crate::client::Client;
 use crate::clients::{Role, Verdict};
 use crate::install::Installed;
 use crate::rendering::{self, Gap, Guard, Order, Placed, Rendering};
@@ -143,6 +144,8 @@ fn sheet(
         let is_whole = wish == Wish::Allow && verdict == Verdict::Partly;
         let verdict = if is_whole { Verdict::Ran } else { verdict };
         let judgement = judge(wish, &verdict, case, (&rendering, guard));
+        let is_unasked = must_ask(order, case, wish) && answer(&verdict, wish, guard) == Wish::Deny;
+        let judgement = if is_unasked { Judgement::Different } else { judgement };
         rows.push(Row { case: case.clone(), wish, verdict, judgement });
     }
     Ok(Some(Sheet {
@@ -199,17 +202,37 @@ fn complaints(listing: &Listing, wanted: &Value, role: Role) -> Vec<String> {
     complaints
 }
 
-fn judge(wish: Wish, verdict: &Verdict, case: &Case, how: (&Rendering, Guard)) -> Judgement {
-    let (rendering, guard) = how;
-    let answer = match verdict {
+/// The agent that asks about everything.
+const ASKER: &str = "asker";
+
+/// Whether the client must ask about a call: commands and changes of the agent that asks about everything, in
+/// clients that show a question to a run without a person.
+fn must_ask(order: Order<'_>, case: &Case, wish: Wish) -> bool {
+    order.agent == ASKER
+        && order.guard == Guard::Without
+        && matches!(order.client, Client::OpenCode | Client::ClaudeCode)
+        && matches!(case.section, "bash" | "edit")
+        && wish == Wish::Ask
+}
+
+/// The verdict of the client.
+fn answer(verdict: &Verdict, wish: Wish, guard: Guard) -> Wish {
+    match verdict {
         // Without the guard, a result that shows nothing denied is as good as a refusal.
         Verdict::Partly if guard != Guard::With => wish,
         Verdict::Ran | Verdict::Partly => Wish::Allow,
         Verdict::Asked => Wish::Ask,
         Verdict::Refused(_) | Verdict::Unavailable => Wish::Deny,
-    };
+    }
+}
+
+fn judge(wish: Wish, verdict: &Verdict, case: &Case, how: (&Rendering, Guard)) -> Judgement {
+    let (rendering, guard) = how;
+    let answer = answer(verdict, wish, guard);
     let of_section = |gap: &&Gap| gap.section == case.section || gap.section == "permissions";
-    let is_known = rendering.gaps.iter().filter(of_section).any(|gap| excuses(gap, case, guard));
+    let excuses =
+        |gap: &Gap| excuses(gap, case, guard) || (wish == Wish::Ask && skips(gap, case, guard));
+    let is_known = rendering.gaps.iter().filter(of_section).any(excuses);
     if answer == wish {
         Judgement::Same
     } else if guard == Guard::Unloaded && answer > Wish::Allow {
@@ -236,6 +259,16 @@ const TRAPS: &[(&str, &[&str])] = &[
     ("session", &["session"]),
     ("secret", &["files with secrets", "secrets", "Pi looks at no call"]),
 ];
+
+/// The programs of the table that clients run at once because they only read.
+const QUIET: &[&str] = &["ls", "cat", "echo", "git", "grep", "head", "tail", "wc", "which", "pwd"];
+
+/// Whether a gap says that the client skips the question about this call.
+fn skips(gap: &Gap, case: &Case, guard: Guard) -> bool {
+    let program = case.subject.split(' ').next().unwrap_or_default();
+    let at_once = gap.detail.contains("runs it at once") && QUIET.contains(&program);
+    guard == Guard::Without && (at_once || gap.detail.contains("never asks about it"))
+}
 
 /// Whether a gap of the section explains this call. Under the guard the verdict is that of `policy why`,
 /// except for calls that the client never asks about, which are reported by name.
@@ -273,6 +306,7 @@ mod tests {
             (Wish::Ask, Verdict::Ran, None, Guard::Unloaded, Milder),
             (Wish::Allow, refused(), None, Guard::Broken, Stricter),
             (Wish::Deny, Verdict::Partly, None, Guard::Without, Same),
+            (Wish::Deny, Verdict::Ran, None, Guard::Without, Milder),
             (Wish::Ask, Verdict::Partly, None, Guard::With, Milder),
         ];
         for (wish, verdict, trap, guard, expected) in cases {
@@ -287,6 +321,23 @@ mod tests {
     fn rendering(detail: &str) -> Rendering {
         let gap = Gap { section: "bash".to_owned(), detail: detail.to_owned() };
         Rendering { gaps: vec![gap] }
+    }
+
+    #[test]
+    fn a_skipped_question_is_a_gap_and_a_denial_is_not() {
+        let rendering =
+            rendering("`ls` is ask in the source, and Codex runs it at once, like others");
+        let cases = [
+            (Wish::Ask, "ls -l", Judgement::Gap),
+            (Wish::Ask, "make all", Judgement::Milder),
+            (Wish::Deny, "ls -l", Judgement::Milder),
+        ];
+        for (wish, subject, expected) in cases {
+            let (tool, subject) = ("bash", subject.to_owned());
+            let case = Case { tool, section: "bash", trap: None, subject };
+            let found = judge(wish, &Verdict::Ran, &case, (&rendering, Guard::Without));
+            assert_eq!(found, expected, "{wish:?}");
+        }
     }
 
     #[test]

@@ -161,9 +161,20 @@ fn is_head(arg: &ShellArg) -> bool {
 /// `git ls-files --format=x`, `grep -l --label=x`.
 fn prints_only_names(arg: &ShellArg) -> bool {
     const OPTIONS: &[&str] = &[
-        "--cached", "--deleted", "--exclude-standard", "--files", "--files-with-matches",
-        "--files-without-match", "--hidden", "--ignore-case", "--modified", "--name-only", "--others",
-        "--recursive", "--staged", "--",
+        "--cached",
+        "--deleted",
+        "--exclude-standard",
+        "--files",
+        "--files-with-matches",
+        "--files-without-match",
+        "--hidden",
+        "--ignore-case",
+        "--modified",
+        "--name-only",
+        "--others",
+        "--recursive",
+        "--staged",
+        "--",
     ];
     const VALUED: &[&str] =
         &["--diff-filter=", "--exclude=", "--exclude-dir=", "--glob=", "--include=", "--type="];
@@ -171,8 +182,7 @@ fn prints_only_names(arg: &ShellArg) -> bool {
     let is_letters = text.strip_prefix('-').is_some_and(|letters| {
         letters.bytes().all(|byte| b"rRlLiwEFzImoceg".contains(&byte)) || letters == "t"
     });
-    !text.starts_with('-')
-        && (arg.literal().is_some() || !text.is_empty())
+    !text.starts_with('-') && (arg.literal().is_some() || !text.is_empty())
         || OPTIONS.contains(&text)
         || VALUED.iter().any(|option| text.starts_with(option))
         || is_letters

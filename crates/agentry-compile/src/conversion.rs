@@ -115,7 +115,8 @@ fn prove(
         return Err(ConversionRefusal::Widened(widened));
     }
     let (before, after) = (prompt(world, compiled), prompt(&overlay, &result));
-    prompt_losses(&before, &after, &mut converted.losses);
+    let heading = info(compiled.found.format).prompt.rules_heading;
+    prompt_losses(&before, &after, heading, &mut converted.losses);
     added_parts(compiled.found.format, request.to, &mut converted.losses);
     Ok(())
 }
@@ -145,12 +146,19 @@ fn placed(
 }
 
 /// Lists the parts of the source's prompt that the result does not send, unless a loss names them already.
-fn prompt_losses(before: &[PromptPart], after: &[PromptPart], losses: &mut Vec<ConversionLoss>) {
+fn prompt_losses(
+    before: &[PromptPart],
+    after: &[PromptPart],
+    heading: Option<&str>,
+    losses: &mut Vec<ConversionLoss>,
+) {
     let after: Vec<_> = after.iter().map(|part| part.text.as_str()).collect();
     let after = after.join("\n");
     for PromptPart { name, origin, text } in before {
         let field = part_field(name, origin);
         let is_known = losses.iter().any(|loss| loss.field == field);
+        // Each format has its own heading above the rules.
+        let text = heading.and_then(|heading| text.strip_prefix(heading)).unwrap_or(text);
         if !is_known && !after.contains(text.trim()) {
             let detail = "this part of the prompt is not in the result".to_owned();
             losses.push(ConversionLoss { field, kind: ConversionLossKind::Dropped, detail });

@@ -149,9 +149,9 @@ fn is_meant(world: &dyn World, path: &str, kind: HarnessFileKind) -> bool {
         Some(text.trim_start_matches('\u{feff}').to_owned())
     };
     match kind {
-        HarnessFileKind::PluginAgent => text().is_some_and(|text| {
-            is_plugin_agent(&SourceFiles::default().add(path, &text))
-        }),
+        HarnessFileKind::PluginAgent => {
+            text().is_some_and(|text| is_plugin_agent(&SourceFiles::default().add(path, &text)))
+        }
         HarnessFileKind::Agent(Target { import: Some(import), .. })
             if !is_placed(&world.absolute(path)) =>
         {

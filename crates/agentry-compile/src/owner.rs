@@ -39,7 +39,7 @@ pub(crate) fn owner_above(world: &dyn World, path: &str) -> Option<FoundAgent> {
 fn at(world: &dyn World, dir: &str, rest: &str) -> Option<FoundAgent> {
     let is_part = |part: &&str| rest == *part || (part.ends_with('/') && rest.starts_with(*part));
     // Listing a directory is slow, so only directories that could own the file are listed.
-    if !FORMATS.iter().any(|row| row.files.parts.iter().any(|part| is_part(&part))) {
+    if !FORMATS.iter().any(|row| row.files.parts.iter().any(&is_part)) {
         return None;
     }
     let names: Vec<String> =
@@ -47,7 +47,7 @@ fn at(world: &dyn World, dir: &str, rest: &str) -> Option<FoundAgent> {
     let (main, format) = main_files().find(|(main, format)| {
         let files = &info(*format).files;
         names.iter().any(|name| name == main)
-            && files.parts.iter().any(|part| is_part(&part))
+            && files.parts.iter().any(&is_part)
             && is_agent(world, &join(dir, main), *format, files.has_sign(&names))
     })?;
     let path = if dir.is_empty() { "." } else { dir };

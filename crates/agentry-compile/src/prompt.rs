@@ -25,6 +25,21 @@ pub(crate) const CONTEXT: &str = "context";
 
 /// The parts of the system prompt in order, with secrets masked.
 pub fn prompt(world: &dyn World, compiled: &CompiledAgent) -> Vec<PromptPart> {
+    masked(world, compiled).into_iter().map(|(part, _)| part).collect()
+}
+
+/// The same parts, each with whether a secret was masked in it.
+pub(crate) fn masked(world: &dyn World, compiled: &CompiledAgent) -> Vec<(PromptPart, bool)> {
+    let mask = SecretMask::new(&compiled.sources);
+    let masked = |part: PromptPart| {
+        let text = mask.text(part.text.clone());
+        let is_masked = text != part.text;
+        (PromptPart { text, ..part }, is_masked)
+    };
+    unmasked(world, compiled).into_iter().map(masked).collect()
+}
+
+fn unmasked(world: &dyn World, compiled: &CompiledAgent) -> Vec<PromptPart> {
     let mut parts = Vec::new();
     let agent = compiled.whole();
     identity(compiled, agent, &mut parts);
@@ -41,8 +56,7 @@ pub fn prompt(world: &dyn World, compiled: &CompiledAgent) -> Vec<PromptPart> {
         let text = rules_heading.map_or(text.to_owned(), |heading| format!("{heading}\n{text}"));
         parts.push(part(compiled, "rules", rules.span, text));
     }
-    let mask = SecretMask::new(&compiled.sources);
-    parts.into_iter().map(|part| PromptPart { text: mask.text(part.text), ..part }).collect()
+    parts
 }
 
 /// The identity of the agent: system text, role and traits, then a raw override. Without a system text, the

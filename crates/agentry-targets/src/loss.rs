@@ -12,7 +12,7 @@ use crate::model::{HarnessModel, always};
 use crate::proof::{PolicyProof, told, within};
 use crate::render::{REQUIRED, is_guarded};
 use crate::render_result::{LossKind, RenderSettings, RenderedAgent};
-use crate::subject::RenderSubject;
+use crate::subject::{PromptTextKind, RenderSubject};
 
 /// The remedy for inexact rules in a harness with hooks.
 pub const EXACT: &str = "`--guard` makes it exact";
@@ -158,6 +158,19 @@ pub(crate) fn without_place(
 
 fn is_full<T>(list: &DeclaredList<T>) -> bool {
     list.as_ref().is_some_and(|list| !list.is_empty())
+}
+
+/// Reports the texts of the prompt in which a secret is masked.
+pub(crate) fn masked(subject: &RenderSubject, out: &mut RenderedAgent) {
+    for part in subject.parts.iter().filter(|part| part.masked) {
+        let field = match part.kind {
+            PromptTextKind::Prompt => "system",
+            PromptTextKind::Context => "context",
+            PromptTextKind::Rules => "rules",
+        };
+        let detail = format!("a secret in `{}` is written as `***`", part.origin);
+        out.lose(field, LossKind::Changed, detail);
+    }
 }
 
 /// Commands that run any code from a file or an argument.

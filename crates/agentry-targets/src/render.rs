@@ -90,6 +90,7 @@ fn proved(
         verify(target, subject, model.as_ref(), settings, &mut rendered);
         loss::without_place(&subject.agent, (target, settings), &mut rendered);
         trimmed(subject, target.title, &mut rendered);
+        loss::masked(subject, &mut rendered);
         rendered
     });
     debug_assert_eq!(elsewhere(target, &rendering), None, "a row of `places` is missing");

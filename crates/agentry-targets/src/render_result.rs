@@ -192,7 +192,8 @@ impl RenderedAgent {
 
     /// Merges another result into this one.
     pub(crate) fn add(&mut self, other: Self) {
-        let Self { files, replaced, losses, accepted, lost_tools, refused, guarded, unasked } = other;
+        let Self { files, replaced, losses, accepted, lost_tools, refused, guarded, unasked } =
+            other;
         self.files.extend(files);
         self.replaced.extend(replaced);
         self.losses.extend(losses);

@@ -84,6 +84,8 @@ pub struct PromptText {
     pub origin: String,
     /// The text.
     pub text: String,
+    /// Whether a secret in it was replaced by `***`.
+    pub masked: bool,
 }
 
 /// The source of a text of a prompt.
@@ -119,6 +121,7 @@ impl RenderSubject {
             kind: PromptTextKind::Prompt,
             origin: String::new(),
             text: system.value.clone(),
+            masked: false,
         });
         let names = agent.skills.iter().flatten().map(|skill| skill.name.clone());
         // An empty list of files, because a skill without files would be reported as lost.

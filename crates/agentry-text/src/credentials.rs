@@ -61,6 +61,16 @@ const SHAPES: &[TokenShape] = &[
 
 const KEY_OPENING: &str = "-----BEGIN ";
 const KEY_CLOSING: &str = "PRIVATE KEY-----";
+const KEY_END: &str = "-----END ";
+
+/// The kind of a private key.
+pub const PRIVATE_KEY: &str = "a private key";
+
+/// The most bytes of a private key.
+const LONGEST_KEY: usize = 20_000;
+
+/// The least digits in one line of a private key.
+const LEAST_KEY_LINE: usize = 16;
 
 /// The class of a byte. Most of a text is skipped with one table lookup per byte.
 #[derive(Clone, Copy)]
@@ -113,9 +123,23 @@ pub fn starts_as_token(value: &str) -> bool {
     SHAPES.iter().any(|shape| shape.starts(value) && is_longer(shape.prefix))
 }
 
-/// Returns every key or token in `text`, with its kind and range.
-#[expect(clippy::indexing_slicing, reason = "the table has a row for every byte")]
+/// Returns every key or token in `text`, with its kind and range. The first line of a private key counts only
+/// with the key itself.
 pub fn find(text: &str) -> Vec<(&'static str, Range<usize>)> {
+    let whole = |(kind, range): (&'static str, Range<usize>)| {
+        if kind != PRIVATE_KEY {
+            return Some((kind, range));
+        }
+        let rest = key_body(text.get(range.end..)?)?;
+        Some((kind, range.start..range.end + rest))
+    };
+    find_started(text).into_iter().filter_map(whole).collect()
+}
+
+/// Returns every key or token that starts in `text`. Of a private key it returns the first line, whatever
+/// follows.
+#[expect(clippy::indexing_slicing, reason = "the table has a row for every byte")]
+pub fn find_started(text: &str) -> Vec<(&'static str, Range<usize>)> {
     let mut found = Vec::new();
     let mut end = 0;
     let mut in_word = false;
@@ -159,7 +183,32 @@ fn starts_word(text: &str, at: usize) -> bool {
 fn private_key(rest: &str) -> Option<(&'static str, usize)> {
     let line = rest.strip_prefix(KEY_OPENING)?.lines().next()?;
     let at = line.find(KEY_CLOSING)?;
-    Some(("a private key", KEY_OPENING.len() + at + KEY_CLOSING.len()))
+    Some((PRIVATE_KEY, KEY_OPENING.len() + at + KEY_CLOSING.len()))
+}
+
+/// Returns the length of a key after its first line: up to its last line, or up to the end of its digits if
+/// the last line is missing. `None` if no key follows.
+fn key_body(rest: &str) -> Option<usize> {
+    let end = rest.find(KEY_END).filter(|end| *end < LONGEST_KEY);
+    let last = end.and_then(|end| {
+        let line = rest.get(end..)?.lines().next()?;
+        Some(end + line.find(KEY_CLOSING)? + KEY_CLOSING.len())
+    });
+    let body = rest.get(..end.unwrap_or(rest.len()).min(LONGEST_KEY))?;
+    // A key in a string has its line ends as `\n`.
+    let is_digit = |c: char| c.is_ascii_alphanumeric() || "+/=".contains(c);
+    let mut digits_end = None;
+    let mut start = 0;
+    for run in body.split(|c: char| !is_digit(c)) {
+        let digits = run.strip_prefix(['n', 'r']).unwrap_or(run);
+        if digits.len() >= LEAST_KEY_LINE && is_random(digits) {
+            digits_end = Some(start + run.len());
+        }
+        // Every separator is one character; its length follows from the text.
+        start += run.len();
+        start += body.get(start..).and_then(|it| it.chars().next()).map_or(0, char::len_utf8);
+    }
+    digits_end.map(|digits| last.unwrap_or(digits))
 }
 
 fn token(rest: &str) -> Option<(&'static str, usize)> {
@@ -203,7 +252,11 @@ mod tests {
             (format!("use ghp_{BODY} for"), Some("a GitHub token")),
             (format!("AKIA{}", "Q3EGRIVW2K7PZXLM"), Some("an AWS access key")),
             (format!("AKIA{}", "IOSFODNN7EXAMPLE"), None),
-            (format!("{KEY_OPENING}RSA {KEY_CLOSING}"), Some("a private key")),
+            (format!("{KEY_OPENING}RSA {KEY_CLOSING}\n{BODY}\n"), Some("a private key")),
+            (format!("{KEY_OPENING}{KEY_CLOSING}\\n{BODY}\\n"), Some("a private key")),
+            (format!("{KEY_OPENING}RSA {KEY_CLOSING}"), None),
+            (format!("grep '{KEY_OPENING}{KEY_CLOSING}' for keys in the 16 files here"), None),
+            (format!("{KEY_OPENING}{KEY_CLOSING} to {KEY_END}{KEY_CLOSING}"), None),
             (format!("{KEY_OPENING}PUBLIC KEY-----"), None),
             (format!("eyJ{BODY}.eyJ{BODY}.{BODY}"), Some("a signed token (JWT)")),
             (format!("eyJ{BODY}"), None),
@@ -220,6 +273,20 @@ mod tests {
             let found = find(&text);
             assert_eq!(found.first().map(|(kind, _)| *kind), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_key_ends_with_its_last_line() {
+        let key = format!("{KEY_OPENING}{KEY_CLOSING}\n{BODY}\n{BODY}==\n{KEY_END}{KEY_CLOSING}");
+        let cut = format!("{KEY_OPENING}{KEY_CLOSING}\n{BODY}");
+        for text in [format!("x {key} y"), format!("x {cut}\nand so on"), format!("x {cut}")] {
+            let secret = if text.contains(KEY_END) { &key } else { &cut };
+            let found = find(&text);
+            let found: Vec<&str> =
+                found.iter().filter_map(|(_, range)| text.get(range.clone())).collect();
+            assert_eq!(found, [secret.as_str()], "{text}");
+        }
+        assert_eq!(find_started(&format!("{KEY_OPENING}{KEY_CLOSING}")).len(), 1);
     }
 
     #[test]

@@ -34,29 +34,8 @@ pub(super) fn check(subject: &HarnessSubject<'_>, findings: &mut Findings) {
         findings.add(&EMPTY_CONTEXT, start, "the file is empty").hint("write it, or remove it");
         return;
     }
+    references(subject, findings);
     let name = path::name(&source.path);
-    let body = markdown::parts(source).body;
-    let body = Span::new(source.id, body.start, body.end);
-    for link in links(source, body) {
-        // In a nested file, many people write paths from the root of the repository.
-        let is_there = [subject.probe, subject.probe_root]
-            .iter()
-            .any(|probe| probe(&link.value) != PathPresence::Missing);
-        if !is_there {
-            findings
-                .add(&BROKEN_LINK, link.span, format!("there is no `{}`", link.value))
-                .hint("links are relative to the directory of this file");
-        }
-    }
-    if name.starts_with("CLAUDE") {
-        for import in imports(source, body) {
-            if (subject.probe)(&import.value) == PathPresence::Missing {
-                findings
-                    .add(&MISSING_IMPORT, import.span, format!("there is no `{}`", import.value))
-                    .hint("imports are relative to the directory of this file");
-            }
-        }
-    }
     let size = source.text.len();
     if name.starts_with("AGENTS") && size > CODEX_BYTES {
         let message = format!("the file has {size} bytes; Codex reads {CODEX_BYTES}");
@@ -73,6 +52,31 @@ pub(super) fn check(subject: &HarnessSubject<'_>, findings: &mut Findings) {
         findings
             .add(&NOT_READ_BY_CLAUDE, start, "this file is not read by Claude Code")
             .hint("add a `CLAUDE.md` with the line `@AGENTS.md`");
+    }
+}
+
+/// Reports links and imports that lead nowhere.
+fn references(subject: &HarnessSubject<'_>, findings: &mut Findings) {
+    let source = subject.source;
+    let body = markdown::parts(source).body;
+    let body = Span::new(source.id, body.start, body.end);
+    let is_missing = |path: &str| (subject.probe)(path) == PathPresence::Missing;
+    for link in links(source, body) {
+        // In a nested file, many people write paths from the root of the repository.
+        let is_lost = || (subject.probe_root)(&link.value) == PathPresence::Missing;
+        if is_missing(&link.value) && is_lost() {
+            findings
+                .add(&BROKEN_LINK, link.span, format!("there is no `{}`", link.value))
+                .hint("links are relative to the directory of this file");
+        }
+    }
+    // Only Claude Code has imports.
+    let has_imports = path::name(&source.path).starts_with("CLAUDE");
+    let imports = if has_imports { imports(source, body) } else { Vec::new() };
+    for import in imports.into_iter().filter(|import| is_missing(&import.value)) {
+        findings
+            .add(&MISSING_IMPORT, import.span, format!("there is no `{}`", import.value))
+            .hint("imports are relative to the directory of this file");
     }
 }
 

@@ -154,9 +154,9 @@ fn fits(kind: ValueKind, node: &TreeNode) -> bool {
         | (ValueKind::Names | ValueKind::List, TreeValue::List(_))
         | (ValueKind::Switch, TreeValue::Bool(_))
         | (ValueKind::Number, TreeValue::Int(_) | TreeValue::Float(_))
-        | (ValueKind::Map, TreeValue::Map(_)) => true,
+        | (ValueKind::Map, TreeValue::Map(_))
         // A plain text that looks like a number or a date is still a text to most harnesses.
-        (ValueKind::Text, TreeValue::Int(_) | TreeValue::Float(_) | TreeValue::Date(_)) => true,
+        | (ValueKind::Text, TreeValue::Int(_) | TreeValue::Float(_) | TreeValue::Date(_)) => true,
         (ValueKind::Count, TreeValue::Int(count)) => *count > 0,
         (ValueKind::Words(words), TreeValue::Str(word)) => words.contains(&word.as_str()),
         (ValueKind::Form(fits, _), TreeValue::Str(text)) => fits(text),

@@ -178,7 +178,7 @@ fn matcher(map: &TreeMap, findings: &mut Findings) {
     let is_word = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric());
     for word in text.split('|').map(str::trim).filter(is_word) {
         // Only a near miss is certain: a new tool is not known here.
-        if let Some(Some(near)) = settings::unknown_tool(word) {
+        if let Some(near) = settings::nearest_tool(word) {
             let found = findings.add(&MATCHER, node.span, format!("no tool is called `{word}`"));
             found.hint(format!("did you mean `{near}`?"));
             if word == text {
@@ -225,33 +225,46 @@ fn command(
     }
 }
 
-/// Directories that a hook names by a variable, relative to the directory of its file.
-fn bases<'a>(subject: &HarnessSubject<'_>) -> &'a [(&'a str, &'a str)] {
-    // `.claude/settings.json`, `.codex/hooks.json`: the project is one level up.
-    let in_project = ["/.claude/", "/.codex/", "/.gemini/", "/.cursor/"];
-    let path = format!("/{}", subject.source.path);
-    if in_project.iter().any(|dir| path.contains(dir)) {
-        &[
-            ("$CLAUDE_PROJECT_DIR/", "../"),
-            ("${CLAUDE_PROJECT_DIR}/", "../"),
-            ("./", "../"),
-            (".claude/", "../.claude/"),
-        ]
-    } else {
-        &[("${CLAUDE_PLUGIN_ROOT}/", "../"), ("$CLAUDE_PLUGIN_ROOT/", "../")]
-    }
+/// Directories of harnesses in a project.
+const IN_PROJECT: &[&str] = &["/.claude/", "/.codex/", "/.gemini/", "/.cursor/", "/.github/"];
+
+/// How a command names the project or the plugin that it belongs to.
+const OWN_DIRECTORY: &[&str] = &[
+    "$CLAUDE_PROJECT_DIR/",
+    "${CLAUDE_PROJECT_DIR}/",
+    "$GEMINI_PROJECT_DIR/",
+    "${GEMINI_PROJECT_DIR}/",
+    "$CLAUDE_PLUGIN_ROOT/",
+    "${CLAUDE_PLUGIN_ROOT}/",
+    "./",
+];
+
+/// Returns the way from the directory of a file to its project, or to its plugin: `../`.
+fn way_up(path: &str) -> String {
+    let whole = format!("/{path}");
+    let below = IN_PROJECT.iter().find_map(|dir| whole.split_once(dir).map(|(_, rest)| rest));
+    // `hooks/hooks.json` and `agents/x.md` of a plugin are one level below its root.
+    let levels = below.map_or(1, |rest| rest.matches('/').count() + 1);
+    "../".repeat(levels)
 }
 
 /// Reports a program of the repository that does not exist.
 fn program(subject: &HarnessSubject<'_>, node: &TreeNode, findings: &mut Findings) {
     let Some(text) = node.as_str() else { return };
     let word = path_in(text);
-    let found = bases(subject).iter().find_map(|(start, below)| {
-        let rest = word.strip_prefix(start)?;
-        Some(format!("{below}{rest}"))
-    });
-    let Some(path) = found.filter(|path| !path.contains(['$', '*', '{', '`'])) else { return };
-    if (subject.probe)(&path) == PathPresence::Missing {
+    let start = OWN_DIRECTORY.iter().find(|start| word.starts_with(**start));
+    let is_own = IN_PROJECT.iter().any(|dir| word.starts_with(dir.trim_start_matches('/')));
+    let rest = match start {
+        Some(start) => word.strip_prefix(start).unwrap_or(&word),
+        None if is_own => &word,
+        None => return,
+    };
+    if rest.contains(['$', '*', '{', '`']) {
+        return;
+    }
+    // `./` may also be meant from the directory of the file.
+    let places = [format!("{}{rest}", way_up(&subject.source.path)), rest.to_owned()];
+    if places.iter().all(|path| (subject.probe)(path) == PathPresence::Missing) {
         findings
             .add(&MISSING_PROGRAM, node.span, format!("there is no `{word}`"))
             .hint("add the file, or remove the hook");

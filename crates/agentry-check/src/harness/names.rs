@@ -55,7 +55,7 @@ pub(super) fn check(agent: &AuthoredAgent<'_>, findings: &mut Findings) {
 
 /// Reports an agent file that its harness does not read.
 pub(super) fn unread(title: &str, place: Span, path: &str, findings: &mut Findings) {
-    let is_nested = !path.ends_with(".md") || path.contains(".gemini/");
+    let is_nested = path.contains(".gemini/");
     let (message, hint) = if is_nested {
         ("this directory is", "move the file to `.gemini/agents`")
     } else {

@@ -38,12 +38,9 @@ fn block(map: &TreeMap, findings: &mut Findings) {
     for TreeEntry { key, value } in &map.entries {
         let name = key.text.as_str();
         known(name, key.span, findings);
-        let patterns = match &value.value {
-            TreeValue::Map(patterns) => patterns,
-            _ => {
-                action(value, findings);
-                continue;
-            }
+        let TreeValue::Map(patterns) = &value.value else {
+            action(value, findings);
+            continue;
         };
         if ONE_ACTION.contains(&name) {
             let message = format!("`{name}` takes one action and no patterns");

@@ -104,12 +104,7 @@ const FILES: &[(&str, HarnessFileKind)] = &[
 /// Returns what a file is, by its path; `None` for a file that no harness reads.
 pub fn kind_of(path: &str) -> Option<HarnessFileKind> {
     // Most files of a repository have another extension.
-    if !path.ends_with(".md")
-        && !path.ends_with(".json")
-        && !path.ends_with(".toml")
-        && !path.ends_with(".mdc")
-        && !path.ends_with(".jsonc")
-    {
+    if !["md", "json", "toml", "mdc", "jsonc"].contains(&extension(path)) {
         return None;
     }
     let whole = format!("/{path}");
@@ -158,7 +153,7 @@ fn agent(whole: &str) -> Option<HarnessFileKind> {
         (true, "gemini") if nested => Some(HarnessFileKind::Unread(target)),
         (true, _) => Some(HarnessFileKind::Agent(target)),
         // A Markdown agent, copied from a harness that has them.
-        (false, "codex") if name.ends_with(".md") => Some(HarnessFileKind::Unread(target)),
+        (false, "codex") if extension(name) == "md" => Some(HarnessFileKind::Unread(target)),
         (false, _) => None,
     }
 }
@@ -166,13 +161,13 @@ fn agent(whole: &str) -> Option<HarnessFileKind> {
 /// Files that are recognised by the directory that they are in.
 fn below(whole: &str) -> Option<HarnessFileKind> {
     let (dir, name) = path::split(whole);
-    if whole.contains("/.cursor/rules/") && name.ends_with(".mdc") {
+    if whole.contains("/.cursor/rules/") && extension(name) == "mdc" {
         return Some(HarnessFileKind::CursorRule);
     }
-    if dir.ends_with("/.gemini/policies") && name.ends_with(".toml") {
+    if dir.ends_with("/.gemini/policies") && extension(name) == "toml" {
         return Some(HarnessFileKind::Settings(SettingsFile::GeminiPolicy));
     }
-    if whole.contains("/.claude/rules/") && name.ends_with(".md") {
+    if whole.contains("/.claude/rules/") && extension(name) == "md" {
         return Some(HarnessFileKind::Context);
     }
     // Copilot's agents may be anywhere; the metadata tells them from definitions.
@@ -182,7 +177,13 @@ fn below(whole: &str) -> Option<HarnessFileKind> {
     // `agents/` of a plugin; in a hidden directory it belongs to another program.
     let (above, _) = whole.rsplit_once("/agents/")?;
     let is_hidden = path::name(above).starts_with('.');
-    (name.ends_with(".md") && !is_hidden && !is_prose(name)).then_some(HarnessFileKind::PluginAgent)
+    (extension(name) == "md" && !is_hidden && !is_prose(name))
+        .then_some(HarnessFileKind::PluginAgent)
+}
+
+/// The part of a name after its last dot, as harnesses compare it: case matters.
+fn extension(path: &str) -> &str {
+    path::name(path).rsplit_once('.').map_or("", |(_, extension)| extension)
 }
 
 /// Whether a file beside agents is a text about them, such as a README.

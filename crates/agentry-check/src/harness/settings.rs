@@ -4,7 +4,7 @@ use agentry_policy::{Action, Section};
 use agentry_targets::{MatchOrder, claude_code};
 use agentry_text::json::JsonDialect;
 use agentry_text::suggestion::nearest;
-use agentry_text::{Findings, TreeEntry, TreeMap, TreeNode, TreeValue, rules};
+use agentry_text::{Findings, LintRule, TreeEntry, TreeMap, TreeNode, TreeValue, rules};
 
 use super::document::read_json;
 use super::rules_overlap::{self, WrittenRule};
@@ -156,57 +156,49 @@ fn one(text: &str, item: &TreeNode, findings: &mut Findings) -> bool {
     specifier(tool, only, item, findings)
 }
 
+/// Reports a specifier that does not mean what it seems to. Returns whether the rule means something.
 fn specifier(tool: &str, only: &str, item: &TreeNode, findings: &mut Findings) -> bool {
-    let span = item.span;
-    if let Some((_, instead)) = UNCONSULTED.iter().find(|(name, _)| *name == tool) {
-        findings
-            .add(&UNCONSULTED_RULE, span, format!("`{tool}({only})` is never consulted"))
-            .hint(format!("write `{instead}({only})`"));
-        return false;
-    }
-    match tool {
-        "WebSearch" => {
-            findings
-                .add(&NO_SPECIFIER, span, "`WebSearch` takes no specifier")
-                .hint("write `WebSearch`");
-            false
+    let unconsulted = UNCONSULTED.iter().find(|(name, _)| *name == tool);
+    let (rule, message, hint): (&'static LintRule, String, String) = match (tool, unconsulted) {
+        (_, Some((_, instead))) => {
+            let message = format!("`{tool}({only})` is never consulted");
+            (&UNCONSULTED_RULE, message, format!("write `{instead}({only})`"))
         }
-        "WebFetch" if !only.starts_with("domain:") => {
+        ("WebSearch", _) => {
+            let message = "`WebSearch` takes no specifier".to_owned();
+            (&NO_SPECIFIER, message, "write `WebSearch`".to_owned())
+        }
+        ("WebFetch", _) if !only.starts_with("domain:") => {
             let host = only.split("://").last().and_then(|rest| rest.split('/').next());
-            findings
-                .add(&WEB_ADDRESS, span, format!("`{only}` is not a host"))
-                .hint(format!("write `WebFetch(domain:{})`", host.unwrap_or("HOST")));
-            false
+            let hint = format!("write `WebFetch(domain:{})`", host.unwrap_or("HOST"));
+            (&WEB_ADDRESS, format!("`{only}` is not a host"), hint)
         }
-        "Bash" if only.starts_with("command:") => {
-            findings
-                .add(&COMMAND_PARAMETER, span, "a rule with `command:` is ignored")
-                .hint(format!("write `Bash({})`", only.trim_start_matches("command:").trim()));
-            false
+        ("Bash", _) if only.starts_with("command:") => {
+            let command = only.trim_start_matches("command:").trim();
+            let message = "a rule with `command:` is ignored".to_owned();
+            (&COMMAND_PARAMETER, message, format!("write `Bash({command})`"))
         }
-        "Bash" if only.trim_end_matches(":*").contains(":*") => {
-            findings
-                .add(&COLON_STAR, span, "`:*` is a wildcard for arguments only at the end")
-                .hint("write a space and `*`");
-            false
+        ("Bash", _) if only.trim_end_matches(":*").contains(":*") => {
+            let message = "`:*` is a wildcard for arguments only at the end".to_owned();
+            (&COLON_STAR, message, "write a space and `*`".to_owned())
         }
-        "Read" | "Edit" if ROOTS.iter().any(|root| only.starts_with(root)) => {
-            findings
-                .add(&ROOT_PATH, span, format!("`{only}` is a path below the project"))
-                .hint(format!("write `{tool}(/{only})` for the root of the file system"));
-            true
+        ("Read" | "Edit", _) if ROOTS.iter().any(|root| only.starts_with(root)) => {
+            let message = format!("`{only}` is a path below the project");
+            let hint = format!("write `{tool}(/{only})` for the root of the file system");
+            (&ROOT_PATH, message, hint)
         }
-        _ => true,
-    }
+        _ => return true,
+    };
+    findings.add(rule, item.span, message).hint(hint);
+    // The rule about a path of the project still decides.
+    *rule == ROOT_PATH
 }
 
-/// Whether a name in a matcher is a tool of Claude Code, or may be one.
-pub(super) fn unknown_tool(name: &str) -> Option<Option<&'static str>> {
+/// Returns the tool of Claude Code that was probably meant by a name that none has.
+pub(super) fn nearest_tool(name: &str) -> Option<&'static str> {
     let facts = claude_code::TARGET.authoring?.tools?;
     let names = (facts.names)();
     let is_foreign = (facts.is_foreign)(name) || tools::is_server_name(name);
-    if is_foreign || names.iter().any(|(known, _)| *known == name) {
-        return None;
-    }
-    Some(nearest(name, names.iter().map(|(known, _)| *known)))
+    let is_known = is_foreign || names.iter().any(|(known, _)| *known == name);
+    if is_known { None } else { nearest(name, names.iter().map(|(known, _)| *known)) }
 }

@@ -7,7 +7,7 @@ use agentry_formats::PathPresence;
 use agentry_formats::skill::{self, SkillDialect};
 use agentry_text::suggestion::nearest;
 use agentry_text::table::rules::MISSING_FIELD;
-use agentry_text::{Diagnostic, Findings, Fix, Span, TreeValue, path, rules};
+use agentry_text::{Diagnostic, Findings, Fix, Span, TreeNode, TreeValue, path, rules};
 
 use super::document::HarnessDocument;
 use super::links::links;
@@ -79,7 +79,7 @@ pub(super) fn check(subject: &HarnessSubject<'_>, findings: &mut Findings) -> Op
     values(&document, findings);
     body(subject, &document, findings);
     let name = document.fields.get("name")?.to_spanned()?;
-    let description = document.fields.get("description").and_then(|node| node.to_spanned());
+    let description = document.fields.get("description").and_then(TreeNode::to_spanned);
     let scope = scope(&source.path);
     Some(AgentSummary { harness: "skill", scope, in_settings: false, name, description })
 }
@@ -95,7 +95,7 @@ fn standard(subject: &HarnessSubject<'_>, document: &HarnessDocument, findings: 
     let is_claude = format!("/{}", source.path).contains("/.claude/");
     let is_root = folder.is_empty();
     for problem in found.into_sorted() {
-        let is_of_skill = skill::RULES.iter().any(|rule| *rule == problem.rule);
+        let is_of_skill = skill::RULES.contains(&problem.rule);
         let is_step = problem.rule.name == skill::UNKNOWN_STEP.name;
         let is_folder = problem.rule.name == skill::SKILL_NAME_AND_FOLDER.name && is_root;
         let names_name = problem.message.contains("`name`");

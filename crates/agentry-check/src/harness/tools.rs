@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use agentry_policy::Section;
 use agentry_targets::{TARGETS, Target, ToolFacts};
 use agentry_text::suggestion::nearest;
-use agentry_text::{Findings, Fix, Severity, Span, Spanned, TreeValue, rules};
+use agentry_text::{Findings, Fix, LintRule, Severity, Span, Spanned, TreeValue, rules};
 
 use super::agent::{AuthoredAgent, items};
 
@@ -119,44 +119,23 @@ fn main_only(listed: &[Spanned<&str>], findings: &mut Findings) {
 }
 
 /// Reports the name of a tool that the harness does not have.
-pub(super) fn name(
-    target: &Target,
-    name: &str,
-    span: Span,
-    facts: &ToolFacts,
-    findings: &mut Findings,
-) {
+fn name(target: &Target, name: &str, span: Span, facts: &ToolFacts, findings: &mut Findings) {
     let names = (facts.names)();
     let is_same =
         |known: &str| known == name || (facts.ignores_case && known.eq_ignore_ascii_case(name));
     if name.is_empty() || names.iter().any(|(known, _)| is_same(known)) {
         return;
     }
-    let title = target.title;
-    let is_server = target.name == "claude-code" && name.starts_with("mcp") && !name.contains("__");
-    if is_server && name != "mcp" {
+    if target.name == "claude-code" && is_server_name(name) && !name.contains("__") {
         let message = format!("`{name}` is not the name of a tool of an MCP server");
         findings.add(&SERVER_TOOL_NAME, span, message).hint("write `mcp__SERVER__TOOL`");
         return;
     }
-    if (facts.is_foreign)(name) {
+    let (rule, near) = meant(target, name, &names);
+    if (facts.is_foreign)(name) || (near.is_none() && !facts.is_complete) {
         return;
     }
-    let message = format!("`{name}` is not a tool of {title}");
-    // A tool of another harness is not misspelt, even if its name is near.
-    let section = elsewhere(target, name);
-    let same_word = names.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-    let (rule, near) = match (same_word, section) {
-        (Some((known, _)), _) => (&MISSPELT_TOOL, Some(*known)),
-        (None, Some(section)) => (&FOREIGN_TOOL, here(&names, section)),
-        (None, None) => (&MISSPELT_TOOL, nearest(name, names.iter().map(|(known, _)| *known))),
-    };
-    let unsure = near.is_none() && !facts.is_complete;
-    if unsure {
-        return;
-    }
-    let rule = if near.is_none() { &UNKNOWN_TOOL } else { rule };
-    let found = findings.add(rule, span, message);
+    let found = findings.add(rule, span, format!("`{name}` is not a tool of {}", target.title));
     found.hint(match near {
         Some(near) if *rule == FOREIGN_TOOL => format!("here it is `{near}`; {}", facts.unknown),
         Some(near) => format!("did you mean `{near}`? {}", facts.unknown),
@@ -170,6 +149,25 @@ pub(super) fn name(
     }
 }
 
+/// Names of tools, with the sections that decide about them.
+type KnownTools = [(&'static str, Option<Section>)];
+
+/// Returns which rule an unknown name breaks, and the tool that was probably meant.
+fn meant(
+    target: &Target,
+    name: &str,
+    names: &KnownTools,
+) -> (&'static LintRule, Option<&'static str>) {
+    let same = names.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+    // A tool of another harness is not misspelt, even if its name is near.
+    let (rule, near): (&LintRule, _) = match (same, elsewhere(target, name)) {
+        (Some((known, _)), _) => (&MISSPELT_TOOL, Some(*known)),
+        (None, Some(section)) => (&FOREIGN_TOOL, here(names, section)),
+        (None, None) => (&MISSPELT_TOOL, nearest(name, names.iter().map(|(known, _)| *known))),
+    };
+    if near.is_none() { (&UNKNOWN_TOOL, None) } else { (rule, near) }
+}
+
 /// The section of a tool in another harness.
 fn elsewhere(target: &Target, name: &str) -> Option<Section> {
     let others = TARGETS.iter().filter(|other| other.name != target.name);
@@ -180,7 +178,7 @@ fn elsewhere(target: &Target, name: &str) -> Option<Section> {
 }
 
 /// The first tool of a section here.
-fn here(names: &[(&'static str, Option<Section>)], section: Section) -> Option<&'static str> {
+fn here(names: &KnownTools, section: Section) -> Option<&'static str> {
     names.iter().find(|(_, other)| *other == Some(section)).map(|(name, _)| *name)
 }
 
@@ -195,5 +193,5 @@ pub(super) fn is_known(target: &Target, name: &str) -> bool {
 
 /// Whether a name looks like a tool of a server, rightly spelt or not.
 pub(super) fn is_server_name(name: &str) -> bool {
-    name.starts_with("mcp")
+    name.starts_with("mcp") && name.len() > 3
 }

@@ -170,7 +170,8 @@ impl ProtectedPaths<'_> {
             // For a program not known to write, an option such as `-j$(nproc)` is not treated as a path.
             let meeting = self.meeting(word, place);
             let is_option = !is_known && known(word).starts_with('-');
-            meetings.extend(meeting.filter(|it| !(is_option && *it == PathMeeting::Unknown)));
+            let is_guess = meeting == Some(PathMeeting::Unknown) || word.literal().is_none();
+            meetings.extend(meeting.filter(|_| !(is_option && is_guess)));
         }
         let lost = is_known
             && !matches!(

@@ -8,7 +8,7 @@ use agentry_text::Span;
 use super::skills::skills;
 use crate::digest::digest;
 use crate::pipeline::CompiledAgent;
-use crate::prompt::prompt;
+use crate::prompt::masked;
 use crate::show::{convertible, with_defaults};
 use crate::world::World;
 
@@ -58,7 +58,8 @@ fn from_workspace(compiled: &CompiledAgent) -> String {
 }
 
 fn parts(world: &dyn World, compiled: &CompiledAgent) -> Vec<PromptText> {
-    let part = |part: crate::prompt::PromptPart| PromptText {
+    let part = |(part, masked): (crate::prompt::PromptPart, bool)| PromptText {
+        masked,
         kind: match part.name {
             "context" => PromptTextKind::Context,
             "rule file" => PromptTextKind::Rules,
@@ -67,5 +68,5 @@ fn parts(world: &dyn World, compiled: &CompiledAgent) -> Vec<PromptText> {
         origin: part.origin,
         text: part.text,
     };
-    prompt(world, compiled).into_iter().map(part).collect()
+    masked(world, compiled).into_iter().map(part).collect()
 }

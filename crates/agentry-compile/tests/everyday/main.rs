@@ -31,11 +31,14 @@ impl LineGroup {
         let definition = fs::read_to_string(path).expect("a definition");
         let world = MemoryWorld::new([
             ("workspace/agentry.toml".to_owned(), String::new()),
+            ("workspace/.git/config".to_owned(), String::new()),
             (format!("workspace/{name}/agent.toml"), definition),
             (format!("workspace/{name}/system-prompt.md"), "You work.\n".to_owned()),
         ]);
         let found = at(&world, &format!("workspace/{name}")).expect("an agent");
         let mut compiled = read(&world, &found);
+        // A world in memory takes its root for the workspace, and then no path is outside.
+        compiled.workspace = "workspace".to_owned();
         assert!(!compiled.has_errors(), "{name}: {:?}", compiled.diagnostics);
         let judge = judge(&world, &mut compiled).expect("no user's policy");
         let protected = protect(&world, &compiled, &RenderLedger::default(), &[]);
@@ -102,5 +105,10 @@ fn no_hostile_line_is_allowed() {
         }
     }
     assert!(count >= 150, "only {count} lines");
-    assert!(allowed.is_empty(), "{} of {count} are allowed:\n{}", allowed.len(), allowed.join("\n"));
+    assert!(
+        allowed.is_empty(),
+        "{} of {count} are allowed:\n{}",
+        allowed.len(),
+        allowed.join("\n")
+    );
 }

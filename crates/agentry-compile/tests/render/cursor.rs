@@ -1,10 +1,10 @@
 //! Cursor: imports its agents, with the permissions around them.
 
 use agentry_compile::policy::Section;
-use agentry_compile::targets::ImportedAgent;
+use agentry_compile::targets::{ImportedAgent, RenderedAgent};
 
 use crate::back::{definition, imported};
-use crate::{Wish, agent, rendering, told};
+use crate::{Wish, one, rendering, told};
 
 const PATH: &str = ".cursor/agents/verifier.md";
 
@@ -25,10 +25,11 @@ fn an_agent_with_the_permissions_around_it() {
     assert_eq!(found.agent.name(), "verifier");
     assert_eq!(found.agent.model.preferred, None);
     assert_eq!(section(&found, Section::Bash), "rm *:deny ls *:allow git status:allow ask");
-    assert_eq!(section(&found, Section::Read), "**/.env*:deny src/**:allow ask");
+    let read = "**/.env*:deny src/**:allow **/*:allow .:allow ask";
+    assert_eq!(section(&found, Section::Read), read);
     assert_eq!(section(&found, Section::Edit), "docs/**:allow ask");
     let fields: Vec<_> = found.losses.iter().map(|loss| loss.field.as_str()).collect();
-    assert_eq!(fields, ["color", "is_background", "metadata"]);
+    assert_eq!(fields, ["color", "metadata"]);
     assert!(!definition(&found).is_empty());
 }
 
@@ -59,10 +60,64 @@ fn what_is_not_understood_allows_nothing() {
     assert!(imported("cursor", &[(PATH, "no metadata")], PATH).is_err());
 }
 
+fn files(rendered: &RenderedAgent) -> Vec<&str> {
+    rendered.files.iter().map(|file| file.path.as_str()).collect()
+}
+
+/// Cursor asks, shows changes for review, and can take editing away from one agent. An agent without another
+/// tool is a rule, which grants nothing.
 #[test]
-fn nothing_is_rendered() {
-    let rendered = rendering("cursor", &agent("helper", ""), Wish::default()).agents.remove(0);
-    assert!(told(&rendered).contains("refused target"));
+fn what_is_denied_is_denied_or_the_agent_is_a_rule() {
+    let ask = |section: &str| format!("[permissions.{section}]\nintent = \"ask\"\n");
+    let deny = |section: &str| format!("[permissions.{section}]\nintent = \"deny\"\n");
+    let agent = [".cursor/agents/helper.md"];
+    let rule = [".cursor/rules/helper.mdc"];
+    let free = "[permissions.websearch]\nintent = \"allow\"\n[permissions.delegate]\nintent = \"allow\"\n";
+    let cases = [
+        (format!("{free}{}{}", ask("bash"), ask("edit")), agent, false),
+        (format!("{free}{}", deny("edit")), agent, true),
+        (format!("{free}{}", deny("bash")), rule, false),
+        (format!("{free}{}", deny("webfetch")), rule, false),
+        (format!("{free}{}", deny("mcp")), rule, false),
+        (
+            format!("{free}[permissions.bash]\nintent = \"ask\"\nrules = [\"rm *:deny\"]\n"),
+            rule,
+            false,
+        ),
+    ];
+    for (lines, expected, readonly) in cases {
+        let rendered = one("cursor", &lines, Wish::default());
+        assert_eq!(files(&rendered), expected, "{lines}{}", told(&rendered));
+        let text = rendered.files[0].text();
+        assert_eq!(text.contains("readonly: true\n"), readonly, "{text}");
+        assert_eq!(text.contains("alwaysApply: false\n"), expected == rule, "{text}");
+        let is_told = told(&rendered).contains("Cursor has no list of tools for one agent");
+        assert_eq!(is_told, expected == rule, "{}", told(&rendered));
+    }
+    // A question that nobody answers is a denial.
+    let unattended = Wish { close_gaps: true, ..Wish::default() };
+    let rendered = one("cursor", &format!("{free}{}", ask("bash")), unattended);
+    assert_eq!(files(&rendered), rule, "{}", told(&rendered));
+}
+
+#[test]
+fn an_agent_comes_back() {
+    let text = "---\nname: verifier\ndescription: y\nmodel: fast\nreadonly: true\nis_background: true\n---\nVerify.\n";
+    let found = imported("cursor", &[(PATH, text)], PATH).expect("an agent");
+    let back = rendering("cursor", &definition(&found), Wish::default()).agents.remove(0);
+    let written = back.files.first().map_or("", |file| file.text());
+    for line in ["name: verifier\n", "model: fast\n", "is_background: true\n"] {
+        assert!(written.contains(line), "{line}{written}{}", told(&back));
+    }
+}
+
+#[test]
+fn a_rule_is_imported_by_its_name() {
+    let path = ".cursor/rules/style.mdc";
+    let text = "---\ndescription: y\nglobs: src/**\nalwaysApply: false\n---\nWrite it well.\n";
+    let found = imported("cursor", &[(path, text)], path).expect("an agent");
+    assert_eq!(found.agent.name(), "style");
+    assert_eq!(found.losses.iter().filter(|it| it.field == "globs").count(), 0);
 }
 
 #[test]

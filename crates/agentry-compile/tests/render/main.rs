@@ -25,6 +25,7 @@ mod import_hooks;
 mod import_least;
 mod import_shapes;
 mod import_told;
+mod narrowing;
 mod opencode;
 mod opencode_exact;
 mod opencode_grants;

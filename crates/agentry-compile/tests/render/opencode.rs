@@ -168,13 +168,20 @@ fn t22_what_is_not_said_is_written() {
 
 #[test]
 fn t23_a_star_takes_directories_there() {
-    let lines = section("edit", "deny", &["src/*:allow"]);
-    holds(&lines, "\n  edit: deny\n");
-    let told = losses(&lines);
-    assert!(told.contains("narrowed permissions.edit: `/workspace/src/example.txt`"), "{told}");
-    // A denial may match more.
-    holds(&section("edit", "allow", &["src/*:deny"]), "    src/*: deny\n");
-    holds(&section("edit", "deny", &["src/**:allow"]), "    src/*: allow\n");
+    // A rule for what lies deeper makes it exact.
+    let cases = [
+        ("deny", "src/*:allow", "    src/*: allow\n    src/*/*: deny\n"),
+        ("ask", "src/*:allow", "    src/*: allow\n    src/*/*: ask\n"),
+        ("allow", "src/*:deny", "    src/*: deny\n    src/*/*: allow\n"),
+        ("deny", "src/*.rs:allow", "    src/*.rs: allow\n    src/*/*.rs: deny\n"),
+        ("deny", "src/**:allow", "    src/*: allow\n"),
+    ];
+    for (intent, rule, expected) in cases {
+        let lines = section("edit", intent, &[rule]);
+        holds(&lines, expected);
+        let told = losses(&lines);
+        assert!(!told.contains("narrowed permissions.edit"), "{rule}: {told}");
+    }
 }
 
 #[test]

@@ -4,9 +4,6 @@ use agentry_compile::targets::ProjectRendering;
 
 use crate::{Wish, agent, rendering, told};
 
-const WIDE: &str =
-    "{\"permissions\": {\"allow\": [\"Edit\"], \"additionalDirectories\": [\"/srv\"]}}";
-/// The verdict outside the workspace is `ask`.
 const CAREFUL: &str = "[permissions.bash]\nintent = \"ask\"\nrules = [\"git log*:allow\"]\n";
 /// It may read everything and change nothing.
 const READER: &str = "[permissions.bash]\nintent = \"allow\"\nrules = [\"rm *:ask\"]\n\
@@ -25,14 +22,11 @@ fn refused(rendering: &ProjectRendering) -> Vec<bool> {
 
 #[test]
 fn nothing_is_shared_for_a_refused_agent() {
-    let existing = [(".claude/settings.json", WIDE)];
     for guard in [false, true] {
-        let existing = if guard { &[][..] } else { &existing };
-        let wish = Wish { guard, existing, ..Wish::default() };
-        let name = if guard { "plan" } else { "careful" };
-        let rendering = rendered("claude-code", &[(name, CAREFUL)], wish);
+        let wish = Wish { guard, ..Wish::default() };
+        let rendering = rendered("claude-code", &[("plan", CAREFUL)], wish);
         assert_eq!(refused(&rendering), [true], "{}", told(&rendering.agents[0]));
-        assert_eq!(rendering.shared, [], "{name}");
+        assert_eq!(rendering.shared, []);
     }
     let denies = "[permissions.bash]\nintent = \"allow\"\nrules = [\"rm *:deny\"]\n";
     let good = rendered("codex", &[("helper", denies)], Wish::default());
@@ -43,9 +37,8 @@ fn nothing_is_shared_for_a_refused_agent() {
 
 #[test]
 fn the_others_are_rendered_as_if_it_were_not_there() {
-    let existing = [(".claude/settings.json", WIDE)];
-    let wish = Wish { existing: &existing, ..Wish::default() };
-    let both = rendered("claude-code", &[("careful", CAREFUL), ("reader", READER)], wish);
+    let wish = Wish::default();
+    let both = rendered("claude-code", &[("plan", CAREFUL), ("reader", READER)], wish);
     assert_eq!(refused(&both), [true, false], "{}", told(&both.agents[1]));
     let alone = rendered("claude-code", &[("reader", READER)], wish);
     assert_eq!(both.shared, alone.shared);
@@ -60,15 +53,12 @@ fn the_others_are_rendered_as_if_it_were_not_there() {
 
 #[test]
 fn the_hint_names_the_guard_only_where_it_would_help() {
-    let existing = [
-        (".claude/settings.json", WIDE),
-        (".claude/settings.local.json", "{\"disableAllHooks\": true}"),
-    ];
-    for guard in [false, true] {
-        let wish = Wish { existing: &existing, guard, ..Wish::default() };
-        let rendering = rendered("claude-code", &[("careful", CAREFUL)], wish);
-        let refusal = rendering.agents[0].refused.as_ref().expect("a refusal");
-        let hint = refusal.hint.as_deref().expect("a hint");
-        assert_eq!(hint.contains("--guard"), !guard, "{hint}");
-    }
+    // Where no hook runs, the guard denies nothing, and Claude Code alone would allow too much.
+    let existing = [(".claude/settings.local.json", "{\"disableAllHooks\": true}")];
+    let denies = "[permissions.bash]\nintent = \"deny\"\nrules = [\"git log*:allow\"]\n";
+    let wish = Wish { existing: &existing, guard: true, ..Wish::default() };
+    let rendering = rendered("claude-code", &[("careful", denies)], wish);
+    let refusal = rendering.agents[0].refused.as_ref().expect("a refusal");
+    let hint = refusal.hint.as_deref().expect("a hint");
+    assert!(!hint.contains("--guard"), "{hint}");
 }

@@ -14,8 +14,8 @@ use agentry_compile::targets::memo::RenderMemo;
 use agentry_compile::targets::model::always;
 use agentry_compile::targets::proof::{PolicyProof, within};
 use agentry_compile::targets::{
-    HarnessModel, HarnessTool, ListedFiles, ProjectRendering, RenderSettings,
-    RenderSubject, TARGETS, Target, read_back, render, target,
+    HarnessModel, HarnessTool, ListedFiles, ProjectRendering, RenderSettings, RenderSubject,
+    TARGETS, Target, read_back, render, target,
 };
 
 use corpus::CorpusAgent;
@@ -175,7 +175,10 @@ fn rendered(
     subjects: &[RenderSubject],
 ) -> (ProjectRendering, Vec<Option<HarnessModel>>) {
     let existing = ListedFiles(&[]);
-    let settings = RenderSettings::new(&existing);
+    // Pi never asks: a person who wants to keep its tools accepts that, or takes the guard.
+    let sections = Section::ALL.iter().filter(|_| harness.name == "pi");
+    let accepted: Vec<String> = sections.map(|section| format!("permissions.{section}")).collect();
+    let settings = RenderSettings { accepted: &accepted, ..RenderSettings::new(&existing) };
     let rendering = render(harness, subjects, &settings);
     let back = |subject| read_back(harness, subject, &rendering, &settings);
     let models = subjects.iter().map(back).collect();
@@ -199,7 +202,8 @@ impl SurvivalTable {
         it: &Survivor,
         (text, model): (&str, &HarnessModel),
     ) {
-        let Some(own) = &it.model else { return };
+        // A rule of Cursor is text, which has no limits that could be kept.
+        let Some(own) = it.model.as_ref().filter(|model| !model.is_text) else { return };
         let (own, new) = (granted(memo, own), granted(memo, model));
         let place = format!("{} {} in {}", it.agent.package, it.agent.path, harness.name);
         let has = |all: &BTreeSet<(Section, String)>, section| all.iter().any(|it| it.0 == section);
@@ -265,7 +269,16 @@ fn real_agents_keep_what_they_need() {
     assert_eq!(table.gained.len(), 0, "denials lost");
     assert!(table.all_tools().percent() >= 95, "tools in the same harness");
     for ((harness, section), share) in table.other {
-        // Cursor has no list of tools: most agents are rules there, which have no tools of their own.
-        assert!(harness == "cursor" || share.percent() >= 90, "{section} in {harness}: {share}");
+        let least = FEWER.iter().find(|(known, of, ..)| (*known, *of) == (harness, section));
+        let least = least.map_or(90, |(.., least)| *least);
+        assert!(share.percent() >= least, "{section} in {harness}: {share}");
     }
 }
+
+/// Where a denial costs more grants, in percent. Codex cannot take editing away from an agent with a shell, and
+/// Cursor cannot take any other tool away from one agent, so that most agents are rules there.
+const FEWER: &[(&str, Section, usize)] = &[
+    ("codex", Section::Bash, 85),
+    ("cursor", Section::Bash, 0),
+    ("cursor", Section::Edit, 0),
+];

@@ -363,9 +363,72 @@ fn tools_of_harnesses() {
         (".github/agents/x.agent.md", "['Edit', 'runCommands', 'a/b', 'anything']", ""),
     ];
     for (path, tools, expected) in cases {
-        let text = format!("---\nname: x\ndescription: Answers questions\ntools: {tools}\n---\nYou help.\n");
+        let text = format!(
+            "---\nname: x\ndescription: Answers questions\ntools: {tools}\n---\nYou help.\n"
+        );
         let lines = report(&world(&[(path, text.as_str())]));
-        let fits = if expected.is_empty() { lines.is_empty() } else { lines.len() == 1 && lines[0].contains(expected) };
+        let fits = if expected.is_empty() {
+            lines.is_empty()
+        } else {
+            lines.len() == 1 && lines[0].contains(expected)
+        };
         assert!(fits, "{path} {tools}: {lines:#?}");
     }
+}
+
+/// The programs of hooks, from every place in which hooks are written.
+#[test]
+fn programs_of_hooks() {
+    let settings = |command: &str| {
+        format!(
+            "{{\"hooks\": {{\"Stop\": [{{\"hooks\": [{{\"type\": \"command\", \"command\": {command:?}}}]}}]}}}}"
+        )
+    };
+    let agent = |command: &str| {
+        format!(
+            "---\nname: x\ndescription: Answers questions\nhooks:\n  Stop:\n    - hooks:\n        - type: command\n          command: {command:?}\n---\nYou help.\n"
+        )
+    };
+    let cases = [
+        (".claude/settings.json", settings("$CLAUDE_PROJECT_DIR/.claude/hooks/a.sh"), 0),
+        (".claude/settings.json", settings("\"$CLAUDE_PROJECT_DIR\"/tools/a.py --x"), 0),
+        (".claude/settings.json", settings("python3 ./tools/a.py"), 0),
+        (".claude/settings.json", settings(".claude/hooks/b.sh"), 1),
+        (".claude/settings.json", settings("$CLAUDE_PROJECT_DIR/$NAME.sh"), 0),
+        (".claude/settings.json", settings("npx prettier ./missing.ts"), 0),
+        (".claude/agents/team/x.md", agent("$CLAUDE_PROJECT_DIR/tools/a.py"), 0),
+        (".claude/agents/x.md", agent("./tools/b.py"), 1),
+        ("plugins/p/hooks/hooks.json", settings("${CLAUDE_PLUGIN_ROOT}/run.sh"), 0),
+        ("plugins/p/hooks/hooks.json", settings("bash ${CLAUDE_PLUGIN_ROOT}/walk.sh"), 1),
+    ];
+    for (path, text, expected) in cases {
+        let files = [
+            (path, text.as_str()),
+            (".claude/hooks/a.sh", "x"),
+            ("tools/a.py", "x"),
+            ("plugins/p/run.sh", "x"),
+        ];
+        let lines = report(&world(&files));
+        let found = lines.iter().filter(|line| line.contains("AG8201")).count();
+        assert_eq!((found, lines.len()), (expected, expected), "{path} {text}: {lines:#?}");
+    }
+}
+
+/// Real agents of published packages: few have findings, and each of these is worth a look.
+#[test]
+fn real_agents_are_mostly_clean() {
+    let agents = crate::corpus::agents();
+    let mut counts = std::collections::BTreeMap::new();
+    let mut clean = 0;
+    for agent in &agents {
+        let lines = report(&world(&[(agent.path.as_str(), agent.text.as_str())]));
+        clean += usize::from(lines.is_empty());
+        for line in lines {
+            let code = line.split('[').nth(1).and_then(|rest| rest.get(..6)).unwrap_or("");
+            *counts.entry(code.to_owned()).or_insert(0) += 1;
+            println!("{} {}: {line}", agent.harness, agent.package);
+        }
+    }
+    assert!(agents.len() >= 200, "{}", agents.len());
+    assert!(clean * 100 >= agents.len() * 85, "{clean} of {} are clean: {counts:#?}", agents.len());
 }

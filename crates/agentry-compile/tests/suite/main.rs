@@ -8,6 +8,8 @@
 )]
 
 mod arbitrary;
+#[path = "../corpus/mod.rs"]
+mod corpus;
 mod detection;
 mod examples;
 mod fixes;

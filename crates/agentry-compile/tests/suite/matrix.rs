@@ -2,6 +2,7 @@
 //! against rendering, and both against the matrix of the agent-toml document.
 
 use agentry_compile::render::{RenderConfig, RenderJob, run};
+use agentry_compile::targets::question_habits::{HABITS, HabitRow, SILENT_MODES, SilentModes};
 use agentry_compile::targets::{
     FieldSupport, ListedFiles, LossKind, MODEL_FIELDS, RenderScope, TARGETS, Target, target,
 };
@@ -180,7 +181,33 @@ fn generated_targets() {
     for (name, field, why) in DIFFERENCES.iter().filter(known) {
         page.push_str(&format!("| `{name}` | `{field}` | {why} |\n"));
     }
+    page.push_str(&habits());
     current([("docs/reference/targets.md".to_owned(), page)]);
+}
+
+/// The table of when a harness asks.
+fn habits() -> String {
+    let mut out = "\n## When a harness asks\n\nWhat a definition asks about is rendered as the question of \
+        the harness where its ordinary interactive mode\nasks, or shows the change for review. Where it never \
+        asks, the tool is left out.\n\n| target | sections | | seen | why |\n\
+        | --- | --- | --- | --- | --- |\n"
+        .to_owned();
+    for HabitRow { harness, sections, habit, seen, why } in HABITS {
+        let sections: Vec<String> = sections.iter().map(|it| format!("`{it}`")).collect();
+        let sections = sections.join(", ");
+        out.push_str(&format!("| `{harness}` | {sections} | {habit} | {seen} | {why} |\n"));
+    }
+    out.push_str(
+        "\nOther modes skip the question. They are the choice of the user, and one reported gap.\n\n\
+         | target | no question with | a run without a person | runs at once | seen |\n\
+         | --- | --- | --- | --- | --- |\n",
+    );
+    for SilentModes { harness, modes, headless, unasked, seen } in SILENT_MODES {
+        let unasked: Vec<String> = unasked.iter().map(|it| format!("`{it}`")).collect();
+        let unasked = unasked.join(", ");
+        out.push_str(&format!("| `{harness}` | {modes} | {headless} | {unasked} | {seen} |\n"));
+    }
+    out
 }
 
 /// A row for a field that the page does not have would be lost there; so would a missing row.

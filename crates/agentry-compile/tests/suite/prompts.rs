@@ -195,3 +195,15 @@ fn an_unset_variable_has_the_place_of_its_name() {
     }
     assert_eq!(found.len(), 2, "{found:#?}");
 }
+
+/// The work for a file of nothing but lines and fences grows with its size, not with the square of it.
+#[test]
+fn a_file_of_lines_is_read_once() {
+    for text in
+        ["---\n".repeat(40_000), "```\n```\n---\n".repeat(12_000), "---\na: b\n".repeat(18_000)]
+    {
+        let text = format!("# Helper\n\nHelps.\n\n{text}");
+        let found = places(&[("agents/x_helper.agent.md", &text)], "AG1009");
+        assert!(found.is_empty(), "{found:?}");
+    }
+}

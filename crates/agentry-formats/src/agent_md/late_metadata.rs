@@ -48,7 +48,12 @@ fn fence_lines(source: &SourceFile, body: Span) -> Vec<Span> {
             let before = source.text.get(..span.range().start);
             before.is_some_and(|text| text.trim().is_empty())
         };
-        let in_code = || fences.iter().any(|fence| holds(fence.block, span));
+        // The fences are in order, so only the last one that starts before the line can hold it.
+        let in_code = || {
+            let before = fences.partition_point(|fence| fence.block.start <= span.start);
+            let last = before.checked_sub(1).and_then(|at| fences.get(at));
+            last.is_some_and(|fence| holds(fence.block, span))
+        };
         if line.trim_end() == "---" && !is_first() && !in_code() {
             lines.push(span);
         }
@@ -65,7 +70,9 @@ fn metadata_after(
     body: Span,
     is_text: bool,
 ) -> Option<Span> {
-    let rest = Span { start: opening.end, ..body };
+    // Only up to the next line `---`: otherwise a file of such lines would be read once for each of them.
+    let end = closing.map_or(body.end, |closing| closing.start);
+    let rest = Span { start: opening.end, end, ..body };
     let lines = source.slice(rest).split_inclusive('\n').scan(0, |end, line| {
         *end += line.len();
         Some((*end, line))

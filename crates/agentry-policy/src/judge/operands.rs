@@ -213,22 +213,10 @@ impl Judge {
             if !is_strict(rules, operand) {
                 return None;
             }
-            let mut strictest: Option<LayerDecision> = None;
-            for rule in rules.all() {
-                let covers = paths.are_all_in(&rule.pattern);
-                let meets =
-                    || paths.meet(&rule.pattern) || (operand.below && self.lead_into(paths, rule));
-                if counts(rule, rules, operand) && (covers || meets()) {
-                    let decision = LayerDecision::by(rule, source);
-                    strictest =
-                        strictest.into_iter().chain([decision]).reduce(LayerDecision::strictest);
-                }
-                // This rule decides for all paths, so later rules never apply.
-                if covers {
-                    break;
-                }
-            }
-            strictest
+            let meets = |rule: &PolicyRule| {
+                paths.meet(&rule.pattern) || (operand.below && self.lead_into(paths, rule))
+            };
+            deciding((source, rules), paths, |rule| counts(rule, rules, operand), meets)
         };
         self.rules(operand.section).filter_map(decide).reduce(LayerDecision::strictest)
     }
@@ -246,27 +234,16 @@ impl Judge {
         let Some(paths) = paths.filter(|_| !word.is_loose()) else { return self.any_path(section) };
         let of_section = |section: Section| {
             self.strictest(section, |source, rules| {
-                let mut strictest: Option<LayerDecision> = None;
-                for rule in rules.all() {
-                    let covers = paths.are_all_in(&rule.pattern);
-                    if covers || paths.meet(&rule.pattern) {
-                        let decision = LayerDecision::by(rule, source);
-                        strictest = strictest
-                            .into_iter()
-                            .chain([decision])
-                            .reduce(LayerDecision::strictest);
-                    }
-                    if covers {
-                        break;
-                    }
-                }
-                strictest.unwrap_or_else(|| LayerDecision::by(&rules.intent, source))
+                let meets = |rule: &PolicyRule| paths.meet(&rule.pattern);
+                let found = deciding((source, rules), &paths, |_| true, meets);
+                found.unwrap_or_else(|| LayerDecision::by(&rules.intent, source))
             })
         };
         let decision = of_section(section);
-        let decision = match self.is_inside(paths.known()) {
-            true => decision,
-            false => decision.strictest(of_section(Section::ExternalDirectory)),
+        let decision = if self.is_inside(paths.known()) {
+            decision
+        } else {
+            decision.strictest(of_section(Section::ExternalDirectory))
         };
         match self.secret(&paths).filter(|_| section == Section::Read) {
             Some(secret) => decision.strictest(secret),
@@ -287,7 +264,10 @@ impl Judge {
         let home = self.places.home.as_deref();
         let what = match paths.literal() {
             Some(path) => is_secret(path, home),
-            None => paths.samples().iter().find_map(|path| may_be_secret(path, home)),
+            None if paths.is_open_ended() => {
+                paths.samples().iter().find_map(|path| may_be_secret(path, home))
+            }
+            None => paths.samples().iter().find_map(|path| is_secret(path, home)),
         };
         what.map(|what| LayerDecision::built_in(Action::Ask, format!("a secret: {what}")))
     }
@@ -337,6 +317,27 @@ impl Judge {
         };
         self.rules(Section::Webfetch).filter_map(decide).reduce(LayerDecision::strictest)
     }
+}
+
+/// Returns the strictest of the rules that count and decide about some of `paths`.
+fn deciding(
+    (source, rules): (LayerSource, &RuleList),
+    paths: &PathSet,
+    counts: impl Fn(&PolicyRule) -> bool,
+    meets: impl Fn(&PolicyRule) -> bool,
+) -> Option<LayerDecision> {
+    let mut found = Vec::new();
+    for rule in rules.all() {
+        let covers = paths.are_all_in(&rule.pattern);
+        if counts(rule) && (covers || meets(rule)) {
+            found.push(LayerDecision::by(rule, source));
+        }
+        // This rule decides for all paths, so later rules never apply.
+        if covers {
+            break;
+        }
+    }
+    found.into_iter().reduce(LayerDecision::strictest)
 }
 
 /// The use of a file whose contents are read.

@@ -319,6 +319,10 @@ fn insert(value: VariableExpansion, quoted: bool, what: &WordExpansion, builder:
         (VariableExpansion::Text(text), false) => builder.split(&text),
         (VariableExpansion::Number, _) => builder.number(),
         (VariableExpansion::Name(word), true) => builder.name(word),
+        // The name of a revision has no blanks.
+        (VariableExpansion::Name(word), false) if word.pieces == [WordPiece::Label] => {
+            builder.name(word);
+        }
         (VariableExpansion::List(_) | VariableExpansion::Unknown, true) => builder.any(),
         (
             VariableExpansion::Name(_) | VariableExpansion::List(_) | VariableExpansion::Unknown,

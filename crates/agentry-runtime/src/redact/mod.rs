@@ -106,7 +106,7 @@ impl Redactor {
     /// Returns all secrets in a text, in order; overlapping ones are merged.
     fn hits(&self, text: &str) -> Vec<SecretHit> {
         // Keys of well-known services are found by their form, even if no variable has them.
-        let shapes = credentials::find(text).into_iter().map(|(what, range)| {
+        let shapes = credentials::find_started(text).into_iter().map(|(what, range)| {
             let KeyRest { len, reach, is_open } = match what {
                 private_key::KIND => private_key::rest(text.get(range.end..).unwrap_or_default()),
                 _ => KeyRest { len: 0, reach: 0, is_open: false },

@@ -102,6 +102,7 @@ pub(super) fn of_project(files: &dyn HarnessFiles) -> ClaudeRuleLists {
 /// that is the choice of the user; it is reported as a gap.
 pub(super) fn rendered_for_all(files: &dyn HarnessFiles) -> ClaudeSettings {
     let mut known = known_by(files, &[SHARED]);
+    known.without_hooks |= known_by(files, &[LOCAL]).without_hooks;
     known.rules.allow = std::mem::take(&mut known.ours);
     known.directories.clear();
     known

@@ -151,7 +151,8 @@ fn tables(
     // A file that commands ask about must not be shown by another tool.
     let asks = setup.shell && setup.reads(rules).intent.action > Action::Allow;
     let everything = [always(Section::Read, Action::Allow, "everything")];
-    let reads = subject.permits_unasked(Section::Read, &everything);
+    // A shell that shows every file at once makes the tool no gap of its own.
+    let reads = setup.shell || subject.permits_unasked(Section::Read, &everything);
     if asks || !reads || !free(subject, &[Section::Read], settings) {
         tables.push(("tools", off("view_image", false)));
     }

@@ -5,7 +5,7 @@ use agentry_text::{Data, FileId, Findings, Severity, SourceFile, json};
 
 use super::fields::FIELDS;
 use super::{TARGET, model};
-use crate::draft::{ImportDraft, stem};
+use crate::draft::{ImportDraft, inside, stem};
 use crate::import::{HarnessAgent, ImportError, PermittedBound};
 use crate::render_result::LossKind;
 use crate::{HarnessFiles, front_matter};
@@ -21,6 +21,9 @@ pub(super) const TOOLS: &[(&str, Section)] = &[
     ("WebFetch", Section::Webfetch),
     ("Mcp", Section::Mcp),
 ];
+
+/// Sections without rules, which Cursor never asks about.
+pub(super) const UNASKED: &[Section] = &[Section::Websearch, Section::Delegate];
 
 pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent, ImportError> {
     let text = files.text(path).ok_or("it is not there")?;
@@ -116,7 +119,10 @@ fn permissions(rules: &[(Section, PatternRule)], readonly: bool, draft: &mut Imp
     for section in Section::ALL.iter().copied().filter(|section| *section != Section::Env) {
         let about = rules.iter().filter(|(of, _)| *of == section);
         let mut written: Vec<PatternRule> = about.map(|(_, rule)| rule.clone()).collect();
-        let mut intent = Action::Ask;
+        let mut intent = if UNASKED.contains(&section) { Action::Allow } else { Action::Ask };
+        if section == Section::Read && written.iter().all(|rule| rule.pattern != "**") {
+            written.extend(inside(Action::Allow));
+        }
         if readonly && section == Section::Edit {
             (written, intent) = (Vec::new(), Action::Deny);
         }

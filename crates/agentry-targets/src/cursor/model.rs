@@ -4,7 +4,7 @@
 use agentry_policy::{Action, PathAnchors, PatternKind, Section};
 
 use super::NAME;
-use super::import::{TOOLS, is_readonly};
+use super::import::{TOOLS, UNASKED, is_readonly};
 use crate::encoding::{EncodedRule, EncodingView, MatchBounds, MatchOrder, RuleEncoding};
 use crate::gap::{BlindSpot, MisreadLine};
 use crate::model::{always, escape, outside, regex_of_path};
@@ -22,9 +22,18 @@ pub(super) fn of(lists: &[(String, Action)], readonly: bool) -> HarnessModel {
             let matches = matches(section, text).filter(|_| !idle)?;
             Some(EncodedRule { text: text.clone(), action: *action, matches })
         };
-        let entries = lists.iter().filter_map(of).collect();
+        let mut entries: Vec<EncodedRule> = lists.iter().filter_map(of).collect();
+        if section == Section::Read {
+            // Files of the workspace are read without a question.
+            let matches = MatchBounds::exactly(everything(section).least);
+            entries.push(EncodedRule { text: "inside".to_owned(), action: Action::Allow, matches });
+        }
         let nothing = readonly && section == Section::Edit;
-        let default = if nothing { Action::Deny } else { Action::Ask };
+        let default = match section {
+            _ if nothing => Action::Deny,
+            section if UNASKED.contains(&section) => Action::Allow,
+            _ => Action::Ask,
+        };
         let entries = if nothing { Vec::new() } else { entries };
         let encoding = RuleEncoding { section, order: MatchOrder::Strictest, entries, default };
         model.add_readings(section.as_str(), &encoding.seen(EncodingView::Strictest), &[], None);

@@ -52,8 +52,7 @@ fn as_agent(subject: &RenderSubject, readonly: bool) -> RenderedAgent {
     let metadata = without(metadata, &["globs", "alwaysApply"]);
     let model = model::rendered(readonly);
     loss::toolless(subject, &model, None, &mut out);
-    let otherwise =
-        [Section::Question, Section::Skill, Section::Tool, Section::ExternalDirectory];
+    let otherwise = [Section::Question, Section::Skill, Section::Tool, Section::ExternalDirectory];
     loss::compare_all(subject, &model, &otherwise, &mut out);
     report_losses(FIELDS, subject, &mut out);
     let text = front_matter::write(&subject.origin(), &metadata, &prompt(subject));

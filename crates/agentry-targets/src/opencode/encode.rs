@@ -1,5 +1,7 @@
 //! Encodes the rules of an agent as a `permission` block.
 
+use std::collections::HashSet;
+
 use agentry_policy::{Action, PatternKind, PatternRule, RuleList, Section, SectionRules};
 use agentry_text::{Data, FileId, Span, Spanned};
 
@@ -135,7 +137,9 @@ fn encode_all(
     };
     let rules = subject.permissions.get(section).unwrap_or(&empty);
     let mut default = rules.intent.map_or(Action::Ask, |intent| intent.value).strictest(mildest);
-    let mut entries: Vec<EncodedRule> = Vec::new();
+    // Each with whether the source has it.
+    let mut entries: Vec<(bool, EncodedRule)> = Vec::new();
+    let mut known: Vec<String> = Vec::new();
     for rule in rules.rules.iter().filter(|rule| is_wanted(rule)) {
         let rule = &PatternRule { action: rule.action.strictest(mildest), ..rule.value.clone() };
         let words = words(section, rule);
@@ -145,14 +149,22 @@ fn encode_all(
             break;
         }
         for text in words {
-            if !entries.iter().any(|before| covers(&before.text, &text)) {
-                entries.extend(upwards(section, rule, &text, default));
-                entries.push(entry(section, &text, rule.action));
+            if !known.iter().any(|before| covers(before, &text)) {
+                let more = upwards(section, rule, &text, default).into_iter();
+                let more = more.chain(deeper(section, rule, &text, default));
+                entries.extend(more.map(|entry| (false, entry)));
+                entries.push((true, entry(section, &text, rule.action)));
+                known.push(text);
             }
         }
     }
+    // A text can be written only once: the rule of the source counts.
+    let mut texts: HashSet<String> = HashSet::new();
+    entries.retain(|(is_own, entry)| {
+        (*is_own || !known.contains(&entry.text)) && texts.insert(entry.text.clone())
+    });
     // The source follows the first match, OpenCode the last.
-    entries.reverse();
+    let entries = entries.into_iter().rev().map(|(_, entry)| entry).collect();
     RuleEncoding { section, order: MatchOrder::Last, entries, default }
 }
 
@@ -173,6 +185,24 @@ fn upwards(
     let text = || text.split(' ').map(up).collect::<Vec<_>>().join(" ");
     (allows && deep).then(|| entry(section, &text(), answer))
 }
+
+/// Adds rules for deeper paths behind a rule with `*`, which in OpenCode also matches `/`.
+fn deeper(section: Section, rule: &PatternRule, text: &str, answer: Action) -> Vec<EncodedRule> {
+    let is_file = matches!(section, Section::Edit | Section::Read);
+    let stars: Vec<usize> = text.match_indices('*').map(|(at, _)| at).collect();
+    let is_flat = !rule.pattern.contains("**") && stars.len() <= MOST_STARS;
+    if !is_file || !is_flat || rule.action == answer {
+        return Vec::new();
+    }
+    let split = |at: usize| {
+        let (before, after) = text.split_at(at);
+        entry(section, &format!("{before}*/{after}"), answer)
+    };
+    stars.into_iter().map(split).collect()
+}
+
+/// The most wildcards of a pattern that gets rules for deeper paths.
+const MOST_STARS: usize = 3;
 
 /// Whether a rule is about another spelling of a command: by the path of its program, or with options before
 /// the subcommand.

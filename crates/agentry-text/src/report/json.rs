@@ -120,8 +120,9 @@ mod tests {
 
     #[test]
     fn counts() {
-        let found = summary(&CheckSummary { agents: 3, errors: 1, warnings: 2, notes: 0 });
-        let expected = json!({ "agents": 3, "errors": 1, "warnings": 2, "notes": 0 });
+        let found =
+            summary(&CheckSummary { agents: 3, files: 2, errors: 1, warnings: 2, notes: 0 });
+        let expected = json!({ "agents": 3, "files": 2, "errors": 1, "warnings": 2, "notes": 0 });
         assert_eq!(found, expected);
     }
 }

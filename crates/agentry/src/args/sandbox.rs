@@ -16,7 +16,7 @@ pub(crate) struct SandboxArguments {
 pub(crate) enum SandboxCommand {
     /// Show what the commands of an agent are confined to on this machine, and what enforces it
     Explain(SandboxExplainArguments),
-    /// Run one command confined as the commands of an agent are, with its own input, output and exit code
+    /// Run one command, confined like those of an agent
     Exec(SandboxExecArguments),
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::io;
 
 use agentry_compile::checks::harness::AgentSummary;
-use agentry_compile::text::report::{CheckSummary, github, human, json, sarif};
 use agentry_compile::text::report::visible;
+use agentry_compile::text::report::{CheckSummary, github, human, json, sarif};
 use agentry_compile::text::{Diagnostic, Severity, SourceFiles};
 use agentry_compile::{Baseline, FoundAgent, FoundHarnessFile, WorkspaceConfig, registry};
 use serde_json::{Value, json};

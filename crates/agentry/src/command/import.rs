@@ -282,11 +282,7 @@ impl ReportedLoss {
     }
 
     /// The losses of writing in the format; a field in `kept` is not lost for the harness.
-    fn written(
-        loss: &ConversionLoss,
-        kept: &[&str],
-        harness: &str,
-    ) -> Self {
+    fn written(loss: &ConversionLoss, kept: &[&str], harness: &str) -> Self {
         let field = loss.field.clone();
         if kept.contains(&field.as_str()) {
             let is_read = TARGETS.iter().any(|target| target.name == harness);

@@ -27,29 +27,29 @@ fn every_format_to_every_other() {
     }
     insta::assert_snapshot!(losses, @r#"
     agent-md to agent-md: nothing
-    agent-md to agent-toml: dropped category, changed description, dropped icon, changed rules, dropped status, changed system, dropped version
+    agent-md to agent-toml: dropped category, dropped icon, changed rules, dropped status, changed system, dropped version
     agent-md to manifest: dropped category, dropped display_name, dropped icon, narrowed permissions, dropped status
     agent-md to agentfs: dropped category, dropped status
-    agent-md to agent-dir: dropped category, changed description, dropped display_name, dropped icon, dropped status, dropped version
+    agent-md to agent-dir: dropped category, changed description, dropped display_name, dropped icon, added prompt.boundaries, added prompt.response_format, added prompt.tool_contract, added prompt.verification, dropped status, dropped version
     agent-toml to agent-md: added category, dropped max_turns, dropped mode, narrowed permissions, dropped tags
     agent-toml to agent-toml: nothing
-    agent-toml to manifest: dropped display_name, dropped mode, narrowed permissions
-    agent-toml to agentfs: dropped max_turns, dropped mode, narrowed permissions, dropped tags
-    agent-toml to agent-dir: changed description, dropped display_name, dropped mode, changed permissions, dropped tags
+    agent-toml to manifest: dropped display_name, dropped mode, narrowed permissions, changed permissions.read
+    agent-toml to agentfs: dropped max_turns, dropped mode, narrowed permissions, changed permissions.read, dropped tags
+    agent-toml to agent-dir: changed description, dropped display_name, dropped mode, changed permissions, added prompt.boundaries, added prompt.response_format, added prompt.tool_contract, added prompt.verification, dropped tags
     manifest to agent-md: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, added category, added display_name, dropped max_turns, dropped model.capability, dropped model.fallback, dropped on_error, narrowed permissions, dropped role, dropped skills.file-read, dropped skills.git, dropped tags, dropped traits, narrowed trust
     manifest to agent-toml: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped model.capability, dropped model.fallback, dropped on_error, narrowed permissions, dropped role, changed rules, added system, changed traits, narrowed trust, dropped version
     manifest to manifest: nothing
     manifest to agentfs: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped max_turns, dropped model.capability, dropped model.fallback, dropped on_error, narrowed permissions, changed permissions.external_directory, changed permissions.mcp, added settings.file_security, dropped skills.file-read, dropped skills.git, dropped tags, narrowed trust
-    manifest to agent-dir: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped description, dropped model.capability, dropped model.fallback, dropped on_error, narrowed permissions, dropped role, dropped skills.file-read, dropped skills.git, dropped tags, dropped traits, narrowed trust, dropped version
+    manifest to agent-dir: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped description, dropped model.capability, dropped model.fallback, dropped on_error, narrowed permissions, added prompt.boundaries, added prompt.response_format, added prompt.tool_contract, added prompt.verification, dropped role, dropped skills.file-read, dropped skills.git, dropped tags, dropped traits, narrowed trust, dropped version
     agentfs to agent-md: added category, dropped greeting, dropped risk_level, dropped role, dropped traits
     agentfs to agent-toml: dropped greeting, dropped risk_level, dropped role, changed rules, changed system, changed traits, dropped version
     agentfs to manifest: dropped display_name, dropped greeting, narrowed permissions, dropped risk_level
     agentfs to agentfs: nothing
-    agentfs to agent-dir: dropped description, dropped display_name, dropped greeting, dropped risk_level, dropped role, dropped traits, dropped version
-    agent-dir to agent-md: added category, added display_name, dropped max_turns, dropped schedules.weekly-review
-    agent-dir to agent-toml: changed description, dropped schedules.weekly-review
-    agent-dir to manifest: narrowed permissions, dropped schedules.weekly-review
-    agent-dir to agentfs: dropped max_turns
+    agentfs to agent-dir: dropped description, dropped display_name, dropped greeting, added prompt.boundaries, added prompt.response_format, added prompt.tool_contract, added prompt.verification, dropped risk_level, dropped role, dropped traits, dropped version
+    agent-dir to agent-md: added category, added display_name, dropped max_turns, dropped prompt.boundaries, dropped prompt.response_format, dropped prompt.tool_contract, dropped prompt.verification, dropped schedules.weekly-review
+    agent-dir to agent-toml: dropped prompt.boundaries, dropped prompt.response_format, dropped prompt.tool_contract, dropped prompt.verification, dropped schedules.weekly-review
+    agent-dir to manifest: narrowed permissions, dropped prompt.boundaries, dropped prompt.response_format, dropped prompt.tool_contract, dropped prompt.verification, dropped schedules.weekly-review
+    agent-dir to agentfs: dropped max_turns, dropped prompt.boundaries, dropped prompt.response_format, dropped prompt.tool_contract, dropped prompt.verification
     agent-dir to agent-dir: nothing
     "#);
 }
@@ -139,7 +139,11 @@ fn losses_are_listed() {
     intent = "deny"
 
     [permissions.read]
-    intent = "allow"
+    intent = "ask"
+    rules = [
+      "**/*:allow",
+      ".:allow",
+    ]
 
     [permissions.webfetch]
     intent = "deny"

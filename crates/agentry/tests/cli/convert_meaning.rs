@@ -70,7 +70,10 @@ fn what_keeps_an_agent_from_starting_is_kept() {
         assert_eq!(shown["status"], "disabled", "{format}");
         assert_eq!(shown["required"]["env"][0], "API_KEY", "{format}");
         assert_eq!(shown["required"]["startup"], "ping", "{format}");
-        test.run(&format!("check {output}")).exits(0);
+        // The tool itself has no place in these formats, so `check` says that the agent can never start.
+        let ran = test.run(&format!("check {output}")).exits(1);
+        assert!(ran.stdout.contains("the start-up tool `ping` does not exist"), "{ran}");
+        assert!(ran.stdout.contains("1 error"), "{ran}");
     }
     convert(&test, "out/manifest/helper", "agentfs", "twice");
     let shown = test.run("show twice --format json").exits(0).json();
@@ -114,8 +117,12 @@ fn what_is_added_is_said() {
     lost in agent-dir:
       trust  changed  kept in `x_agentry` of `agent.acl`, which only Agentry reads
     added in agent-dir:
-      description  `"You are bare."` is not in the source
-      system       `"You are bare."` is not in the source
+      description             `"You are bare."` is not in the source
+      prompt.boundaries       Agentry adds this part to the prompt of agent-dir
+      prompt.response_format  Agentry adds this part to the prompt of agent-dir
+      prompt.tool_contract    Agentry adds this part to the prompt of agent-dir
+      prompt.verification     Agentry adds this part to the prompt of agent-dir
+      system                  `"You are bare."` is not in the source
     --- stderr
     error: something would be lost; nothing was written (`--strict`)
     --- exit 1
@@ -124,11 +131,17 @@ fn what_is_added_is_said() {
     insta::assert_snapshot!(test.run("convert helper --to agent-md -o a_helper.agent.md --strict"), @r#"
     $ agentry convert helper --to agent-md -o a_helper.agent.md --strict
     --- stdout
-    wrote a_helper.agent.md
-    nothing is lost
+    would write a_helper.agent.md
+    lost in agent-md:
+      prompt.boundaries       dropped  this part of the prompt is not in the result
+      prompt.response_format  dropped  this part of the prompt is not in the result
+      prompt.tool_contract    dropped  this part of the prompt is not in the result
+      prompt.verification     dropped  this part of the prompt is not in the result
     added in agent-md:
       category      `"a"` is not in the source
       display_name  `"Helper"` is not in the source
-    --- exit 0
+    --- stderr
+    error: something would be lost; nothing was written (`--strict`)
+    --- exit 1
     "#);
 }

@@ -47,7 +47,7 @@ fn what_a_file_of_claude_code_says_without_effect() {
 }
 
 #[test]
-fn agents_of_a_harness_that_nothing_is_written_for() {
+fn agents_of_cursor_with_the_permissions_around_them() {
     let test = Test::new()
         .file(".cursor/agents/x.md", "---\nname: x\ndescription: y\n---\nx\n")
         .file(".cursor/cli.json", r#"{"permissions": {"deny": ["Shell(rm)"]}}"#);
@@ -59,8 +59,9 @@ fn agents_of_a_harness_that_nothing_is_written_for() {
         assert!(ran.stdout.contains("(cursor)"), "{ran}");
     }
     assert!(test.read("second/agent.toml").contains("\"rm *:deny\""));
-    let ran = test.run("render . --target cursor").exits(2);
-    assert!(ran.stderr.contains("possible values: opencode"), "{ran}");
+    test.run("render second --target cursor --force").exits(0);
+    // Its denial holds for the command line tool only, so it becomes a rule.
+    assert!(test.read(".cursor/rules/x.mdc").contains("`rm *` never"));
 }
 
 /// The original grants of Copilot come back from every format that keeps the rules; where a format has
@@ -75,7 +76,7 @@ fn words_come_back_or_the_import_says_so() {
         ("agentfs", "agents/fixer", true),
         ("agent-dir", "agents/fixer", true),
         ("manifest", "agents/fixer.agent", false),
-        ("agent-md", "agents/fixer.agent.md", false),
+        ("agent-md", "agents/fixer.agent.md", true),
     ] {
         let test = Test::new().file("agentry.toml", "").file(file, written);
         let ran = test.run(&format!("import {file} --to {format} -o {to}")).exits(0);
@@ -250,7 +251,8 @@ fn one_agent_in_two_harnesses() {
         let toml = test.read(format!("out/{dir}/agent.toml"));
         assert!(toml.contains(&format!("name = \"{name}\"")), "{toml}");
     }
-    let line = "`.claude/agents/x.md` is called `x` too: this one became `x-copilot`; keep one (2 agents";
+    let line =
+        "`.claude/agents/x.md` is called `x` too: this one became `x-copilot`; keep one (2 agents";
     assert!(ran.stdout.contains(line), "{ran}");
     // Two equal agents are imported once.
     let toml = "---\nname: x\ndescription: d\ntools: Read\n---\nHello.\n";

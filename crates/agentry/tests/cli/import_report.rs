@@ -34,7 +34,11 @@ const TOLD: &[(&str, &str, &str)] = &[
     ),
     // Invented descriptions.
     (".opencode/agents/x.md", "---\nmode: all\n---\nHi.\n", "there is none: `\"Hi\"` was made"),
-    (".codex/agents/x.toml", "name = \"x\"\ndeveloper_instructions = \"Hi.\"\n", "there is none: `"),
+    (
+        ".codex/agents/x.toml",
+        "name = \"x\"\ndeveloper_instructions = \"Hi.\"\n",
+        "there is none: `",
+    ),
     (".github/agents/x.agent.md", "---\ntools: [read]\n---\nHi.\n", "there is none: `"),
     // Unknown tools, models and modes.
     (

@@ -37,6 +37,7 @@ mod render_many;
 mod render_refused;
 mod render_remembered;
 mod render_rivals;
+mod render_shared;
 mod render_watch;
 mod resolve;
 mod rules;

@@ -28,7 +28,7 @@ fn without_arguments_the_workspace_is_rendered() {
       created  .opencode/agents/helper.md
       created  .opencode/agents/pusher.md
 
-      gap  permissions                     `opencode --auto` allows what is asked about; other runs without a person refuse it (both agents)
+      gap  permissions                     OpenCode asks in its ordinary mode, not with `opencode --auto`; a run without a person refuses what is asked about (both agents)
       gap  permissions.bash                OpenCode does not check nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher)
       gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (both agents)
       gap  permissions.read                secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there (both agents)
@@ -46,7 +46,7 @@ fn without_arguments_the_workspace_is_rendered() {
     opencode
       unchanged  2 files
 
-      gap  permissions                     `opencode --auto` allows what is asked about; other runs without a person refuse it (both agents)
+      gap  permissions                     OpenCode asks in its ordinary mode, not with `opencode --auto`; a run without a person refuses what is asked about (both agents)
       gap  permissions.bash                OpenCode does not check nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher)
       gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (both agents)
       gap  permissions.read                secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there (both agents)
@@ -79,7 +79,7 @@ fn what_would_happen() {
     opencode
       would create  .opencode/agents/helper.md
 
-      gap  permissions                     `opencode --auto` allows what is asked about; other runs without a person refuse it
+      gap  permissions                     OpenCode asks in its ordinary mode, not with `opencode --auto`; a run without a person refuses what is asked about
       gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off
       gap  permissions.read                secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there
       gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there
@@ -233,7 +233,7 @@ fn losses_are_told_once() {
       narrowed  permissions                                      no tool is left; `--guard` would keep them (both agents; pi)
       narrowed  permissions.bash                                 `git status` is ask in the source and deny here: the tool is removed; `--guard` makes it exact (pusher; claude-code)
       narrowed  permissions.{bash,edit,read,webfetch,websearch}  Pi checks no call and what is ask in the source: its tools left out; the guard would make it exact (both agents; pi)
-      gap       permissions                                      `opencode --auto` allows what is asked about; other runs without a person refuse it (both agents; opencode)
+      gap       permissions                                      OpenCode asks in its ordinary mode, not with `opencode --auto`; a run without a person refuses what is asked about (both agents; opencode)
       gap       permissions.bash                                 OpenCode does not check nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher; opencode)
       gap       permissions.external_directory                   OpenCode lets every agent read the output of tools that it has cut off (both agents; opencode)
       gap       permissions.external_directory                   outside the workspace Claude Code asks by itself; in its auto mode a model answers instead of a person (both agents; claude-code)

@@ -23,7 +23,7 @@ fn t54_stale_files_are_removed_and_no_others() {
       removed    .opencode/agents/pusher.md
       unchanged  1 file
 
-      gap  permissions                     `opencode --auto` allows what is asked about; other runs without a person refuse it
+      gap  permissions                     OpenCode asks in its ordinary mode, not with `opencode --auto`; a run without a person refuses what is asked about
       gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off
       gap  permissions.read                secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there
       gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there
@@ -84,7 +84,7 @@ fn what_was_edited_by_hand_stays() {
       refused  helper: `.opencode/agents/helper.md` was edited after it was rendered
         = help: take the change over into the definition, or pass `--force` to undo it
 
-      gap  permissions                     `opencode --auto` allows what is asked about; other runs without a person refuse it (pusher)
+      gap  permissions                     OpenCode asks in its ordinary mode, not with `opencode --auto`; a run without a person refuses what is asked about (pusher)
       gap  permissions.bash                OpenCode does not check nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher)
       gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (pusher)
       gap  permissions.read                secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there (pusher)
@@ -126,7 +126,7 @@ fn what_somebody_else_wrote_stays() {
       refused  helper: `.opencode/agents/helper.md` is there already, and agentry did not write it
         = help: pass `--force` once to replace it, if the definition was imported from it; else move it away
 
-      gap  permissions                     `opencode --auto` allows what is asked about; other runs without a person refuse it (pusher)
+      gap  permissions                     OpenCode asks in its ordinary mode, not with `opencode --auto`; a run without a person refuses what is asked about (pusher)
       gap  permissions.bash                OpenCode does not check nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher)
       gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (pusher)
       gap  permissions.read                secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there (pusher)

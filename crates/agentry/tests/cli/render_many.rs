@@ -44,7 +44,7 @@ fn many_files_are_a_line_a_directory() {
       narrowed  permissions                                 no tool is left; `--guard` would keep them (all 44 agents; pi)
       narrowed  permissions.bash                            Pi checks no call and bash `git status` is deny in the source: `bash` left out; the guard would make it exact (all 44 agents; pi)
       narrowed  permissions.{edit,read,webfetch,websearch}  Pi checks no call and what is ask in the source: its tools left out; the guard would make it exact (all 44 agents; pi)
-      gap       permissions                                 `opencode --auto` allows what is asked about; other runs without a person refuse it (all 44 agents; opencode)
+      gap       permissions                                 OpenCode asks in its ordinary mode, not with `opencode --auto`; a run without a person refuses what is asked about (all 44 agents; opencode)
       gap       permissions.external_directory              OpenCode lets every agent read the output of tools that it has cut off (all 44 agents; opencode)
       gap       permissions.read                            secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there (all 44 agents; opencode)
       gap       permissions.webfetch                        private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (all 44 agents; opencode)

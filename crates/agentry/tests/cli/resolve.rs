@@ -128,7 +128,8 @@ fn without_any_key_nothing_can_be_used() {
 
 #[test]
 fn a_skill_that_nothing_provides() {
-    let agent = "name: a\ndescription: A\nskills: [web-search]\nmodel: {preferred: [openai/o3]}\n";
+    let agent =
+        "name: a\ndescription: A\nskills: [web-search]\nmodel: {preferred: [openai/o3]}\nsoul: A\n";
     let test =
         Test::new().file("a.agent", agent).file("home/.config/agentry/config.toml", NO_SERVER);
     let test = test.env("OPENAI_API_KEY", "k");

@@ -45,6 +45,7 @@ fn one_rule() {
       helper/agent.yaml
         name: helper
         description: Answers questions
+        soul: You answer questions.
 
     Use instead:
 

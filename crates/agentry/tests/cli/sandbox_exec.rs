@@ -327,7 +327,7 @@ fn what_is_allowed_works_confined() {
         format!("name: w\nversion: 1.0.0\ndescription: W\nsoul: W.\ntrust: {{{axes}}}\n")
     };
     // The file, its text, and how many of the commands must be allowed at least.
-    let agents: [(&str, String, usize); 10] = [
+    let agents: [(&str, String, usize); 9] = [
         ("worker/agent.toml", toml(&open), 6),
         (
             "worker/agent.toml",
@@ -349,7 +349,6 @@ fn what_is_allowed_works_confined() {
             ),
             3,
         ),
-        ("worker/agent.toml", toml(""), 1),
         ("agents/dev_worker.agent.md", md("sh"), 1),
         ("agents/dev_worker.agent.md", md("sh, fs"), 6),
         ("worker.agent", trust("filesystem: full, network: none, exec: sandboxed"), 6),

@@ -107,9 +107,8 @@ fn part_of_agent(
     rest: &[&str],
     owns_directory: bool,
 ) -> Option<String> {
-    let is_there = |name: &str| {
-        world.kind(&join(dir, name.trim_end_matches('/'))) != EntryKind::Missing
-    };
+    let is_there =
+        |name: &str| world.kind(&join(dir, name.trim_end_matches('/'))) != EntryKind::Missing;
     let first = *rest.first()?;
     let is_last = rest.len() == 1;
     FORMATS.iter().find_map(|row| {
@@ -212,9 +211,7 @@ mod tests {
             ("docs/instructions.md", ""),
             ("src/main.rs", ""),
         ];
-        let world = MemoryWorld::new(
-            texts.map(|(path, text)| (format!("workspace/{path}"), text)),
-        );
+        let world = MemoryWorld::new(texts.map(|(path, text)| (format!("workspace/{path}"), text)));
         let places = agentry_policy::PathAnchors::default();
         let named = ["/workspace/agents/b/notes.md".to_owned()];
         let protected =

@@ -100,6 +100,15 @@ impl PathSet {
         [None, Some('x')].map(|filler| self.sample(filler, 0)).into()
     }
 
+    /// Whether the last name may go on with any text.
+    pub(super) fn is_open_ended(&self) -> bool {
+        match self.names.last() {
+            Some(PathName::One(pieces)) => !matches!(pieces.last(), Some(WordPiece::Text(_))),
+            Some(PathName::Many) => true,
+            None => false,
+        }
+    }
+
     /// Returns one of the paths, with `depth` names for any number of them.
     fn sample(&self, filler: Option<char>, depth: usize) -> String {
         let mut path = self.known.clone();

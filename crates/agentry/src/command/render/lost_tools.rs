@@ -45,9 +45,9 @@ impl LostTools {
         for (target, groups) in &self.targets {
             for (sections, agents) in groups {
                 let sections: Vec<&str> = sections.iter().map(|section| section.as_str()).collect();
-                all.extend(agents.iter().map(|agent| {
-                    json!({"agent": agent, "target": target.name, "sections": sections})
-                }));
+                all.extend(agents.iter().map(
+                    |agent| json!({"agent": agent, "target": target.name, "sections": sections}),
+                ));
             }
         }
         all.into()

@@ -29,9 +29,7 @@ impl RenderCounts {
     pub(super) fn drifted(&self) -> usize {
         self.created + self.updated + self.removed
     }
-}
 
-impl RenderCounts {
     /// The number of agents of the run, and of how many if some are refused.
     pub(super) fn who(&self, args: &RenderArguments) -> String {
         let all = counted(self.agents, "agent");
