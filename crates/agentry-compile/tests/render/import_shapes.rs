@@ -183,17 +183,17 @@ const SHAPES: &[Shape] = &[
     (
         CURSOR,
         "---\nname: x\ndescription: Use: it. Call: /x\nmodel: fast\nreadonly: yes\n---\n",
-        "x ask deny ask",
+        "x ask deny allow",
     ),
     (
         CURSOR,
         "---\nname: x\ndescription: a\nreadonly: \"true\"\ntools: Read\n---\n",
-        "x ask deny ask",
+        "x ask deny allow",
     ),
     (
         CURSOR,
         "---\nname: x\ndescription: a\nreadonly: false\nis_background: true\n---\n",
-        "x ask ask ask",
+        "x ask ask allow",
     ),
     (CURSOR, "", "1:1: it has no metadata"),
     // Codex.

@@ -73,10 +73,14 @@ fn what_no_rule_says_is_left_to_the_guard() {
             "edit:\n    \"*\": deny\n    src/*: ask\n    src/*/*: deny\n",
             "",
         ),
-        (section("edit", "allow", &["src/*:deny"]), "    src/*: deny\n    src/*/*: ask\n", ""),
+        (
+            section("edit", "allow", &["src/*:deny"]),
+            "edit:\n    \"*\": ask\n    src/*: deny\n    src/*/*: ask\n",
+            "",
+        ),
         (
             section("edit", "ask", &["src/*:deny", "src/a/*:allow"]),
-            "    src/*: deny\n    src/*/*: ask\n",
+            "edit:\n    \"*\": ask\n    src/*: deny\n    src/*/*: ask\n",
             "",
         ),
         (

@@ -48,7 +48,7 @@ fn a_guard_that_somebody_changed_is_none() {
     let agent = file(&rendered, "agents/helper.md").to_owned();
     let guard = file(&rendered, "guard/helper.ts").to_owned();
     let opened = [
-        guard.replace("await permit(name, call, ctx);", ""),
+        guard.replace("await permit(name, id, call, ctx);", ""),
         guard.replace("if (decision === \"allow\") return;", "return;"),
         guard.replace("\"agentry\",\"guard\"", "\"true\",\"guard\""),
         guard.replace("{ read:", "{ eval: eval(\"1\"), read:"),

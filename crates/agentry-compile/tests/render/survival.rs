@@ -277,8 +277,5 @@ fn real_agents_keep_what_they_need() {
 
 /// Where a denial costs more grants, in percent. Codex cannot take editing away from an agent with a shell, and
 /// Cursor cannot take any other tool away from one agent, so that most agents are rules there.
-const FEWER: &[(&str, Section, usize)] = &[
-    ("codex", Section::Bash, 85),
-    ("cursor", Section::Bash, 0),
-    ("cursor", Section::Edit, 0),
-];
+const FEWER: &[(&str, Section, usize)] =
+    &[("codex", Section::Bash, 85), ("cursor", Section::Bash, 0), ("cursor", Section::Edit, 0)];

@@ -7,14 +7,17 @@ use agentry_text::data::MapBuilder;
 
 use super::fields::FIELDS;
 use super::{NAME, model};
+use crate::built_in_protection::protects;
 use crate::fields::{self, report_losses};
+use crate::gap::gaps;
+use crate::model::{HarnessModel, HarnessTool};
 use crate::prose_rules::{in_words, unenforced};
 use crate::render::each;
 use crate::render_result::{
     LossKind, ProjectRendering, RenderScope, RenderSettings, RenderedAgent, RenderedFile,
 };
 use crate::subject::{PromptTextKind, RenderSubject};
-use crate::{HarnessModel, front_matter, loss, skills};
+use crate::{front_matter, loss, skills};
 
 /// Directories in which Cursor finds skills itself.
 const SKILLS: &[&str] = &[".cursor/skills", ".claude/skills", ".agents/skills"];
@@ -31,17 +34,28 @@ fn agent(subject: &RenderSubject, settings: &RenderSettings<'_>) -> RenderedAgen
     let attended = settings.is_attended();
     let free = model::rendered(false).in_session(attended);
     let closed = model::rendered(true).in_session(attended);
-    match (excess(subject, &free), excess(subject, &closed)) {
+    let excess = |model: &HarnessModel| excess(subject, model, settings);
+    match (excess(&free), excess(&closed)) {
         (None, _) => as_agent(subject, false),
         (Some(_), None) => as_agent(subject, true),
         (_, Some(section)) => as_rule(subject, settings, section),
     }
 }
 
-/// Returns the first section in which Cursor would let the agent do what its source denies.
-fn excess(subject: &RenderSubject, model: &HarnessModel) -> Option<Section> {
-    let mut ways = model.ways.iter();
-    ways.find(|way| !subject.permits(way.section, &way.layers)).map(|way| way.section)
+/// Returns the first section in which Cursor would let the agent do what its source denies, or, if gaps are
+/// closed, what only Agentry checks.
+fn excess(
+    subject: &RenderSubject,
+    model: &HarnessModel,
+    settings: &RenderSettings<'_>,
+) -> Option<Section> {
+    let is_open = |way: &&HarnessTool| {
+        !subject.permits(way.section, &way.layers)
+            || (settings.close_gaps && !protects(subject, way.section, &way.layers))
+    };
+    let open = model.ways.iter().find(is_open).map(|way| way.section);
+    let is_blind = || settings.close_gaps && !gaps(subject, model, model::BLIND).is_empty();
+    open.or_else(|| is_blind().then_some(Section::Bash))
 }
 
 fn as_agent(subject: &RenderSubject, readonly: bool) -> RenderedAgent {
