@@ -104,6 +104,7 @@ fn answer(row: &Row) -> String {
     let verdict = match row.verdict {
         Verdict::Ran => "ran",
         Verdict::Partly => "partly",
+        Verdict::Unasked => "unasked",
         Verdict::Asked => "asked",
         Verdict::Refused(_) => "refused",
         Verdict::Unavailable => "no tool",

@@ -141,7 +141,11 @@ fn sheet(
     for ((case, verdict), wish) in cases.iter().zip(verdicts).zip(&source.wishes) {
         let wish = *wish;
         // Where everything may be shown, nothing was left out.
-        let is_whole = wish == Wish::Allow && verdict == Verdict::Partly;
+        let is_whole = match verdict {
+            Verdict::Partly => wish == Wish::Allow,
+            Verdict::Unasked => wish < Wish::Deny,
+            _ => false,
+        };
         let verdict = if is_whole { Verdict::Ran } else { verdict };
         let judgement = judge(wish, &verdict, case, (&rendering, guard));
         let is_unasked = must_ask(order, case, wish) && answer(&verdict, wish, guard) == Wish::Deny;
@@ -205,13 +209,13 @@ fn complaints(listing: &Listing, wanted: &Value, role: Role) -> Vec<String> {
 /// The agent that asks about everything.
 const ASKER: &str = "asker";
 
-/// Whether the client must ask about a call: commands and changes of the agent that asks about everything, in
+/// Whether the client must ask about a call: commands, changes and fetches of the agent that asks about all, in
 /// clients that show a question to a run without a person.
 fn must_ask(order: Order<'_>, case: &Case, wish: Wish) -> bool {
     order.agent == ASKER
         && order.guard == Guard::Without
         && matches!(order.client, Client::OpenCode | Client::ClaudeCode)
-        && matches!(case.section, "bash" | "edit")
+        && matches!(case.section, "bash" | "edit" | "webfetch")
         && wish == Wish::Ask
 }
 
@@ -220,7 +224,7 @@ fn answer(verdict: &Verdict, wish: Wish, guard: Guard) -> Wish {
     match verdict {
         // Without the guard, a result that shows nothing denied is as good as a refusal.
         Verdict::Partly if guard != Guard::With => wish,
-        Verdict::Ran | Verdict::Partly => Wish::Allow,
+        Verdict::Ran | Verdict::Partly | Verdict::Unasked => Wish::Allow,
         Verdict::Asked => Wish::Ask,
         Verdict::Refused(_) | Verdict::Unavailable => Wish::Deny,
     }
@@ -228,6 +232,10 @@ fn answer(verdict: &Verdict, wish: Wish, guard: Guard) -> Wish {
 
 fn judge(wish: Wish, verdict: &Verdict, case: &Case, how: (&Rendering, Guard)) -> Judgement {
     let (rendering, guard) = how;
+    // What is denied was left out, so that only the question about the rest is missing.
+    if wish == Wish::Deny && *verdict == Verdict::Unasked && guard == Guard::Without {
+        return judge(Wish::Ask, &Verdict::Ran, case, how);
+    }
     let answer = answer(verdict, wish, guard);
     let of_section = |gap: &&Gap| gap.section == case.section || gap.section == "permissions";
     let excuses =
@@ -260,14 +268,23 @@ const TRAPS: &[(&str, &[&str])] = &[
     ("secret", &["files with secrets", "secrets", "Pi looks at no call"]),
 ];
 
-/// The programs of the table that clients run at once because they only read.
-const QUIET: &[&str] = &["ls", "cat", "echo", "git", "grep", "head", "tail", "wc", "which", "pwd"];
+/// The commands of the table that clients run at once because they only read.
+const QUIET: &[&str] = &["ls", "echo", "git status", "git log"];
+/// A line with one of these does more than one such command.
+const MORE: &[char] = &[';', '&', '|', '<', '>', '$', '`'];
 
 /// Whether a gap says that the client skips the question about this call.
 fn skips(gap: &Gap, case: &Case, guard: Guard) -> bool {
-    let program = case.subject.split(' ').next().unwrap_or_default();
-    let at_once = gap.detail.contains("runs it at once") && QUIET.contains(&program);
-    guard == Guard::Without && (at_once || gap.detail.contains("never asks about it"))
+    let line = case.subject.as_str();
+    let starts = |words: &&str| {
+        line.strip_prefix(words).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    };
+    let is_quiet = !line.contains(MORE) && QUIET.iter().any(|words| starts(words));
+    let at_once = gap.detail.contains("runs it at once") && is_quiet;
+    // The agent has the approvals of the session that starts it, and the suite starts one that never asks.
+    let is_of_session = gap.detail.starts_with("session: ") && gap.detail.contains("the approvals");
+    let never = gap.detail.contains("never asks about it");
+    guard == Guard::Without && (at_once || is_of_session || never)
 }
 
 /// Whether a gap of the section explains this call. Under the guard the verdict is that of `policy why`,
@@ -308,6 +325,9 @@ mod tests {
             (Wish::Deny, Verdict::Partly, None, Guard::Without, Same),
             (Wish::Deny, Verdict::Ran, None, Guard::Without, Milder),
             (Wish::Ask, Verdict::Partly, None, Guard::With, Milder),
+            (Wish::Deny, Verdict::Unasked, None, Guard::Without, Milder),
+            (Wish::Deny, Verdict::Unasked, trap, Guard::Without, Gap),
+            (Wish::Deny, Verdict::Unasked, trap, Guard::With, Milder),
         ];
         for (wish, verdict, trap, guard, expected) in cases {
             let trap = trap.map(str::to_owned);
@@ -329,11 +349,25 @@ mod tests {
             rendering("`ls` is ask in the source, and Codex runs it at once, like others");
         let cases = [
             (Wish::Ask, "ls -l", Judgement::Gap),
+            (Wish::Ask, "git log --oneline -5", Judgement::Gap),
             (Wish::Ask, "make all", Judgement::Milder),
+            (Wish::Ask, "git push origin main", Judgement::Milder),
+            (Wish::Ask, "git log; make all", Judgement::Milder),
             (Wish::Deny, "ls -l", Judgement::Milder),
         ];
         for (wish, subject, expected) in cases {
             let (tool, subject) = ("bash", subject.to_owned());
+            let case = Case { tool, section: "bash", trap: None, subject };
+            let found = judge(wish, &Verdict::Ran, &case, (&rendering, Guard::Without));
+            assert_eq!(found, expected, "{wish:?}");
+        }
+    }
+
+    #[test]
+    fn the_approvals_of_a_session_excuse_no_denial() {
+        let rendering = rendering("session: Codex gives an agent the sandbox, the approvals, the");
+        for (wish, expected) in [(Wish::Ask, Judgement::Gap), (Wish::Deny, Judgement::Milder)] {
+            let (tool, subject) = ("bash", "make all".to_owned());
             let case = Case { tool, section: "bash", trap: None, subject };
             let found = judge(wish, &Verdict::Ran, &case, (&rendering, Guard::Without));
             assert_eq!(found, expected, "{wish:?}");

@@ -21,6 +21,9 @@ pub(crate) enum Wish {
     Deny,
 }
 
+/// A file, and whether it is asked about or denied.
+pub(crate) type Kept = (&'static str, Wish);
+
 /// An agent of the suite, with its verdicts.
 #[derive(Debug)]
 pub(crate) struct Source {
@@ -30,8 +33,8 @@ pub(crate) struct Source {
     pub(crate) shown: Value,
     /// Its verdicts, call by call.
     pub(crate) wishes: Vec<Wish>,
-    /// The files of the suite that it may not read without asking.
-    pub(crate) kept: Vec<&'static str>,
+    /// The files of the suite that it may not read, or not without asking.
+    pub(crate) kept: Vec<Kept>,
 }
 
 impl Source {
@@ -51,8 +54,9 @@ impl Source {
         let wishes = cases.iter().map(wish).collect::<Result<_, _>>()?;
         let mut kept = Vec::new();
         for file in FILES {
-            if why(program, workspace, (&place, "read", file), None)? > Wish::Allow {
-                kept.push(*file);
+            let wish = why(program, workspace, (&place, "read", file), None)?;
+            if wish > Wish::Allow {
+                kept.push((*file, wish));
             }
         }
         Ok(Self { agent, shown, wishes, kept })

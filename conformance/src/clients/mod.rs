@@ -42,8 +42,10 @@ pub(crate) enum Action {
 pub(crate) enum Verdict {
     /// It was executed.
     Ran,
-    /// It was executed, but the result shows nothing that the source denies to the agent.
+    /// It was executed, but the result shows nothing that the source denies or asks about.
     Partly,
+    /// It was executed, and the result shows what the source asks about, but nothing that it denies.
+    Unasked,
     /// The user would have been asked; the run is headless.
     Asked,
     /// It was refused, for this reason.

@@ -120,6 +120,8 @@ fn client(start: &Start<'_>) -> Command {
     let config = json!({
         "model": "scripted/scripted", "provider": { "scripted": provider },
         "share": "disabled", "autoupdate": false, "experimental": { "continue_loop_on_deny": true },
+        // It would record the project in Git before and after every step, which takes longest of all.
+        "snapshot": false,
     });
     command.env("OPENCODE_CONFIG_CONTENT", config.to_string());
     command
