@@ -323,7 +323,7 @@ mod tests {
     /// folded paths are compared with them.
     #[test]
     fn every_place_of_every_harness_counts() {
-        for target in TARGETS.iter() {
+        for target in TARGETS {
             assert!(!target.places.is_empty(), "{} declares no place", target.name);
             for place in target.places {
                 let hit = find(&folded(place.path), WrittenBy::Command);

@@ -131,7 +131,9 @@ impl WorkerPool {
             () = overdue(time + GRACE, broker) => return Err(JobFailure::TimedOut(time)),
         };
         let (worker, outcome) = ended.map_err(JobFailure::Crashed)?;
-        self.put_back(worker);
+        if let Some(worker) = worker {
+            self.put_back(worker);
+        }
         match outcome {
             JobOutcome::Returned(json) => serde_json::from_str(&json)
                 .map_err(|error| threw(format!("its result cannot be read: {error}"))),
@@ -214,16 +216,18 @@ impl WorkerPool {
 }
 
 impl Worker {
-    /// Does a job. The worker comes back only if it did.
+    /// Does a job. The worker comes back only if it can do another.
     async fn work(
         mut self,
         conversation: JobConversation<'_>,
         job: Box<JobMessage>,
-    ) -> Result<(Self, JobOutcome), String> {
-        let outcome = self.converse(conversation, job).await;
-        match outcome {
-            Ok(outcome) => Ok((self, outcome)),
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(self.ending().await),
+    ) -> Result<(Option<Self>, JobOutcome), String> {
+        use io::ErrorKind::{BrokenPipe, UnexpectedEof};
+        match self.converse(conversation, job).await {
+            Ok((outcome, is_free)) => Ok((is_free.then_some(self), outcome)),
+            Err(error) if matches!(error.kind(), BrokenPipe | UnexpectedEof) => {
+                Err(self.ending().await)
+            }
             Err(error) => Err(error.to_string()),
         }
     }
@@ -232,7 +236,7 @@ impl Worker {
         &self,
         conversation: JobConversation<'_>,
         job: Box<JobMessage>,
-    ) -> io::Result<JobOutcome> {
+    ) -> io::Result<(JobOutcome, bool)> {
         // Copies, because a descriptor that is registered cannot wait for another runtime.
         let mut from = Receiver::from_owned_fd(self.from.try_clone()?)?;
         let mut to = Sender::from_owned_fd(self.to.try_clone()?)?;

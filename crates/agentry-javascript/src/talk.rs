@@ -50,18 +50,19 @@ impl<'a> JobConversation<'a> {
         }
     }
 
-    /// Sends a job, and returns its outcome.
+    /// Sends a job. Returns its outcome, and whether the worker can take another job: nothing that was
+    /// begun is left to send.
     pub(crate) async fn hold(
         mut self,
         job: Box<JobMessage>,
         from: &mut Receiver,
         to: &mut Sender,
-    ) -> io::Result<JobOutcome> {
+    ) -> io::Result<(JobOutcome, bool)> {
         self.outgoing = encode(&PoolMessage::Job(job), &[])?;
         loop {
             while let Some((message, bytes)) = self.next()? {
                 if let Some(outcome) = self.hear(message, bytes) {
-                    return Ok(outcome);
+                    return Ok((outcome, self.outgoing.is_empty()));
                 }
             }
             tokio::select! {

@@ -184,12 +184,11 @@ impl AuthoringFacts {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::*;
     use crate::TARGETS;
 
     #[test]
     fn facts_agree_with_the_field_tables() {
-        for target in TARGETS.iter() {
+        for target in TARGETS {
             let Some(facts) = target.authoring else { continue };
             let names: BTreeSet<&str> = facts.values.iter().map(|value| value.name).collect();
             assert_eq!(names.len(), facts.values.len(), "{}: a field twice", target.name);
@@ -197,7 +196,7 @@ mod tests {
                 let known = target.fields.iter().any(|field| field.name == *required);
                 assert!(known, "{} {required}", target.name);
             }
-            for tools in facts.tools {
+            if let Some(tools) = facts.tools {
                 let names = (tools.names)();
                 let unique: BTreeSet<&str> = names.iter().map(|(name, _)| *name).collect();
                 assert_eq!(unique.len(), names.len(), "{}: a tool twice", target.name);

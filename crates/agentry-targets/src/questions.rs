@@ -27,14 +27,14 @@ pub(crate) fn report(
         out.lose("permissions", LossKind::Narrowed, detail);
     }
     never_asked(target, (subject, model), out);
-    let Some(modes) = silent_modes(target) else { return };
+    let Some(silent) = silent_modes(target) else { return };
     if settings.is_attended() && !is_guarded {
-        run_at_once((target, modes), (subject, model), out);
+        run_at_once((target, silent), (subject, model), out);
     }
     if model.ways.iter().any(|way| asks(subject, way)) {
         let detail = format!(
             "{} asks in its ordinary mode, not with {}; a run without a person {}",
-            target.title, modes.modes, modes.headless
+            target.title, silent.modes, silent.headless
         );
         out.lose("permissions", LossKind::Gap, detail);
     }
@@ -93,7 +93,7 @@ fn never_asked(
 
 /// Reports that the ordinary mode runs some commands at once, although no rule allows them.
 fn run_at_once(
-    (target, modes): (&Target, &SilentModes),
+    (target, silent): (&Target, &SilentModes),
     (subject, model): (&RenderSubject, &HarnessModel),
     out: &mut RenderedAgent,
 ) {
@@ -106,7 +106,7 @@ fn run_at_once(
         action(&rules, &ExampleSubject::Command(words)) == Action::Allow
             && subject.judge.judge(call, &NoLinks).action == Action::Ask
     };
-    if let Some(line) = modes.unasked.iter().find(is_asked) {
+    if let Some(line) = silent.unasked.iter().find(is_asked) {
         let detail = format!(
             "`{line}` is ask in the source, and {} runs it at once, like other commands that only read",
             target.title

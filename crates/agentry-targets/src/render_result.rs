@@ -7,6 +7,7 @@ use agentry_policy::{Section, words};
 use crate::HarnessFiles;
 
 /// How agents are rendered.
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct RenderSettings<'a> {
     /// The root that files are written below.
     pub scope: RenderScope,

@@ -107,10 +107,16 @@ mod tests {
                 &["agentry-model"],
                 &["agentry-text: must not use `agentry-model`; see `ROOMS`"],
             ),
+            ("agentry-check", &["agentry-formats", "agentry-targets"], &[]),
             (
-                "agentry-check",
+                "agentry-formats",
                 &["agentry-targets"],
-                &["agentry-check: must not use `agentry-targets`; see `ROOMS`"],
+                &["agentry-formats: must not use `agentry-targets`; see `ROOMS`"],
+            ),
+            (
+                "agentry-javascript",
+                &["agentry-sandbox", "agentry-policy"],
+                &["agentry-javascript: must not use `agentry-policy`; see `ROOMS`"],
             ),
             ("xtask", &["agentry-text"], &["xtask: must not use `agentry-text`; see `ROOMS`"]),
             (

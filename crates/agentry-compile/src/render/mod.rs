@@ -7,7 +7,7 @@
 //!             ledger of rendered files, present files ─────────┘
 //! ```
 
-mod accepted;
+mod acceptance;
 pub(crate) mod config;
 mod drift;
 mod explain;
@@ -22,7 +22,7 @@ mod run;
 mod skills;
 mod subject;
 
-pub use accepted::AcceptedLoss;
+pub use acceptance::AcceptedLoss;
 pub use config::RenderConfig;
 pub use drift::drift;
 pub use explain::{ExplainedRules, ExplainedSection};

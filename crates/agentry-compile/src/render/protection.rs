@@ -1,9 +1,9 @@
 //! Protected paths: no call may write to the definition, the rendered files, the settings of the harness,
 //! or Agentry's files, whatever the policy says. Otherwise an agent could remove its own limits.
 
+mod agent_files;
 mod copy;
 mod definition;
-mod loaded;
 mod meeting;
 
 use agentry_policy::argv::{ShellArg, ShellWord};
@@ -17,8 +17,8 @@ use agentry_policy::shell::{
 use agentry_policy::{Action, LayerSource, PathAnchors, Section, SectionCall, VerdictReason};
 use agentry_text::path::join;
 
+pub use agent_files::other_agents;
 pub use definition::{DefinitionPart, definition};
-pub use loaded::other_agents;
 use meeting::{CommandPlace, PathMeeting};
 
 use super::ledger::RenderLedger;
@@ -55,7 +55,7 @@ pub fn protect(
     let root = world.absolute(&compiled.workspace);
     let mut paths: Vec<String> =
         definition(world, compiled).into_iter().map(|own| own.path).collect();
-    paths.extend(loaded::own_files(world, compiled));
+    paths.extend(agent_files::own_files(world, compiled));
     paths.extend(ledger.entries().iter().map(|entry| join(&root, &entry.path)));
     paths.extend(of(&root, ProtectedKind::Own));
     paths.extend(of(&root, ProtectedKind::Harness));

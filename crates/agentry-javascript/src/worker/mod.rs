@@ -6,7 +6,7 @@ mod host;
 mod prelude;
 mod streams;
 
-use crate::protocol::{PoolMessage, WorkerMessage};
+use crate::protocol::{JobMessage, PoolMessage, WorkerMessage};
 
 /// The most bytes of data of the whole process: the engine's, and the messages to and from it.
 const MOST_MEMORY: u64 = 192 << 20;
@@ -22,10 +22,22 @@ pub fn serve() -> u8 {
         if streams::send(&message, &[]).is_err() {
             return 1;
         }
-        let Ok(Some((PoolMessage::Job(job), _))) = streams::receive() else { return 0 };
+        let Some(job) = next_job() else { return 0 };
         match engine::run(&job) {
             Some(outcome) => message = WorkerMessage::Done(outcome),
             None => return 0,
+        }
+    }
+}
+
+/// Waits for a job. Returns `None` if the pool is gone.
+fn next_job() -> Option<Box<JobMessage>> {
+    loop {
+        match streams::receive() {
+            Ok(Some((PoolMessage::Job(job), _))) => return Some(job),
+            // It came after the job that asked for it had ended.
+            Ok(Some((PoolMessage::Answer { .. }, _))) => {}
+            _ => return None,
         }
     }
 }

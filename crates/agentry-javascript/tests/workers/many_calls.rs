@@ -30,3 +30,20 @@ fn calls_are_independent_of_each_other() {
         assert!(results.iter().all(|result| *result == Ok(json!(2))), "{results:?}");
     });
 }
+
+#[test]
+fn an_answer_that_comes_too_late_does_not_reach_the_next_job() {
+    let blocks = probe(
+        "const url = 'https://open.example/text'; const first = fetch(url); fetch(url); fetch(url); return (await first).status + args.n;",
+    );
+    let broker = TestBroker::default();
+    let limits = JobLimits { time: LONG, ..JobLimits::default() };
+    block_on(async {
+        for n in 0..100 {
+            let arguments = json!({ "n": n });
+            let job = ToolJob { tool: "probe", arguments: &arguments, env: &[] };
+            let result = POOL.call(&blocks, &job, limits, &broker).await;
+            assert_eq!(result, Ok(json!(200 + n)));
+        }
+    });
+}

@@ -3,7 +3,7 @@
 //! Every result is proved: a root is open if a small policy that allows exactly this root is a refinement of
 //! the agent's policy.
 
-mod named;
+mod glob;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -106,7 +106,7 @@ fn candidates(
                 candidates.extend(surroundings.top_level.iter().cloned());
                 continue;
             }
-            match named::paths(text, places) {
+            match glob::paths(text, places) {
                 Some(paths) => candidates.extend(paths),
                 None => narrowed.push(format!(
                     "{section}: `{text}` names too many paths to be opened to commands"
@@ -176,7 +176,7 @@ fn exceptions(judge: &Judge, section: Section, path: &Path) -> Vec<PathBuf> {
     let rules = rules.flat_map(|(_, rules)| rules.rules.iter());
     let mildest = if inside { Action::Deny } else { Action::Ask };
     let against = rules.filter(|rule| rule.action >= mildest);
-    let place = if inside && section == Section::Read { named::tree } else { named::prefix };
+    let place = if inside && section == Section::Read { glob::tree } else { glob::prefix };
     let named = against.filter_map(|rule| place(&rule.pattern.text, places));
     named.filter(|named| named.starts_with(path) && named != path).collect()
 }

@@ -81,7 +81,9 @@ fn findings_have_their_place() {
         ("name: a\ntools: {mcp: [{name: x, urll: y}]}\n", &["2:25 AG0101"]),
         ("name: a\ntools: {mcp: [{x: {transport: ftp}}]}\n", &["2:31 AG0104"]),
         ("name: a\nskills: [{web-search: {optional: true}}, {}]\n", &["2:42 AG3023"]),
-        ("name: a\nsoul: x\nbehavior: {system_override: y}\n", &["3:29 AG3029"]),
+        ("name: a\nbehavior: {persona: x, system_override: y}\n", &["2:21 AG3029"]),
+        // Beside a soul, the override follows persona and traits.
+        ("name: a\nsoul: x\nbehavior: {persona: x, system_override: y}\n", &[]),
     ];
     for (text, expected) in cases {
         let outcome = read_one(text);

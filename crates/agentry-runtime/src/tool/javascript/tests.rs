@@ -16,11 +16,11 @@ fn a_scheme_is_checked() {
         (0..100).fold(object(), |inner, _| json!({"type": "object", "properties": {"a": inner}}));
     let doubling = {
         let mut definitions = serde_json::Map::new();
-        for n in 0..30 {
+        for n in 0..16 {
             let next = json!({"$ref": format!("#/$defs/d{}", n + 1)});
             definitions.insert(format!("d{n}"), json!({"allOf": [next, next]}));
         }
-        definitions.insert("d30".to_owned(), object());
+        definitions.insert("d16".to_owned(), object());
         json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": definitions})
     };
     let cases = [
