@@ -203,6 +203,7 @@ impl FilePlanner<'_> {
         let mut steps = self.steps(wanted, false);
         self.staying = self.those_that_stay(wanted);
         steps.append(&mut self.steps(wanted, true));
+        self.refuse_outlived(wanted);
         for (at, file) in wanted.iter().enumerate() {
             let Some((entry, change)) = steps.remove(&at) else { continue };
             if !self.is_blocked(&file.target, &file.agent) {

@@ -21,9 +21,11 @@ const HELPER_FILE: &str = ".opencode/agents/helper.md";
 #[test]
 fn without_arguments_the_workspace_is_rendered() {
     let test = workspace();
-    insta::assert_snapshot!(test.run("render").exits(0), @r#"
+    insta::assert_snapshot!(test.run("render").exits(0), @"
     $ agentry render
     --- stdout
+    rendered 2 agents for opencode: 2 created; 11 gaps
+
     opencode
       created  .opencode/agents/helper.md
       created  .opencode/agents/pusher.md
@@ -34,15 +36,16 @@ fn without_arguments_the_workspace_is_rendered() {
       gap  permissions.read                secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there (both agents)
       gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (both agents)
       = `--explain` lists all 11, with the rules of both sides
-
-    rendered 2 agents for opencode: 2 created; 11 gaps
+    `agentry render --guard --target opencode` makes these rules exact
     --- exit 0
-    "#);
+    ");
     let file = test.read(HELPER_FILE);
     assert!(file.contains("# rendered by agentry from agents/helper/agent.toml\n"), "{file}");
-    insta::assert_snapshot!(test.run("render").exits(0), @r#"
+    insta::assert_snapshot!(test.run("render").exits(0), @"
     $ agentry render
     --- stdout
+    rendered 2 agents for opencode: 2 unchanged; 11 gaps
+
     opencode
       unchanged  2 files
 
@@ -52,28 +55,27 @@ fn without_arguments_the_workspace_is_rendered() {
       gap  permissions.read                secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there (both agents)
       gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (both agents)
       = `--explain` lists all 11, with the rules of both sides
-
-    rendered 2 agents for opencode: 2 unchanged; 11 gaps
+    `agentry render --guard --target opencode` makes these rules exact
     --- exit 0
-    "#);
+    ");
     // From below, it is the same workspace.
     let below = test.run_in("agents", "render").exits(0);
     assert!(below.stdout.contains("2 unchanged"), "{below}");
-    insta::assert_snapshot!(test.run("render --check").exits(0), @r#"
+    insta::assert_snapshot!(test.run("render --check").exits(0), @"
     $ agentry render --check
     --- stdout
+    checked 2 agents for opencode: 2 unchanged; 11 gaps
+
     opencode
       unchanged  2 files
-
-    checked 2 agents for opencode: 2 unchanged; 11 gaps
     --- exit 0
-    "#);
+    ");
 }
 
 #[test]
 fn what_would_happen() {
     let test = workspace();
-    insta::assert_snapshot!(test.run("render --dry-run agents/helper").exits(0), @r#"
+    insta::assert_snapshot!(test.run("render --dry-run agents/helper").exits(0), @"
     $ agentry render --dry-run agents/helper
     --- stdout
     opencode
@@ -85,8 +87,9 @@ fn what_would_happen() {
       gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there
 
     would render 1 agent for opencode: 1 created; 4 gaps
+    `agentry render --guard agents/helper --target opencode` makes these rules exact
     --- exit 0
-    "#);
+    ");
     assert!(!test.has(".opencode") && !test.has(".agentry"));
 }
 
@@ -98,9 +101,11 @@ fn drift_is_shown_as_a_difference() {
     assert!(!test.has(".opencode") && !test.has(".agentry"));
     test.run("render").exits(0);
     test.write("agents/helper/system-prompt.md", "You answer every question.\n");
-    insta::assert_snapshot!(test.run("render --check").exits(1), @r#"
+    insta::assert_snapshot!(test.run("render --check").exits(1), @"
     $ agentry render --check
     --- stdout
+    2 agents for opencode: not as rendered: 1 updated, 1 unchanged; run `agentry render`
+
     --- .opencode/agents/helper.md
     +++ .opencode/agents/helper.md
     @@ -23,4 +23,4 @@
@@ -113,10 +118,8 @@ fn drift_is_shown_as_a_difference() {
     opencode
       would update  .opencode/agents/helper.md
       unchanged     1 file
-
-    2 agents for opencode: not as rendered: 1 updated, 1 unchanged; run `agentry render`
     --- exit 1
-    "#);
+    ");
     test.run("render").exits(0);
     test.run("render --check").exits(0);
 }
@@ -191,21 +194,34 @@ fn both_sides_are_explained() {
     assert_eq!(json["sections"][0]["difference"], serde_json::Value::Null);
 }
 
-/// Original grants may ask less than the source, which is reported as a gap.
+/// Original grants may ask less than the source, which is reported as a gap. Copilot asks about commands and
+/// changes, but not about other agents.
 #[test]
 fn words_that_came_back_are_explained() {
-    let asks =
-        ["bash", "edit"].map(|it| format!("[permissions.{it}]\nintent = \"ask\"\n")).concat();
-    let words = "[x-harness.copilot.as-written]\ntools = [\"read\", \"edit\", \"execute\"]\n";
+    let asks = ["bash", "edit", "delegate"]
+        .map(|it| format!("[permissions.{it}]\nintent = \"ask\"\n"))
+        .concat();
+    let words =
+        "[x-harness.copilot.as-written]\ntools = [\"read\", \"edit\", \"execute\", \"agent\"]\n";
     let test = agent(Test::new(), "one", &format!("{asks}{words}"));
     let ran = test.run("render --target copilot --dry-run --explain").exits(0);
-    let bash = ran.stdout.split("  one  permissions.").find(|part| part.starts_with("bash"));
-    insta::assert_snapshot!(bash.expect("a section"), @r#"
+    let section = |name: &str| {
+        let mut parts = ran.stdout.split("  one  permissions.");
+        parts.find(|part| part.starts_with(name)).expect("a section").to_owned()
+    };
+    insta::assert_snapshot!(section("bash"), @r#"
     bash
         source: permissions  bash = ask
         copilot: execute     execute: allow
-        = gap as it was written: `git status` is ask in the source and not asked about in GitHub Copilot; `--close-gaps` takes that away
-        = gap commands: Copilot does not check what a command does; `touch x` is ask in the source and allow there
+        copilot: execute     asked about: ask
+        = both say the same
+    "#);
+    let delegate = section("delegate");
+    insta::assert_snapshot!(delegate.split("\n\n").next().expect("a part"), @r#"
+    delegate
+        source: permissions  delegate = ask
+        copilot: agent       agent: allow
+        = gap as it was written: `reviewer` is ask in the source and not asked about in GitHub Copilot; `--close-gaps` takes that away
     "#);
 }
 
@@ -214,36 +230,40 @@ fn words_that_came_back_are_explained() {
 fn losses_are_told_once() {
     let test = workspace();
     let args = "render --target opencode,claude-code,pi --dry-run";
-    insta::assert_snapshot!(test.run(args).exits(0), @r#"
+    insta::assert_snapshot!(test.run(args).exits(0), @"
     $ agentry render --target opencode,claude-code,pi --dry-run
     --- stdout
+    would render 2 agents for opencode, claude-code, pi: 6 created; 10 narrowed, 24 gaps
+    lost in claude-code: pusher loses bash; `--guard` keeps them with questions
+    lost in pi: 2 agents (helper, pusher) lose bash, edit, webfetch, websearch; `--guard` keeps them with questions, `--accept pi:permissions.bash,pi:permissions.edit,pi:permissions.webfetch,pi:permissions.websearch` without
+
     opencode
       would create  .opencode/agents/helper.md
       would create  .opencode/agents/pusher.md
     claude-code
-      would create  .claude/settings.json (shared: holds for every session of the project)
       would create  .claude/agents/helper.md
       would create  .claude/agents/pusher.md
     pi
-      would create  AGENTS.md (shared: holds for every session of the project)
       would create  .pi/agents/helper.md
       would create  .pi/agents/pusher.md
 
     losses
-      narrowed  permissions                                      no tool is left; `--guard` would keep them (both agents; pi)
-      narrowed  permissions.bash                                 `git status` is ask in the source and deny here: the tool is removed; `--guard` makes it exact (pusher; claude-code)
-      narrowed  permissions.{bash,edit,read,webfetch,websearch}  Pi checks no call and what is ask in the source: its tools left out; the guard would make it exact (both agents; pi)
-      gap       permissions                                      OpenCode asks in its ordinary mode, not with `opencode --auto`; a run without a person refuses what is asked about (both agents; opencode)
-      gap       permissions.bash                                 OpenCode does not check nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher; opencode)
-      gap       permissions.external_directory                   OpenCode lets every agent read the output of tools that it has cut off (both agents; opencode)
-      gap       permissions.external_directory                   outside the workspace Claude Code asks by itself; in its auto mode a model answers instead of a person (both agents; claude-code)
-      gap       permissions.read                                 secrets: the harness does not check them; e.g. `.envrc` is ask in the source and allow there for helper in opencode (both agents; opencode, claude-code)
-      gap       permissions.webfetch                             private addresses: the harness does not check them; `http://localhost:80/` is deny in the source and ask there (both agents; opencode, claude-code)
-      = `--explain` lists all 30, with the rules of both sides
-
-    would render 2 agents for opencode, claude-code, pi: 8 created; 13 narrowed, 17 gaps
+      narrowed  permissions.bash                            Claude Code has rules only for a whole project: without `Bash(git push*)` in `permissions.deny` of `.claude/settings.json` the tool is removed; `--shared` writes them (pusher; claude-code)
+      narrowed  permissions.bash                            `git status` is ask in the source and deny here: the tool is removed; `--guard` makes it exact (pusher; claude-code)
+      narrowed  permissions.{bash,edit,webfetch,websearch}  Pi checks no call and what is ask in the source: its tools left out; the guard would make it exact (both agents; pi)
+      gap       permissions                                 OpenCode asks in its ordinary mode, not with `opencode --auto`; a run without a person refuses what is asked about (both agents; opencode)
+      gap       permissions                                 Claude Code asks in its ordinary mode, not with the modes `auto`, `acceptEdits` or `bypassPermissions`; a run without a person refuses what is asked about (both agents; claude-code)
+      gap       permissions.bash                            `ls` is ask in the source, and Claude Code runs it at once, like other commands that only read (helper; claude-code)
+      gap       permissions.bash                            OpenCode does not check nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher; opencode)
+      gap       permissions.external_directory              OpenCode lets every agent read the output of tools that it has cut off (both agents; opencode)
+      gap       permissions.external_directory              outside the workspace Claude Code asks by itself; in its auto mode a model answers instead of a person (both agents; claude-code)
+      gap       permissions.read                            `/tmp/example.txt` is ask in the source, and Pi never asks about it (both agents; pi)
+      gap       permissions.read                            secrets: the harness does not check them; e.g. `.envrc` is ask in the source and allow there for helper in opencode (both agents; all 3 targets)
+      gap       permissions.webfetch                        private addresses: the harness does not check them; `http://localhost:80/` is deny in the source and ask there (both agents; opencode, claude-code)
+      = `--explain` lists all 34, with the rules of both sides
+    `agentry render --guard --target opencode,claude-code,pi` makes these rules exact
     --- exit 0
-    "#);
+    ");
     let json = test.run(&format!("{args} --format json")).json();
     let all = json["losses"].as_array().expect("a list").len();
     let told = test.run(args).stdout;
@@ -259,18 +279,19 @@ fn losses_are_told_once() {
 fn losses_of_several_targets_are_not_checked() {
     let test = workspace();
     test.run("render --target opencode,pi").exits(0);
-    insta::assert_snapshot!(test.run("render --target opencode,pi --check").exits(0), @r#"
+    insta::assert_snapshot!(test.run("render --target opencode,pi --check").exits(0), @"
     $ agentry render --target opencode,pi --check
     --- stdout
+    checked 2 agents for opencode, pi: 4 unchanged; 8 narrowed, 15 gaps
+    lost in pi: 2 agents (helper, pusher) lose bash, edit, webfetch, websearch; `--guard` keeps them with questions, `--accept pi:permissions.bash,pi:permissions.edit,pi:permissions.webfetch,pi:permissions.websearch` without
+
     opencode
       unchanged  2 files
 
     pi
-      unchanged  3 files
-
-    checked 2 agents for opencode, pi: 5 unchanged; 12 narrowed, 11 gaps
+      unchanged  2 files
     --- exit 0
-    "#);
+    ");
 }
 
 /// The example of a gap is a realistic command that the harness lets pass.
@@ -437,17 +458,17 @@ fn what_cannot_be_rendered() {
       = help: name some with `--target`, or list them in `agentry.toml`: `[render]` `targets = ["…"]`
     --- exit 2
     "#);
-    insta::assert_snapshot!(test.run("render --target opencod"), @r#"
+    insta::assert_snapshot!(test.run("render --target opencod"), @"
     $ agentry render --target opencod
     --- stderr
     error: invalid value 'opencod' for '--target <TARGETS>'
-      [possible values: opencode, claude-code, pi, codex, gemini, copilot, agents-md, agent-skills]
+      [possible values: opencode, claude-code, pi, codex, gemini, copilot, cursor, agents-md, agent-skills]
 
       tip: a similar value exists: 'opencode'
 
     For more information, try '--help'.
     --- exit 2
-    "#);
+    ");
     insta::assert_snapshot!(test.run("render nowhere --target opencode"), @r#"
     $ agentry render nowhere --target opencode
     --- stdout
@@ -484,7 +505,11 @@ fn agents_of_all_formats() {
     let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
     let out = test.path("out");
     let args = ["render", examples, "--target", "opencode", "-o", out.to_str().expect("a path")];
-    test.run_args(&args).exits(0);
-    let count = std::fs::read_dir(test.path("out/.opencode/agents")).expect("a folder").count();
-    assert_eq!(count, 6);
+    let count = || std::fs::read_dir(test.path("out/.opencode/agents")).expect("a folder").count();
+    // One has a check before its start, which is the guard's, or is left out knowingly.
+    let ran = test.run_args(&args).exits(1);
+    assert!(ran.stdout.contains("refused  policy-auditor: OpenCode does not check what"), "{ran}");
+    assert_eq!(count(), 5);
+    test.run_args(&[&args[..], &["--accept", "required"]].concat()).exits(0);
+    assert_eq!(count(), 6);
 }

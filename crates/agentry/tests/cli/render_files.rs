@@ -9,6 +9,9 @@ const HELPER: &str = ".opencode/agents/helper.md";
 const PUSHER: &str = ".opencode/agents/pusher.md";
 const LEDGER: &str = ".agentry/rendered.json";
 
+/// Claude Code, with the rules that hold for every session.
+const SHARED: &str = "[render]\ntargets = [\"claude-code\"]\nshared = true\n";
+
 /// A file that the tool did not produce is never removed; one that it produced goes with its agent.
 #[test]
 fn t54_stale_files_are_removed_and_no_others() {
@@ -16,7 +19,7 @@ fn t54_stale_files_are_removed_and_no_others() {
     test.run("render").exits(0);
     test.write(".opencode/agents/mine.md", "mine");
     fs::remove_dir_all(test.path("agents/pusher")).expect("a folder");
-    insta::assert_snapshot!(test.run("render").exits(0), @r#"
+    insta::assert_snapshot!(test.run("render").exits(0), @"
     $ agentry render
     --- stdout
     opencode
@@ -29,8 +32,9 @@ fn t54_stale_files_are_removed_and_no_others() {
       gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there
 
     rendered 1 agent for opencode: 1 unchanged, 1 removed; 4 gaps
+    `agentry render --guard --target opencode` makes these rules exact
     --- exit 0
-    "#);
+    ");
     assert!(!test.has(PUSHER) && test.has(HELPER) && test.has(".opencode/agents/mine.md"));
     assert!(!test.read(LEDGER).contains("pusher"));
 }
@@ -76,9 +80,11 @@ fn what_was_edited_by_hand_stays() {
     test.run("render").exits(0);
     test.write(HELPER, "mine");
     test.write("agents/pusher/system-prompt.md", "You push.\n");
-    insta::assert_snapshot!(test.run("render").exits(1), @r#"
+    insta::assert_snapshot!(test.run("render").exits(1), @"
     $ agentry render
     --- stdout
+    rendered 1 of 2 agents for opencode: 1 updated, 1 refused; 7 gaps
+
     opencode
       updated  .opencode/agents/pusher.md
       refused  helper: `.opencode/agents/helper.md` was edited after it was rendered
@@ -90,10 +96,9 @@ fn what_was_edited_by_hand_stays() {
       gap  permissions.read                secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there (pusher)
       gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (pusher)
       = `--explain` lists all 7, with the rules of both sides
-
-    rendered 1 of 2 agents for opencode: 1 updated, 1 refused; 7 gaps
+    `agentry render --guard --target opencode` makes these rules exact
     --- exit 1
-    "#);
+    ");
     assert_eq!(test.read(HELPER), "mine");
     assert!(test.read(PUSHER).contains("You push."), "the others are written");
     let ran = test.run("render --check").exits(1);
@@ -118,9 +123,11 @@ fn an_edited_file_that_is_stale_stays_too() {
 #[test]
 fn what_somebody_else_wrote_stays() {
     let test = workspace().file(HELPER, "mine");
-    insta::assert_snapshot!(test.run("render").exits(1), @r#"
+    insta::assert_snapshot!(test.run("render").exits(1), @"
     $ agentry render
     --- stdout
+    rendered 1 of 2 agents for opencode: 1 created, 1 refused; 7 gaps
+
     opencode
       created  .opencode/agents/pusher.md
       refused  helper: `.opencode/agents/helper.md` is there already, and agentry did not write it
@@ -132,10 +139,9 @@ fn what_somebody_else_wrote_stays() {
       gap  permissions.read                secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there (pusher)
       gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (pusher)
       = `--explain` lists all 7, with the rules of both sides
-
-    rendered 1 of 2 agents for opencode: 1 created, 1 refused; 7 gaps
+    `agentry render --guard --target opencode` makes these rules exact
     --- exit 1
-    "#);
+    ");
     assert_eq!(test.read(HELPER), "mine");
     assert!(test.has(PUSHER));
     test.run("render --force").exits(0);
@@ -274,11 +280,7 @@ fn a_list_of_rendered_files_reaches_no_other_file() {
 #[test]
 fn a_broken_definition_does_not_take_its_denials_from_an_agent_that_stays() {
     let rules = "[permissions.bash]\nintent = \"allow\"\nrules = [\"git push*:deny\"]\n";
-    let test = agent(
-        Test::new().file("agentry.toml", "[render]\ntargets = [\"claude-code\"]\n"),
-        "b",
-        rules,
-    );
+    let test = agent(Test::new().file("agentry.toml", SHARED), "b", rules);
     test.run("render").exits(0);
     let before = test.read(".claude/settings.json");
     assert!(before.contains("git push"), "{before}");
@@ -290,7 +292,7 @@ fn a_broken_definition_does_not_take_its_denials_from_an_agent_that_stays() {
 
 #[test]
 fn an_edited_file_whose_agent_is_gone_keeps_its_denials() {
-    let test = Test::new().file("agentry.toml", "[render]\ntargets = [\"claude-code\"]\n");
+    let test = Test::new().file("agentry.toml", SHARED);
     let rules = "[permissions.bash]\nintent = \"allow\"\nrules = [\"git push*:deny\"]\n";
     let test = agent(test, "one", rules);
     test.run("render").exits(0);
@@ -314,7 +316,7 @@ fn an_edited_file_whose_agent_is_gone_keeps_its_denials() {
 fn an_edited_file_keeps_its_denials_until_it_is_rendered_again() {
     let (file, settings) = (".claude/agents/one.md", ".claude/settings.json");
     for lost in [false, true] {
-        let test = Test::new().file("agentry.toml", "[render]\ntargets = [\"claude-code\"]\n");
+        let test = Test::new().file("agentry.toml", SHARED);
         let rules = "[permissions.bash]\nintent = \"allow\"\nrules = [\"git push*:deny\"]\n";
         let test = agent(test, "one", rules);
         test.run("render").exits(0);
@@ -337,9 +339,7 @@ fn an_edited_file_keeps_its_denials_until_it_is_rendered_again() {
 fn nothing_is_allowed_to_a_file_that_has_the_name_of_an_agent() {
     let (file, settings) = (".claude/agents/one.md", ".claude/settings.json");
     let mine = "---\nname: one\ndescription: mine\ntools: Bash\n---\nx\n";
-    let test = Test::new()
-        .file("agentry.toml", "[render]\ntargets = [\"claude-code\"]\n")
-        .file(file, mine);
+    let test = Test::new().file("agentry.toml", SHARED).file(file, mine);
     let test = agent(test, "one", "[permissions.bash]\nintent = \"allow\"\n");
     let test = agent(test, "two", "[permissions.bash]\nintent = \"allow\"\n");
     test.run("render").exits(1);
@@ -354,7 +354,7 @@ fn nothing_is_allowed_to_a_file_that_has_the_name_of_an_agent() {
 #[test]
 fn agents_of_the_user_that_get_an_allow_are_named() {
     let test = Test::new()
-        .file("agentry.toml", "[render]\ntargets = [\"claude-code\"]\n")
+        .file("agentry.toml", SHARED)
         .file("home/.claude/agents/other.md", "---\nname: other\ntools: Bash\n---\nx\n");
     let test = agent(test, "one", "[permissions.bash]\nintent = \"allow\"\n");
     let ran = test.run("render").exits(0);
@@ -366,7 +366,7 @@ fn agents_of_the_user_that_get_an_allow_are_named() {
 fn what_is_not_as_locked_is_not_rendered() {
     let test = workspace();
     test.run("lock agents/pusher").exits(0);
-    let ran = test.run("render --target claude-code").exits(0);
+    let ran = test.run("render --target claude-code --shared").exits(0);
     insta::assert_snapshot!(ran.stderr, @r#"
     note: `agents/helper` is not in `agentry.lock`
       = help: run `agentry lock agents/helper` after a look
@@ -380,7 +380,7 @@ fn what_is_not_as_locked_is_not_rendered() {
         format!("{head}[permissions.bash]\nintent = \"allow\"\n"),
     );
     for args in ["", "--check", "--force", "agents/pusher"] {
-        let ran = test.run(&format!("render --target claude-code {args}")).exits(3);
+        let ran = test.run(&format!("render --target claude-code --shared {args}")).exits(3);
         assert!(
             ran.stderr.contains("error: `agents/pusher` is not as `agentry.lock` says: it gained"),
             "{ran}"
@@ -392,10 +392,11 @@ fn what_is_not_as_locked_is_not_rendered() {
         assert_eq!(test.read(LEDGER), list, "{args}");
     }
     test.run("lock --update agents/pusher").exits(0);
-    test.run("render --target claude-code").exits(0);
-    assert_ne!(test.read(file), before);
+    test.run("render --target claude-code --shared").exits(0);
+    // The denial goes only now; the tool stood in its file before, with questions.
+    assert!(settings.contains("git push") && !test.has(".claude/settings.json"));
     test.write("agentry.lock", "nonsense");
-    let ran = test.run("render --target claude-code").exits(3);
+    let ran = test.run("render --target claude-code --shared").exits(3);
     assert!(ran.stdout.contains("0 agents"), "{ran}");
 }
 
@@ -411,10 +412,10 @@ fn the_files_of_another_workspace_stay() {
         test.write(format!("{place}/agents/{name}/system-prompt.md"), "You answer questions.\n");
     }
     let settings = ".claude/settings.json";
-    test.run_in("one", "render --target claude-code -o ../out").exits(0);
+    test.run_in("one", "render --target claude-code --shared -o ../out").exits(0);
     let first = test.read(format!("out/{settings}"));
     assert!(first.contains("Bash(git push*)"), "{first}");
-    let ran = test.run_in("two", "render --target claude-code -o ../out").exits(0);
+    let ran = test.run_in("two", "render --target claude-code --shared -o ../out").exits(0);
     assert!(!ran.stdout.contains("removed"), "{ran}");
     assert!(test.has("out/.claude/agents/first.md") && test.has("out/.claude/agents/second.md"));
     let both = test.read(format!("out/{settings}"));
@@ -428,9 +429,13 @@ fn the_files_of_another_workspace_stay() {
     // The rules of a removed workspace are unknown, so they stay.
     fs::remove_dir_all(test.path("one")).expect("a folder");
     test.write("two/agents/second/agent.toml", "name = \"second\"\ndescription = \"Asks\"\n");
-    test.run_in("two", "render --target claude-code -o ../out");
+    let before = test.read("out/.claude/agents/second.md");
+    let ran = test.run_in("two", "render --target claude-code --shared -o ../out").exits(1);
+    assert!(ran.stdout.contains("is for `../one/agents/first/agent.toml` too"), "{ran}");
     assert!(test.read(format!("out/{settings}")).contains("Bash(git push*)"));
+    // What is allowed there would hold for the new rules of the other agent.
+    assert_eq!(test.read("out/.claude/agents/second.md"), before);
     fs::remove_file(test.path("out/.claude/agents/first.md")).expect("a file");
-    test.run_in("two", "render --target claude-code -o ../out").exits(0);
-    assert!(!test.read(format!("out/{settings}")).contains("git push"));
+    test.run_in("two", "render --target claude-code --shared -o ../out").exits(0);
+    assert!(!test.has(&format!("out/{settings}")));
 }

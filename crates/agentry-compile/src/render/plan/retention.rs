@@ -67,10 +67,36 @@ impl FilePlanner<'_> {
         held.or_else(stays).filter(|_| file.shared)
     }
 
+    /// Refuses shared files that are not wanted any more but must stay for others: the wanted files were
+    /// rendered as if these were gone, and what they allow would hold for them too.
+    pub(super) fn refuse_outlived(&mut self, wanted: &[&WantedFile]) {
+        let is_outlived = |entry: &&LedgerEntry| {
+            entry.agent.is_empty()
+                && (self.situation.covers)(entry)
+                && wanted.iter().any(|file| file.target == entry.target)
+                && wanted.iter().all(|file| file.path != entry.path)
+                && !matches!((self.situation.present)(&entry.path), PresentFile::Nothing)
+        };
+        let outlived = self.situation.ledger.entries().iter().filter(is_outlived);
+        let files: Vec<WantedFile> = outlived.map(shared_file).collect();
+        for file in files {
+            if let Some((message, hint)) = self.why_it_must_not_change(&file) {
+                self.refuse(&file, message, hint);
+                self.blocked.insert((file.target, file.agent));
+            }
+        }
+    }
+
     /// Whether the target has files that stay without being rendered now.
     pub(super) fn is_shared_with_others(&self, target: &str) -> bool {
         self.situation.held_for(target).is_some() || self.staying.contains_key(target)
     }
+}
+
+/// A shared file of the ledger, without its content.
+fn shared_file(entry: &LedgerEntry) -> WantedFile {
+    let LedgerEntry { path, target, agent, .. } = entry.clone();
+    WantedFile { path, bytes: Vec::new(), target, agent, shared: true }
 }
 
 /// Whether a path belongs to a skill, and not to an agent.

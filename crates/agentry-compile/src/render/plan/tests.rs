@@ -110,7 +110,10 @@ fn what_cannot_be_rendered_now_stays_with_all_that_it_shares() {
     assert_eq!(told(&new, &old, &disk, ("", false)), "!s #a #h #s");
     let same = [wanted("s", "0", ""), wanted("a", "1", "x")];
     assert_eq!(told(&same, &old, &disk, ("", false)), "=s ~a #a #h #s");
-    assert_eq!(told(&[wanted("a", "1", "x")], &old, &disk, ("", false)), "~a #a #h #s");
+    // The others were rendered as if what is shared were gone, so they wait too.
+    assert_eq!(told(&[wanted("a", "1", "x")], &old, &disk, ("", false)), "!s #a #h #s");
+    let gone = [("h", "0"), ("a", "0")];
+    assert_eq!(told(&[wanted("a", "1", "x")], &old, &gone, ("", false)), "~a #a #h #s");
 }
 
 #[test]
@@ -127,7 +130,7 @@ fn what_an_edited_file_shares_stays_with_it() {
     let known: Vec<LedgerEntry> = skill.into_iter().chain([entry("a", "0", "y")]).collect();
     assert_eq!(told(&others, &known, &edited, ("", false)), expected);
     let without = [wanted("a", "1", "y")];
-    assert_eq!(told(&without, &old, &disk, ("", false)), "~a !e #a #e #s");
+    assert_eq!(told(&without, &old, &disk, ("", false)), "!s #a #e #s");
     // Its definition changed with what is shared.
     let both = [settings.clone(), wanted("e", "1", "x"), wanted("a", "1", "y")];
     assert_eq!(told(&both, &old, &disk, ("", false)), "!e !s #a #e #s");

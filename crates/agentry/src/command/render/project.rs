@@ -268,8 +268,8 @@ impl RenderProject<'_> {
     }
 
     /// Pairs of target and definition whose files stay: agents that were rendered before and are refused now.
-    /// Where shared files are written anew, such an agent would run under the rules of others, so its files
-    /// are removed.
+    /// Where shared files are written anew or removed, such an agent would run under the rules of others, or
+    /// they under its rules, so its files are removed.
     fn left_as_they_are<'a>(
         &self,
         runs: &'a [TargetRun],
@@ -280,7 +280,7 @@ impl RenderProject<'_> {
             entries.any(|entry| entry.target == target && entry.agent == definition)
         };
         let mut left = BTreeSet::new();
-        for ran in runs.iter().filter(|ran| ran.rendering.shared.is_empty()) {
+        for ran in runs.iter().filter(|ran| !self.changes_what_is_shared(ran)) {
             let target = ran.target.name;
             let refused = ran.rendering.agents.iter().zip(definitions);
             let refused = refused.filter(|(rendered, _)| rendered.refused.is_some());
@@ -288,6 +288,16 @@ impl RenderProject<'_> {
             left.extend(known.map(|(_, definition)| (target, definition.as_str())));
         }
         left
+    }
+
+    /// Whether shared files are written for a target, or removed while other agents are rendered.
+    fn changes_what_is_shared(&self, ran: &TargetRun) -> bool {
+        let is_shared = |entry: &LedgerEntry| {
+            entry.agent.is_empty() && entry.target == ran.target.name && self.rewrites(entry)
+        };
+        let is_rendered = ran.rendering.agents.iter().any(|it| it.refused.is_none());
+        !ran.rendering.shared.is_empty()
+            || (is_rendered && self.place.ledger.entries().iter().any(is_shared))
     }
 
     /// Writes all files, or none.
