@@ -296,6 +296,12 @@ pub(super) fn merged(
     Ok(text.filter(|_| !empty))
 }
 
+/// Whether settings say nothing at all.
+pub(super) fn is_empty(text: &str) -> bool {
+    let document = JsoncDocument::read(text, JsonDialect::Strict);
+    document.is_ok_and(|document| document.value() == json!({}))
+}
+
 /// Removes what Agentry wrote before.
 fn take_back(document: &mut JsoncDocument) {
     let value = document.value();

@@ -59,7 +59,9 @@ pub(super) fn render(
     let is_written = settings.shared || settings.guard || ours.is_some;
     match settings::merged(existing, &rules, hooks) {
         Ok(text) => {
-            let text = text.filter(|_| is_written);
+            // A file in which nothing is left but what Agentry wrote is not wanted any more.
+            let is_used_up = |text: &str| ours.is_some && settings::is_empty(text);
+            let text = text.filter(|text| is_written && !is_used_up(text));
             files.extend(text.map(|text| (settings::SHARED.to_owned(), text)));
         }
         Err(wrong) => {

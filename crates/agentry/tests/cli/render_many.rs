@@ -23,37 +23,40 @@ fn change(test: &Test) {
     }
 }
 
-/// The part of the report about files, which comes first.
+/// The part of the report about files, after the counts and the lost tools.
 fn files(ran: &Ran) -> &str {
-    ran.stdout.split("\n\n").next().unwrap_or_default()
+    ran.stdout.split("\n\n").nth(1).unwrap_or_default()
 }
 
 #[test]
 fn many_files_are_a_line_a_directory() {
     let test = workspace();
-    insta::assert_snapshot!(test.run("render").exits(0), @r#"
-    $ agentry render
+    insta::assert_snapshot!(test.run("render --shared").exits(0), @"
+    $ agentry render --shared
     --- stdout
+    rendered 44 agents for opencode, pi: 89 created; 176 narrowed, 264 gaps
+    lost in pi: 44 agents (agent-00, agent-01, agent-02 and 41 more) lose bash, edit, webfetch, websearch; `--guard` keeps them with questions, `--accept pi:permissions.bash,pi:permissions.edit,pi:permissions.webfetch,pi:permissions.websearch` without
+
     opencode
       created  44 files in .opencode/agents/
     pi
       created  AGENTS.md (shared: holds for every session of the project)
       created  44 files in .pi/agents/
+      AGENTS.md changes with agent-00, agent-01, agent-02 and 41 more
 
     losses
-      narrowed  permissions                                 no tool is left; `--guard` would keep them (all 44 agents; pi)
-      narrowed  permissions.bash                            Pi checks no call and bash `git status` is deny in the source: `bash` left out; the guard would make it exact (all 44 agents; pi)
-      narrowed  permissions.{edit,read,webfetch,websearch}  Pi checks no call and what is ask in the source: its tools left out; the guard would make it exact (all 44 agents; pi)
-      gap       permissions                                 OpenCode asks in its ordinary mode, not with `opencode --auto`; a run without a person refuses what is asked about (all 44 agents; opencode)
-      gap       permissions.external_directory              OpenCode lets every agent read the output of tools that it has cut off (all 44 agents; opencode)
-      gap       permissions.read                            secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there (all 44 agents; opencode)
-      gap       permissions.webfetch                        private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (all 44 agents; opencode)
+      narrowed  permissions.bash                       Pi checks no call and bash `git status` is deny in the source: `bash` left out; the guard would make it exact (all 44 agents; pi)
+      narrowed  permissions.{edit,webfetch,websearch}  Pi checks no call and what is ask in the source: its tools left out; the guard would make it exact (all 44 agents; pi)
+      gap       permissions                            OpenCode asks in its ordinary mode, not with `opencode --auto`; a run without a person refuses what is asked about (all 44 agents; opencode)
+      gap       permissions.external_directory         OpenCode lets every agent read the output of tools that it has cut off (all 44 agents; opencode)
+      gap       permissions.read                       `/tmp/example.txt` is ask in the source, and Pi never asks about it (all 44 agents; pi)
+      gap       permissions.read                       secrets: the harness does not check them; e.g. `.envrc` is ask in the source and allow there for agent-00 in opencode (all 44 agents; both targets)
+      gap       permissions.webfetch                   private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (all 44 agents; opencode)
       = `--explain` lists all 440, with the rules of both sides
-
-    rendered 44 agents for opencode, pi: 89 created; 264 narrowed, 176 gaps
+    `agentry render --guard --target opencode,pi` makes these rules exact
     --- exit 0
-    "#);
-    insta::assert_snapshot!(files(&test.run("render").exits(0)), @r#"
+    ");
+    insta::assert_snapshot!(files(&test.run("render --shared").exits(0)), @r#"
     opencode
       unchanged  44 files
     pi
@@ -65,11 +68,11 @@ fn many_files_are_a_line_a_directory() {
 #[test]
 fn what_is_removed_refused_or_replaced_is_named() {
     let test = workspace();
-    test.run("render").exits(0);
+    test.run("render --shared").exits(0);
     change(&test);
     test.write(".opencode/agents/agent-07.md", "mine");
     fs::remove_dir_all(test.path("agents/agent-00")).expect("a folder");
-    insta::assert_snapshot!(files(&test.run("render --dry-run").exits(1)), @r#"
+    insta::assert_snapshot!(files(&test.run("render --shared --dry-run").exits(1)), @"
     opencode
       would update  42 files in .opencode/agents/
       would remove  .opencode/agents/agent-00.md
@@ -79,8 +82,9 @@ fn what_is_removed_refused_or_replaced_is_named() {
       would update  AGENTS.md (shared: holds for every session of the project)
       would update  43 files in .pi/agents/
       would remove  .pi/agents/agent-00.md
-    "#);
-    insta::assert_snapshot!(files(&test.run("render --force").exits(0)), @r#"
+      AGENTS.md changes with agents/agent-00/agent.toml, agent-01, agent-02 and 41 more
+    ");
+    insta::assert_snapshot!(files(&test.run("render --shared --force").exits(0)), @"
     opencode
       updated  42 files in .opencode/agents/
       updated  .opencode/agents/agent-07.md (by force: not agentry's own text)
@@ -89,7 +93,8 @@ fn what_is_removed_refused_or_replaced_is_named() {
       updated  AGENTS.md (shared: holds for every session of the project)
       updated  43 files in .pi/agents/
       removed  .pi/agents/agent-00.md
-    "#);
+      AGENTS.md changes with agents/agent-00/agent.toml, agent-01, agent-02 and 41 more
+    ");
 }
 
 /// JSON has every file, and `--check` shows each difference.

@@ -12,16 +12,18 @@ const WIDE: &str =
     "{\"permissions\": {\"allow\": [\"Edit\"], \"additionalDirectories\": [\"/srv\"]}}";
 const SETTINGS: &str = ".claude/settings.json";
 const LOCAL: &str = ".claude/settings.local.json";
+/// A name that is built into Claude Code: the agent is refused.
+const REFUSING: &str = "[render.claude-code.aliases]\nasks = \"explore\"\n";
 
 /// The files of the last rendering stay, with their rules.
 #[test]
 fn alone_it_keeps_what_was_proved() {
     let test = agent(Test::new(), "asks", ASKS);
-    test.run("render --target claude-code").exits(0);
+    test.run("render --target claude-code --shared").exits(0);
     let before = test.read(SETTINGS);
     assert!(before.contains("Bash(rm *)"), "{before}");
-    test.write(LOCAL, WIDE);
-    test.run("render --target claude-code").exits(1);
+    test.write("agentry.toml", REFUSING);
+    test.run("render --target claude-code --shared").exits(1);
     assert!(test.has(".claude/agents/asks.md"));
     assert_eq!(test.read(SETTINGS), before);
 }
@@ -30,10 +32,10 @@ fn alone_it_keeps_what_was_proved() {
 #[test]
 fn beside_others_it_goes() {
     let test = agent(agent(Test::new(), "asks", ASKS), "reads", READS);
-    test.run("render --target claude-code").exits(0);
+    test.run("render --target claude-code --shared").exits(0);
     assert!(test.read(SETTINGS).contains("Bash(rm *)"));
-    test.write(LOCAL, WIDE);
-    test.run("render --target claude-code").exits(1);
+    test.write("agentry.toml", REFUSING);
+    test.run("render --target claude-code --shared").exits(1);
     assert!(!test.has(".claude/agents/asks.md") && test.has(".claude/agents/reads.md"));
     let settings = test.read(SETTINGS);
     assert!(!settings.contains("rm *") && settings.contains("make *"), "{settings}");
@@ -42,12 +44,19 @@ fn beside_others_it_goes() {
 #[test]
 fn settings_of_the_user_are_told_and_change_nothing() {
     let test = agent(Test::new(), "asks", ASKS);
-    test.run("render --target claude-code").exits(0);
+    test.run("render --target claude-code --shared").exits(0);
     let before = (test.read(".claude/agents/asks.md"), test.read(SETTINGS));
-    test.write("home/.claude/settings.json", WIDE);
-    let ran = test.run("render --target claude-code").exits(0);
-    assert!(ran.stdout.contains("your own settings in `~/.claude/settings.json`"), "{ran}");
-    assert_eq!((test.read(".claude/agents/asks.md"), test.read(SETTINGS)), before);
+    for settings in ["home/.claude/settings.json", LOCAL] {
+        test.write(settings, WIDE);
+        let ran = test.run("render --target claude-code --shared").exits(0);
+        let is_told = |line: &str| {
+            line.contains("your own settings in ")
+                && line.contains("ask in the source and allow here by `Edit`")
+        };
+        assert!(ran.stdout.lines().any(is_told), "{ran}");
+        assert_eq!((test.read(".claude/agents/asks.md"), test.read(SETTINGS)), before);
+        test.write(settings, "{}");
+    }
     test.write("home/.codex/rules/default.rules", "prefix_rule(pattern = [\"rm\"])\n");
     let ran = test.run("render --target codex").exits(0);
     assert!(!ran.stdout.contains("not understood"), "{ran}");
@@ -183,21 +192,22 @@ fn what_stands_in_the_way_is_named() {
 
     $ agentry render --target opencode
     --- stdout
+    rendered 1 of 2 agents for opencode: 1 created, 1 refused; 4 gaps
     opencode
       created  .opencode/agents/helper.md
       refused  general: `general` is built into OpenCode
         = help: set another name in `agentry.toml`: `[render.opencode.aliases]` `general = "…"`
-    rendered 1 of 2 agents for opencode: 1 created, 1 refused; 4 gaps
+    `agentry render --guard --target opencode` makes these rules exact
     --- exit 1
 
     $ agentry render --target opencode
     --- stdout
+    rendered none of 2 agents for opencode: 2 refused
     opencode
       refused  helper: `.opencode/agents/helper.md` would be written for `agents/helper/agent.toml` and for `b.agent`
         = help: rename one of them; an alias would be for both
       refused  helper: `.opencode/agents/helper.md` would be written for `b.agent` and for `agents/helper/agent.toml`
         = help: rename one of them; an alias would be for both
-    rendered none of 2 agents for opencode: 2 refused
     --- exit 1
 
     $ agentry render --target copilot

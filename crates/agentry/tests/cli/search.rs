@@ -108,7 +108,7 @@ fn two_formats_in_one_directory() {
     "#);
 }
 
-/// Every agent is reported, however many there are.
+/// Every agent is reported to programs and counted for a person, however many there are.
 #[test]
 fn two_thousand_broken_agents() {
     let mut test = Test::new();
@@ -123,7 +123,10 @@ fn two_thousand_broken_agents() {
     assert_eq!(report["summary"]["warnings"], 2000);
     assert_eq!(ran.code, Some(1));
     let ran = test.run("check").exits(1);
-    assert_eq!(ran.stdout.matches("error[AG0104]").count(), 2000);
+    // A person sees the first ones, the number of the others and where the complete list is.
+    assert_eq!(ran.stdout.matches("error[AG0104]").count(), 4);
+    assert!(ran.stdout.contains("error[AG0104]: 1997 more of "), "{ran}");
+    assert!(ran.stdout.contains("`--format json` lists all of them"), "{ran}");
     assert!(ran.stdout.ends_with("checked 2000 agents: 2000 errors, 2000 warnings\n"));
     assert_eq!(ran.stderr, "");
 }
