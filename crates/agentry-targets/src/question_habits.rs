@@ -187,7 +187,7 @@ pub const SILENT_MODES: &[SilentModes] = &[
     SilentModes {
         harness: "codex",
         modes: "`--full-auto`, `--yolo` or in the cloud",
-        headless: "refuses what is asked about",
+        headless: "runs commands in its sandbox without a question",
         unasked: &["ls", "cat x", "git status"],
         seen: "2026-11",
     },

@@ -217,7 +217,7 @@ fn sandboxes_and_approvals_never_permit_more() {
 fn the_session_decides_and_that_is_told() {
     let rendered = one("codex", "", Wish::default());
     let told_of = told(&rendered);
-    let command = "codex -s read-only -a untrusted -c web_search=disabled";
+    let command = "codex -s read-only -a on-request -c web_search=disabled";
     assert!(told_of.contains("gap permissions: session") && told_of.contains(command), "{told_of}");
     let closed = one("codex", "", Wish { close_gaps: true, ..Wish::default() });
     assert!(told(&closed).contains("no file of the agent can close that"));

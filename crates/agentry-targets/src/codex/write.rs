@@ -10,7 +10,7 @@ use super::fields::FIELDS;
 use super::prefix::{self, PrefixRule};
 use super::rivals::CodexRivals;
 use super::role::{self, PROJECT, RULES, TEMPORARY, path};
-use super::setup::{CodexSandbox, CodexSetup, SETUPS, STRICTEST};
+use super::setup::{CodexApproval, CodexSandbox, CodexSetup, SETUPS, STRICTEST};
 use crate::built_in_protection::protects;
 use crate::encoding::{EncodingView, MatchOrder, RuleEncoding};
 use crate::fields::{self, report_losses};
@@ -322,7 +322,12 @@ fn session(
         "live" => String::new(),
         word => format!(" -c web_search={word}"),
     };
-    let command = format!("codex -s {} -a {}{search}", setup.sandbox, setup.approval);
+    // Codex 0.166 refuses to start with `untrusted`.
+    let approval = match setup.approval {
+        CodexApproval::Untrusted => CodexApproval::OnRequest,
+        other => other,
+    };
+    let command = format!("codex -s {} -a {approval}{search}", setup.sandbox);
     if settings.close_gaps {
         let message = "Codex gives an agent the sandbox, the approvals, the searches and the servers \
                        of the session that starts it, and no file of the agent can close that";
