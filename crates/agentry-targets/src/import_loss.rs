@@ -50,9 +50,8 @@ fn position(lines: &[(usize, &str)], field: &str, detail: &str) -> Option<TextPo
     let first = rest.next()?;
     // Indented lines and list items belong to the field above them, and all lines of a table to the table.
     let is_table = first.1.starts_with('[');
-    let is_next = |line: &str| match is_table {
-        true => line.starts_with('['),
-        false => line.starts_with(|c: char| c.is_alphanumeric()),
+    let is_next = |line: &str| {
+        if is_table { line.starts_with('[') } else { line.starts_with(char::is_alphanumeric) }
     };
     let below = rest.take_while(|(_, line)| !is_next(line));
     let word = detail.split('`').nth(1).filter(|word| !word.is_empty() && *word != field);
