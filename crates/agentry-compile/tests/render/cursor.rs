@@ -72,7 +72,8 @@ fn what_is_denied_is_denied_or_the_agent_is_a_rule() {
     let deny = |section: &str| format!("[permissions.{section}]\nintent = \"deny\"\n");
     let agent = [".cursor/agents/helper.md"];
     let rule = [".cursor/rules/helper.mdc"];
-    let free = "[permissions.websearch]\nintent = \"allow\"\n[permissions.delegate]\nintent = \"allow\"\n";
+    let free =
+        "[permissions.websearch]\nintent = \"allow\"\n[permissions.delegate]\nintent = \"allow\"\n";
     let cases = [
         (format!("{free}{}{}", ask("bash"), ask("edit")), agent, false),
         (format!("{free}{}", deny("edit")), agent, true),

@@ -439,3 +439,19 @@ fn the_files_of_another_workspace_stay() {
     test.run_in("two", "render --target claude-code --shared -o ../out").exits(0);
     assert!(!test.has(&format!("out/{settings}")));
 }
+
+/// What was allowed to an agent that is refused now does not hold for another one, which must ask.
+#[test]
+fn an_allow_of_a_refused_agent_is_not_left_to_others() {
+    let allows = "[permissions.bash]\nintent = \"allow\"\n";
+    let test = agent(Test::new().file("agentry.toml", SHARED), "one", allows);
+    test.run("render").exits(0);
+    assert!(test.read(".claude/settings.json").contains("\"Bash\""));
+    let test = agent(test, "two", "");
+    let built_in = format!("name = \"explore\"\ndescription = \"Answers questions\"\n{allows}");
+    test.write("agents/one/agent.toml", built_in);
+    let ran = test.run("render").exits(1);
+    assert!(ran.stdout.contains("refused  explore: `explore` is built into Claude Code"), "{ran}");
+    assert!(test.has(".claude/agents/two.md"), "{ran}");
+    assert!(!test.has(".claude/settings.json") && !test.has(".claude/agents/one.md"), "{ran}");
+}

@@ -326,8 +326,10 @@ fn what_is_allowed_works_confined() {
     let trust = |axes: &str| {
         format!("name: w\nversion: 1.0.0\ndescription: W\nsoul: W.\ntrust: {{{axes}}}\n")
     };
-    // The file, its text, and how many of the commands must be allowed at least.
-    let agents: [(&str, String, usize); 9] = [
+    // The file, its text, and how many of the commands must be allowed at least. Agents that may run every
+    // command and say nothing of other directories are not here: a verdict about a file outside is milder for
+    // them than the sandbox, which stays closed.
+    let agents: [(&str, String, usize); 8] = [
         ("worker/agent.toml", toml(&open), 6),
         (
             "worker/agent.toml",
@@ -353,13 +355,6 @@ fn what_is_allowed_works_confined() {
         ("agents/dev_worker.agent.md", md("sh, fs"), 6),
         ("worker.agent", trust("filesystem: full, network: none, exec: sandboxed"), 6),
         ("worker.agent", trust("filesystem: read-only, network: none, exec: sandboxed"), 2),
-        (
-            "worker/agent.json",
-            "{\"name\": \"worker\", \"description\": \"W\", \"tool_permissions\": {\"allowed\": \
-             [\"Bash\", \"Read\", \"Edit\"]}}"
-                .to_owned(),
-            2,
-        ),
     ];
     for (path, text, least) in agents {
         let test =
