@@ -279,7 +279,7 @@ fn skips(gap: &Gap, case: &Case, guard: Guard) -> bool {
     let starts = |words: &&str| {
         line.strip_prefix(words).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
     };
-    let is_quiet = !line.contains(MORE) && QUIET.iter().any(|words| starts(words));
+    let is_quiet = !line.contains(MORE) && QUIET.iter().any(starts);
     let at_once = gap.detail.contains("runs it at once") && is_quiet;
     // The agent has the approvals of the session that starts it, and the suite starts one that never asks.
     let is_of_session = gap.detail.starts_with("session: ") && gap.detail.contains("the approvals");

@@ -25,7 +25,7 @@ const MOST_FILES: usize = 5_000;
 /// Of a larger file, only size and time are compared.
 const MOST_BYTES: u64 = 4 << 20;
 /// A look before a call that never ended, for example because the user refused it.
-const OLD: Duration = Duration::from_secs(24 * 3_600);
+const OLD: Duration = Duration::from_hours(24);
 /// Paths of the workspace that harnesses and Agentry change by themselves.
 const OTHERS_WRITE: &[&str] =
     &[".agentry", ".claude/settings.local.json", ".opencode/node_modules"];
@@ -184,6 +184,8 @@ pub fn listed(paths: &[String]) -> String {
 mod tests {
     use super::*;
 
+    type Change<'a> = (&'a str, &'a dyn Fn(&Path), &'a [&'a str]);
+
     #[test]
     fn a_changed_file_blocks_until_a_person_accepts() {
         let folder = tempfile::tempdir().unwrap();
@@ -196,7 +198,6 @@ mod tests {
         let protected: Vec<String> = ["agents/a", "agentry.toml", ".agentry", "/etc/hosts"]
             .map(|path| workspace.join(path).to_str().unwrap().to_owned())
             .to_vec();
-        type Change<'a> = (&'a str, &'a dyn Fn(&Path), &'a [&'a str]);
         let write = |path: &'static str, text: &'static str| {
             move |workspace: &Path| {
                 let path = workspace.join(path);

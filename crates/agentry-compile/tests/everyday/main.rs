@@ -38,7 +38,7 @@ impl LineGroup {
         let found = at(&world, &format!("workspace/{name}")).expect("an agent");
         let mut compiled = read(&world, &found);
         // A world in memory takes its root for the workspace, and then no path is outside.
-        compiled.workspace = "workspace".to_owned();
+        "workspace".clone_into(&mut compiled.workspace);
         assert!(!compiled.has_errors(), "{name}: {:?}", compiled.diagnostics);
         let judge = judge(&world, &mut compiled).expect("no user's policy");
         let protected = protect(&world, &compiled, &RenderLedger::default(), &[]);

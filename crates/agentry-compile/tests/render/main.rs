@@ -72,6 +72,7 @@ pub(crate) fn chiron() -> Vec<(String, String)> {
 
 /// The options of a test.
 #[derive(Default, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command")]
 pub(crate) struct Wish<'a> {
     pub(crate) guard: bool,
     pub(crate) close_gaps: bool,

@@ -69,7 +69,8 @@ fn the_fix_of_every_rule_works() {
 /// A fix works beside other findings, behind syntax errors, and many times in one file.
 #[test]
 fn fixes_work_together() {
-    let lines: String = (0..14).map(|at| format!("x-{at}: a: b\n")).collect();
+    let lines: Vec<String> = (0..14).map(|at| format!("x-{at}: a: b\n")).collect();
+    let lines = lines.concat();
     let manifest = format!("name: helper\ndescription: Helps\nsoul: You help.\n{lines}");
     let broken = "---\ntitle: a: b\nicon: robot\nversion: 1\n---\n# A: b\n\nHelps.\n";
     let toml = "name = \"Helper\"\ndescription = \"Helps.\"\nteam = 1\n\

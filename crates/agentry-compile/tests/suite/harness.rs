@@ -300,10 +300,12 @@ fn dead(path: &str, text: &str) -> usize {
     lines.iter().filter(dead).count()
 }
 
+type NamedFilesCase<'a> = (&'a [&'a str], &'a [&'a str], &'a [&'a str], usize);
+
 /// Claude Code follows the strictest match, whatever the order.
 #[test]
 fn rules_of_claude_code_that_never_decide() {
-    let cases: &[(&[&str], &[&str], &[&str], usize)] = &[
+    let cases: &[NamedFilesCase] = &[
         (&["Bash(git push origin *)"], &[], &["Bash(git push *)"], 1),
         (&["Bash(git push *)"], &[], &["Bash(git push origin *)"], 0),
         (&["Bash(npm test)"], &[], &["Bash"], 1),

@@ -45,7 +45,7 @@ fn source(agent: &Agent, format: Format) -> (MemoryWorld, FoundAgent) {
 
 /// Whether a field is kept as a path from the new place.
 fn is_relocated(field: &str, detail: &str) -> bool {
-    let is_path = field == "base" || field == "context" || field.ends_with(".ref");
+    let is_path = field == "base" || field == "context" || field.rsplit('.').next() == Some("ref");
     is_path && detail.contains(" became ")
 }
 
@@ -59,11 +59,8 @@ fn silent_losses(world: &MemoryWorld, compiled: &CompiledAgent, to: Format) -> V
     let target = targets(to, &compiled.agent).into_iter().next().expect("a target");
     let output = format!("out/{}", target.name);
     let request = ConversionRequest { to, output: &output, resolved: false };
-    let converted = match convert_agent(world, compiled, request) {
-        Ok(converted) => converted,
-        // A refusal is no silence.
-        Err(_) => return Vec::new(),
-    };
+    // A refusal is no silence.
+    let Ok(converted) = convert_agent(world, compiled, request) else { return Vec::new() };
     let data = |agent: &Agent| tree::tree(agent).to_data();
     let before = if converted.agent.inheritance.base.is_some() {
         data(&compiled.agent)

@@ -144,7 +144,7 @@ fn a_startup_tool_must_exist() {
     let md = format!("---\n{block}\n---\n# Helper\n\nHelps.\n");
     let manifest =
         format!("name: helper\ndescription: Helps\nsoul: I am.\nextensions: {{{block}}}\n");
-    let toml = "name = \"helper\"\ndescription = \"Helps\"\nx-agentry = {required = {startup = \"ping\"}}\n";
+    let definition = "name = \"helper\"\ndescription = \"Helps\"\nx-agentry = {required = {startup = \"ping\"}}\n";
     let json = "{\"name\": \"helper\", \"description\": \"Helps\", \"llm\": {}, \"x-agentry\": {\"required\": {\"startup\": \"ping\"}}}";
     let acl = "x_agentry {\n  required { startup = \"ping\" }\n}\n";
     let tool = "---\nkind: script\nname: ping\npath: ping.js\n---\nPings.\n";
@@ -152,7 +152,7 @@ fn a_startup_tool_must_exist() {
     let cases: &[(&[(&str, &str)], usize)] = &[
         (&[("agents/x_helper.agent.md", &md)], 1),
         (&[("helper.agent", &manifest)], 1),
-        (&[("helper/agent.toml", toml), ("helper/system-prompt.md", "You help.\n")], 1),
+        (&[("helper/agent.toml", definition), ("helper/system-prompt.md", "You help.\n")], 1),
         (&[("helper/agent.json", json), ("helper/persona.md", "You help.\n")], 1),
         (&[("helper/instructions.md", "You help.\n"), ("helper/agent.acl", acl)], 1),
         (

@@ -74,12 +74,14 @@ mod tests {
     use super::super::tests::judge_of;
     use super::*;
 
+    type VariableCase<'a> = (Action, &'a [(&'a str, Action)], &'a str, &'a str);
+
     #[test]
     fn rules_grant_variables() {
         let environment = ["CI", "GITHUB_ACTOR", "GITHUB_TOKEN", "HOME", "MODEL_API_KEY"];
         let required = ["NEEDED".to_owned()];
         // The intent, the rules, the granted names, the listing for consent.
-        let cases: [(Action, &[(&str, Action)], &str, &str); 9] = [
+        let cases: [VariableCase<'_>; 9] = [
             (Deny, &[("CI", Allow)], "NEEDED CI", "NEEDED, CI"),
             (Ask, &[("CI", Allow), ("OTHER", Allow)], "NEEDED CI", "NEEDED, CI, OTHER"),
             (Deny, &[("GITHUB_*", Allow)], "NEEDED GITHUB_ACTOR GITHUB_TOKEN", "NEEDED, GITHUB_*"),

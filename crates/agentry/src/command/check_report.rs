@@ -217,7 +217,8 @@ impl HumanFindings {
 fn rest(list: &[HumanFinding], of: &HumanFinding, count: usize) -> String {
     let same = |found: &&HumanFinding| found.severity == of.severity && found.code == of.code;
     let places = list.iter().filter(same).skip(SHOWN).take(PLACES);
-    let places: String = places.map(|it| format!(" --> {}\n", it.place)).collect();
+    let places: Vec<String> = places.map(|it| format!(" --> {}\n", it.place)).collect();
+    let places = places.concat();
     let HumanFinding { severity, code, name, .. } = of;
     format!(
         "{severity}[{code}]: {count} more of `{name}`\n{places}  = help: `--format json` lists all of them\n\n"

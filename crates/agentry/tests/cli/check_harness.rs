@@ -107,10 +107,10 @@ fn many_findings_of_one_rule_are_grouped() {
     let mut test = Test::new()
         .file(".claude/agents/z.md", "---\ndescription: Answers questions\n---\nYou answer.\n");
     for at in 0..40 {
-        let text = format!(
+        let content = format!(
             "---\nname: a{at}\ndescription: Answers questions about topic {at}\ntools: Read, Browser\n---\nYou answer.\n"
         );
-        test = test.file(&format!(".claude/agents/a{at:02}.md"), &text);
+        test = test.file(format!(".claude/agents/a{at:02}.md"), &content);
     }
     insta::assert_snapshot!(test.run("check"));
     let said = test.run("check --format json").exits(1).json();
@@ -121,10 +121,10 @@ fn many_findings_of_one_rule_are_grouped() {
 fn fixes_are_written() {
     let test = repository();
     test.run("check .pi .claude/agents --fix").exits(0);
-    let text = test.read(".pi/agents/scouting.md");
-    assert!(text.contains("tools: read, grep\n"), "{text}");
-    let text = test.read(".claude/agents/reviewer.md");
-    assert!(text.contains("description: 'Reviews a change: correctness first'\n"), "{text}");
+    let content = test.read(".pi/agents/scouting.md");
+    assert!(content.contains("tools: read, grep\n"), "{content}");
+    let content = test.read(".claude/agents/reviewer.md");
+    assert!(content.contains("description: 'Reviews a change: correctness first'\n"), "{content}");
 }
 
 #[test]

@@ -98,8 +98,8 @@ fn what_is_not_as_written_is_told_with_its_place() {
 #[test]
 fn a_tool_with_invisible_characters_is_no_tool() {
     let path = ".claude/agents/x.md";
-    let text = "---\nname: x\ndescription: d\ntools: Re\u{200b}ad\n---\nHi.\n";
-    let test = Test::new().file(path, text);
+    let content = "---\nname: x\ndescription: d\ntools: Re\u{200b}ad\n---\nHi.\n";
+    let test = Test::new().file(path, content);
     let ran = test.run(&format!("import {path} --to agent-toml -o out")).exits(2);
     assert!(ran.stderr.contains("x.md:4:10` cannot be imported"), "{ran}");
     assert!(ran.stderr.contains("is not what it seems: U+200B"), "{ran}");

@@ -52,12 +52,15 @@ fn a_guard_keeps_earlier_denials_and_adds_its_hook() {
     let test = claude(agent(Test::new(), "helper", DENIES));
     test.run("render --shared").exits(0);
     let ran = test.run("render --guard").exits(0);
-    let text = test.read(SETTINGS);
-    assert!(text.contains("Bash(git push *)") && text.contains("agentry guard"), "{text}");
+    let content = test.read(SETTINGS);
+    assert!(content.contains("Bash(git push *)") && content.contains("agentry guard"), "{content}");
     assert!(ran.stdout.contains("gets hooks.PreToolUse `agentry guard claude-code`"), "{ran}");
     test.run("render --no-guard").exits(0);
-    let text = test.read(SETTINGS);
-    assert!(text.contains("Bash(git push *)") && !text.contains("agentry guard"), "{text}");
+    let content = test.read(SETTINGS);
+    assert!(
+        content.contains("Bash(git push *)") && !content.contains("agentry guard"),
+        "{content}"
+    );
 }
 
 #[test]
@@ -148,8 +151,9 @@ fn a_guard_in_another_directory_finds_its_definition() {
     let test = agent(Test::new(), "helper", allow);
     test.run("render --guard -o out/project --target claude-code").exits(0);
     let root = test.path("out/project");
-    let text = test.read("out/project/.claude/agents/helper.md");
-    let line = text.lines().find_map(|line| line.trim().strip_prefix("command: ")).expect(&text);
+    let content = test.read("out/project/.claude/agents/helper.md");
+    let line =
+        content.lines().find_map(|line| line.trim().strip_prefix("command: ")).expect(&content);
     let hook: String =
         serde_json::from_str(line).unwrap_or_else(|_| line.trim_matches('\'').to_owned());
     let bin = fs::canonicalize(env!("CARGO_BIN_EXE_agentry")).expect("the program");
@@ -199,7 +203,7 @@ fn a_pattern_of_a_key_is_no_secret_and_a_key_is_a_loss() {
     assert!(!ran.stdout.contains("secret in"), "{ran}");
     test.write("agents/helper/system-prompt.md", format!("Use\n{key}\nalways.\n"));
     let ran = test.run("render --target opencode").exits(0);
-    let text = test.read(".opencode/agents/helper.md");
-    assert!(text.contains("Use\n***\nalways.") && !text.contains("MIIE"), "{text}");
+    let content = test.read(".opencode/agents/helper.md");
+    assert!(content.contains("Use\n***\nalways.") && !content.contains("MIIE"), "{content}");
     assert!(ran.stdout.contains("a secret in `agents/helper/system-prompt.md"), "{ran}");
 }

@@ -176,10 +176,10 @@ fn specification(described: &DescribedTool) -> Result<ToolSpec, String> {
     let description = scheme.get("description").and_then(Value::as_str);
     let description = description.ok_or("`scheme.description` is missing")?;
     let parameters = scheme.get("parameters").ok_or("`scheme.parameters` is missing")?;
-    let schema =
+    let parameters_schema =
         scheme::expanded(parameters).map_err(|why| format!("`scheme.parameters`: {why}"))?;
     let description = output_cap::start(description, 4_000).to_owned();
-    Ok(ToolSpec { name: key.clone(), description, schema })
+    Ok(ToolSpec { name: key.clone(), description, schema: parameters_schema })
 }
 
 /// Returns what the policy is asked about a call. A definition's own tools are allowed where no layer has

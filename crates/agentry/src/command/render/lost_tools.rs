@@ -13,10 +13,13 @@ use crate::args::RenderArguments;
 
 use super::loss_text::names;
 
+/// The agents that lose each set of tools.
+type LosersOfSections = BTreeMap<BTreeSet<Section>, Vec<String>>;
+
 /// The agents that lose tools, by target and by what they lose.
 #[derive(Default)]
 pub(super) struct LostTools {
-    targets: Vec<(&'static Target, BTreeMap<BTreeSet<Section>, Vec<String>>)>,
+    targets: Vec<(&'static Target, LosersOfSections)>,
 }
 
 impl LostTools {

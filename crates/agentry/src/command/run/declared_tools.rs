@@ -210,9 +210,10 @@ impl<'a> ToolBench<'a> {
     async fn perform(&self, call: &ToolCall, time: Duration) -> BenchOutcome {
         let Some(tool) = self.tools.iter().find(|tool| tool.spec().name == call.tool) else {
             let tool::ToolOutput { text, failed } = self.guarded.run(call).await;
-            return match failed {
-                true => BenchOutcome::Failed { message: text, place: None },
-                false => BenchOutcome::Returned(Value::String(text)),
+            return if failed {
+                BenchOutcome::Failed { message: text, place: None }
+            } else {
+                BenchOutcome::Returned(Value::String(text))
             };
         };
         let host = match self.guarded.host(call) {
