@@ -1,5 +1,5 @@
 //! AG8001 to AG8006: skills of the Agent Skills standard, wherever they are. The rules of
-//! [`skill`](agentry_formats::skill) about names and descriptions hold as well.
+//! [`skill`] about names and descriptions hold as well.
 
 use std::collections::HashMap;
 
