@@ -14,6 +14,7 @@ use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::caps::{RUN, SpendingCaps};
 use crate::inherit::{ENTRY, entries, rules::BAD_BASE_ENTRY};
+use crate::prompt_switches::{PROMPT, PromptSwitches};
 use crate::registry::rule;
 use crate::render::config::{RENDER, RenderConfig};
 use crate::world::{EntryKind, ReadError, World};
@@ -39,6 +40,11 @@ pub(crate) static TABLE: FieldTable = FieldTable::new(
             "What agents are built on: the path of each, and its base, both relative to this file.",
         ),
         Field::optional("run", FieldKind::Block(&RUN), "What a run may spend at most."),
+        Field::optional(
+            "prompt",
+            FieldKind::Block(&PROMPT),
+            "Which parts the system prompt of a run has.",
+        ),
         Field::optional(
             "render",
             FieldKind::Block(&RENDER),
@@ -95,6 +101,8 @@ pub struct WorkspaceConfig {
     pub render: RenderConfig,
     /// The spending limits of a run.
     pub run: SpendingCaps,
+    /// The parts of the system prompt of a run.
+    pub prompt: PromptSwitches,
     /// The root and the current directory, as absolute paths.
     places: (String, String),
     exclude: GlobSet,
@@ -153,6 +161,9 @@ impl WorkspaceConfig {
         }
         if let Some(run) = record.record("run", &RUN) {
             self.run = SpendingCaps::read(&run);
+        }
+        if let Some(prompt) = record.record("prompt", &PROMPT) {
+            self.prompt = PromptSwitches::read(&prompt);
         }
         let Some(check) = record.record("check", &CHECK) else { return node };
         self.baseline = check.str("baseline").map(|path| path.value);

@@ -32,6 +32,7 @@ mod overlay_world;
 mod owner;
 mod pipeline;
 mod prompt;
+mod prompt_switches;
 pub mod protected_names;
 mod recorder;
 mod registry;
@@ -39,6 +40,7 @@ mod relocate;
 pub mod render;
 mod resolve;
 mod rules;
+mod run_prompt;
 mod schema;
 mod secret_mask;
 mod show;
@@ -64,16 +66,18 @@ pub use memory_world::MemoryWorld;
 pub use new::new_agent;
 pub use pipeline::{CompiledAgent, DuplicateName, check, duplicate_names, read};
 pub use prompt::{PromptPart, prompt};
+pub use prompt_switches::PromptSwitches;
 pub use recorder::{AnswerRecord, WorldRecorder, file_digest, is_unchanged};
 pub use registry::{registry, rule};
 pub use relocate::{RelocatedPaths, relocate};
 pub use render::subject;
 pub use resolve::{
-    CandidateOrigin, CandidateOutcome, CatalogueModel, ModelCandidate, ModelCatalogue, ModelLookup,
+    CandidateOrigin, CandidateOutcome, CatalogueModel, LoadableSkill, ModelCandidate, ModelCatalogue, ModelLookup,
     ModelProvider, ModelsEndpoint, PlannedFile, PlannedSkill, PlannedTool, ProviderApi,
-    ResolveSettings, ResolvedPlan, SEARCH_VARIABLES, SkillResolution, TokenPrice, ToolKind,
-    candidates, named_model, native_tool, resolve,
+    ResolveSettings, ResolvedPlan, SEARCH_VARIABLES, SkillDirectory, SkillResolution, TokenPrice,
+    ToolKind, candidates, loadable_skills, named_model, native_tool, resolve,
 };
+pub use run_prompt::{EnvironmentFacts, RunPrompt, defused, git_branch, skill_list};
 pub use schema::schema;
 pub use show::{ShowRow, convertible, declared, flat, resolved, rows};
 pub use signing::{SigningSettings, signing};

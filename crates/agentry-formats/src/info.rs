@@ -85,6 +85,8 @@ pub struct FormatFiles {
 pub struct FormatPrompt {
     /// The heading above the rules, if there is one.
     pub rules_heading: Option<&'static str>,
+    /// Whether the system text is a persona: a file about who the agent is.
+    pub system_is_persona: bool,
     /// Parts that Agentry adds after the instructions and that no file of the agent replaces: names and
     /// texts.
     pub fixed_parts: &'static [(&'static str, &'static str)],

@@ -26,7 +26,8 @@ impl Approvals {
             return decision;
         }
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let exact = known.contains(&decision.exact);
+        // A call without a key is a human gate: only the answer to it lets it pass.
+        let exact = !decision.exact.is_empty() && known.contains(&decision.exact);
         // Every part that asks must be covered: a call of two commands needs both approvals.
         let rules =
             !decision.rules.is_empty() && decision.rules.iter().all(|rule| known.contains(rule));
@@ -56,7 +57,7 @@ mod tests {
         };
         let approvals = Approvals::default();
         approvals.note(&ApprovalAnswer::Yes);
-        approvals.note(&ApprovalAnswer::Always(vec!["call:a".to_owned()]));
+        approvals.note(&ApprovalAnswer::Always(vec!["call:a".to_owned(), String::new()]));
         approvals.note(&ApprovalAnswer::Always(vec!["rule:x".to_owned(), "rule:y".to_owned()]));
         let (ask, allow, deny) = (CallJudgement::Ask, CallJudgement::Allow, CallJudgement::Deny);
         let cases = [
@@ -68,6 +69,7 @@ mod tests {
             (decision(ask, "call:b", &[]), ask),
             (decision(deny, "call:a", &["rule:x"]), deny),
             (decision(allow, "call:b", &[]), allow),
+            (decision(ask, "", &[]), ask),
         ];
         for (decision, expected) in cases {
             assert_eq!(approvals.weighed(decision.clone()).verdict, expected, "{decision:?}");

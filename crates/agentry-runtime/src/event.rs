@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::RunLimits;
 use crate::conversation::{Message, TokenUsage};
+use crate::skill::progress::SkillNote;
 use crate::state::ErrorStrategy;
 
 /// An event with its time.
@@ -81,6 +82,14 @@ pub enum RunEvent {
         text: String,
         /// Whether it failed.
         failed: bool,
+    },
+    /// A skill was loaded, or the model reported one of its steps. It counts once the call has ended well,
+    /// which is the next event.
+    Skill {
+        /// The call.
+        id: String,
+        /// What it means.
+        note: SkillNote,
     },
     /// Older messages were replaced by a summary.
     Compacted {

@@ -35,6 +35,7 @@ pub mod redact;
 mod reopen;
 pub mod rule_lines;
 pub mod rulebook;
+pub mod skill;
 pub mod state;
 pub mod step;
 pub mod tool;
@@ -48,4 +49,5 @@ pub use event::{
     RunEvent, TimedEvent,
 };
 pub use state::{CallState, ErrorStrategy, RunPhase, StepState};
+pub use skill::progress::{SkillNote, SkillProgress, StepCounts};
 pub use step::step;

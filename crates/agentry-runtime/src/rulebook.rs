@@ -47,6 +47,16 @@ pub struct RuledTouch {
 impl Rulebook {
     /// Decides about a call that touches all of this.
     pub fn ask(&self, touches: &[ToolTouch], directory: &Path) -> RuledTouch {
+        self.ask_by(&self.judge, touches, directory)
+    }
+
+    /// Like [`ask`](Self::ask), by another policy.
+    pub(crate) fn ask_by(
+        &self,
+        judge: &Judge,
+        touches: &[ToolTouch],
+        directory: &Path,
+    ) -> RuledTouch {
         let at = directory;
         let directory = directory.to_string_lossy();
         let mut worst = Action::Allow;
@@ -58,13 +68,13 @@ impl Rulebook {
                 directory: &directory,
             };
             let Verdict { action, reasons } =
-                judged(&*self.world, &self.judge, &self.protected, call);
+                judged(&*self.world, judge, &self.protected, call);
             worst = worst.max(action);
             parts.extend(reasons.into_iter().map(|reason| (touch, reason)));
         }
         let asking = parts.iter().filter(|(_, reason)| reason.action == Action::Ask);
         let mut asking: Vec<String> =
-            asking.map(|(touch, reason)| covered(&self.judge, touch, reason, at)).collect();
+            asking.map(|(touch, reason)| covered(judge, touch, reason, at)).collect();
         asking.sort();
         asking.dedup();
         let (reason, places) = self.words(worst, &parts);

@@ -9,6 +9,7 @@ use crate::budget::{NextAction, RunLimits, RunSpending};
 use crate::context_window::{self, BYTES_PER_TOKEN};
 use crate::conversation::{Message, MessageBlock, MessageRole, TokenUsage, ToolCall};
 use crate::event::{CallClass, RunEnding};
+use crate::skill::progress::SkillProgress;
 
 /// The state of a run between two events.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,6 +48,8 @@ pub struct StepState {
     pub(crate) last: TokenUsage,
     /// The least usage of the request that is under way, or that the user is asked about.
     pub(crate) asking: Option<TokenUsage>,
+    /// The skills that are loaded, and how far they are.
+    pub skills: SkillProgress,
     /// The number of messages after the last compaction.
     pub(crate) compacted: usize,
     /// The ids of all tool calls so far.
@@ -154,6 +157,7 @@ impl Default for StepState {
             cut_off: 0,
             last: TokenUsage::default(),
             asking: None,
+            skills: SkillProgress::default(),
             compacted: 0,
             ids: BTreeSet::new(),
             clock: None,
@@ -313,8 +317,21 @@ impl StepState {
         self.hear(message);
     }
 
+    /// Applies what the calls of skill tools mean, in the order of the calls.
+    fn apply_skill_notes(&mut self) {
+        for call in &mut self.calls {
+            if let CallProgress::Over(text, false) = &mut call.progress
+                && let Some(shorter) = self.skills.apply(&call.call.id, text)
+            {
+                *text = shorter;
+            }
+        }
+        self.skills.settle();
+    }
+
     /// Sends the results of all calls to the model, cut to their common limit.
     pub(crate) fn report(&mut self) {
+        self.apply_skill_notes();
         let length = |call: &CallState| match &call.progress {
             CallProgress::Over(text, _) => text.len(),
             _ => 0,

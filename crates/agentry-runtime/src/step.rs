@@ -90,6 +90,10 @@ pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
             Vec::new()
         }
         RunEvent::Ended { id, text, failed } => ended(state, &id, text, failed),
+        RunEvent::Skill { id, note } => {
+            state.skills.note(id, note);
+            Vec::new()
+        }
         RunEvent::Compacted { messages, summary, usage } => {
             compacted(state, messages, summary, usage)
         }

@@ -6,7 +6,7 @@ use agentry_model::Agent;
 use agentry_text::{Findings, Severity, SourceFiles, limits};
 
 use crate::pipeline::CompiledAgent;
-use crate::world::{EntryKind, World};
+use crate::world::{EntryKind, ReadError, World};
 use agentry_text::path::join;
 
 /// The skill folders of a workspace.
@@ -43,6 +43,16 @@ impl InstalledSkill {
     /// The path of its file.
     pub(crate) fn file(&self) -> String {
         join(&self.place.dir, &self.path)
+    }
+
+    /// The path of its file, relative to its folder of skills.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The bytes of its file.
+    pub(crate) fn read(&self, world: &dyn World) -> Result<Vec<u8>, ReadError> {
+        world.read(&self.place.root, &self.file(), limits::INSTRUCTION_BYTES as u64)
     }
 
     /// Whether it is a folder, and not a single file.
@@ -128,8 +138,7 @@ pub(crate) fn wrong(
     if pack.place.own {
         return None;
     }
-    let full = pack.file();
-    let bytes = match world.read(&pack.place.root, &full, limits::INSTRUCTION_BYTES as u64) {
+    let bytes = match pack.read(world) {
         Ok(bytes) => bytes,
         Err(error) => return Some(error.to_string()),
     };

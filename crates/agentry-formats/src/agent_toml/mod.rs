@@ -89,7 +89,7 @@ pub const INFO: FormatInfo = FormatInfo {
         ReaderReport::NameHyphens,
         ReaderReport::ServerSecret,
     ],
-    prompt: FormatPrompt { rules_heading: None, fixed_parts: &[] },
+    prompt: FormatPrompt { rules_heading: None, system_is_persona: false, fixed_parts: &[] },
     behaviour_merge: TextMerge::Append,
     has_step_limit: false,
     denies_without_policy: None,

@@ -109,7 +109,7 @@ pub const INFO: FormatInfo = FormatInfo {
         ReaderReport::LongName,
         ReaderReport::ServerSecret,
     ],
-    prompt: FormatPrompt { rules_heading: None, fixed_parts: &[] },
+    prompt: FormatPrompt { rules_heading: None, system_is_persona: true, fixed_parts: &[] },
     behaviour_merge: TextMerge::Append,
     has_step_limit: false,
     denies_without_policy: None,

@@ -50,7 +50,7 @@ macro_rules! fields {
 }
 
 /// `requires`.
-static REQUIRES: FieldTable = FieldTable::new(
+pub static REQUIRES: FieldTable = FieldTable::new(
     "`requires`",
     &[
         Field::optional("tools", FieldKind::List(&FieldKind::Str), "The tools that it needs."),

@@ -13,12 +13,14 @@
 pub mod fields;
 mod list;
 mod name;
+mod needs;
 mod read;
 mod rules;
 mod steps;
 mod write;
 
 pub use list::{is_readme, list};
+pub use needs::{SkillNeeds, needs};
 pub use read::{check_names, read};
 pub use rules::{
     DESCRIPTION_TOO_LONG, EMPTY_SKILL, EMPTY_SKILL_FIELD, MISPLACED_SKILL, ODD_SKILL_NAME, RULES,

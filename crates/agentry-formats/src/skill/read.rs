@@ -115,7 +115,7 @@ fn fields(
 }
 
 /// Whether the fields are under `metadata`. Beside a top-level name, `metadata` only adds details.
-fn is_wrapped(map: &TreeMap) -> bool {
+pub(super) fn is_wrapped(map: &TreeMap) -> bool {
     let has = |map: &TreeMap, keys: &[&str]| keys.iter().any(|key| map.get(key).is_some());
     let inner = map.get("metadata").and_then(|node| node.as_map());
     !has(map, &["name", "description"])

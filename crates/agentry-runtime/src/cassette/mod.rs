@@ -52,6 +52,29 @@ struct CassetteHeader {
     cassette: u64,
     agent: String,
     recorded: String,
+    /// The parts of the system prompt that came from the machine. A replay uses them in place of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    prompt: Vec<RecordedPart>,
+}
+
+/// A part of the system prompt that depends on the machine and not on the agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedPart {
+    /// Its name.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// What the first line of a cassette says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CassetteOpening {
+    /// The name of the agent.
+    pub agent: String,
+    /// When the run begins, in milliseconds since the Unix epoch.
+    pub now: u64,
+    /// The parts of the system prompt that come from the machine.
+    pub prompt: Vec<RecordedPart>,
 }
 
 /// Any other line.

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::expectation::{ExpectedConversation, copied, same, take_over};
 use super::{
-    CassetteEntry, CassetteHeader, CassetteLine, CassettePaths, FORMAT, PART, RecordedQuestion,
+    CassetteEntry, CassetteHeader, CassetteLine, CassetteOpening, CassettePaths, FORMAT, PART, RecordedQuestion,
     RecordedQuestionKind, RecordedTool,
 };
 use crate::event::{RunEvent, TimedEvent};
@@ -35,11 +35,10 @@ pub struct CassetteRecorder {
 }
 
 impl CassetteRecorder {
-    /// Starts the cassette of a run of `agent` that begins now.
+    /// Starts the cassette of a run.
     pub fn create(
         path: &Path,
-        agent: &str,
-        now: u64,
+        opening: CassetteOpening,
         redactor: Arc<Redactor>,
         places: CassettePaths,
     ) -> io::Result<Self> {
@@ -58,12 +57,9 @@ impl CassetteRecorder {
             asking: None,
             is_asked: false,
         };
-        let when = DisplayTime(now).to_string();
-        recorder.write(&CassetteHeader {
-            cassette: FORMAT,
-            agent: agent.to_owned(),
-            recorded: when,
-        })?;
+        let CassetteOpening { agent, now, prompt } = opening;
+        let recorded = DisplayTime(now).to_string();
+        recorder.write(&CassetteHeader { cassette: FORMAT, agent, recorded, prompt })?;
         Ok(recorder)
     }
 
@@ -91,7 +87,10 @@ impl CassetteRecorder {
         self.expected.event(&happened.event);
         match happened.event {
             // A replay derives these events from the others.
-            RunEvent::Started { .. } | RunEvent::Waited | RunEvent::Resumed => return Ok(()),
+            RunEvent::Started { .. }
+            | RunEvent::Skill { .. }
+            | RunEvent::Waited
+            | RunEvent::Resumed => return Ok(()),
             // A request that is sent has its own line.
             RunEvent::Asking { .. } if self.is_asked => return Ok(()),
             RunEvent::Asking { .. } => {

@@ -13,7 +13,7 @@ use super::decode::{CassetteReading, RecordedTurn};
 use super::difference::{CassetteDifference, DifferenceKind};
 use super::difference_text::{said, shown, written};
 use super::expectation::{same, take_over};
-use super::{CassetteEntry, CassetteHeader, CassetteLine, CassettePaths, FORMAT, RecordedTool};
+use super::{CassetteEntry, CassetteHeader, CassetteLine, CassettePaths, FORMAT, RecordedPart, RecordedTool};
 use crate::conversation::{Message, TokenUsage, ToolCall};
 use crate::event::{CallJudgement, RunEvent, TimedEvent};
 use crate::provider::ProviderRequest;
@@ -55,6 +55,7 @@ pub enum TapeError {
 #[derive(Debug)]
 pub struct Tape {
     agent: String,
+    prompt: Vec<RecordedPart>,
     redactor: Arc<Redactor>,
     places: CassettePaths,
     /// The requests to the model and their answers, in order.
@@ -117,7 +118,7 @@ impl Tape {
         }
         let header: CassetteHeader =
             serde_json::from_value(header).map_err(|e| damaged(1, e.to_string()))?;
-        let mut tape = Self::empty(header.agent, redactor, places);
+        let mut tape = Self::empty(header, redactor, places);
         let mut reading = CassetteReading::default();
         for (at, line) in lines {
             let line: CassetteLine =
@@ -127,9 +128,10 @@ impl Tape {
         Ok(tape)
     }
 
-    fn empty(agent: String, redactor: Arc<Redactor>, places: CassettePaths) -> Self {
+    fn empty(header: CassetteHeader, redactor: Arc<Redactor>, places: CassettePaths) -> Self {
         Self {
-            agent,
+            agent: header.agent,
+            prompt: header.prompt,
             redactor,
             places,
             turns: VecDeque::new(),
@@ -205,6 +207,7 @@ impl Tape {
             // The last call that ended has changed the directory.
             RunEvent::Moved { .. } => (EventSlot::Moved, reading.ended.clone()),
             RunEvent::Started { .. }
+            | RunEvent::Skill { .. }
             | RunEvent::Waited
             | RunEvent::Resumed
             | RunEvent::Adjusted { .. }
@@ -220,6 +223,11 @@ impl Tape {
     /// Returns the name of the recorded agent.
     pub fn agent(&self) -> &str {
         &self.agent
+    }
+
+    /// Returns the parts of the system prompt that came from the machine of the recording.
+    pub fn prompt(&self) -> &[RecordedPart] {
+        &self.prompt
     }
 
     /// Returns how the run began, if the cassette has it.

@@ -59,6 +59,10 @@ impl Agent {
     }
 }
 
+fn opening(agent: &str) -> CassetteOpening {
+    CassetteOpening { agent: agent.to_owned(), now: NOW, prompt: Vec::new() }
+}
+
 fn redactor() -> Arc<Redactor> {
     Arc::new(Redactor::new(KnownSecret::new("KEY", "hunter2hunter2")))
 }
@@ -196,7 +200,7 @@ fn answer(calls: &[(&str, &str)]) -> RunEvent {
 /// Records a run with two reads and a write; returns the cassette and the final state.
 fn recorded(directory: &TempDir, agent: &Agent) -> (PathBuf, StepState) {
     let path = directory.path().join("writer.cassette.jsonl");
-    let recorder = CassetteRecorder::create(&path, "writer", NOW, redactor(), agent.places());
+    let recorder = CassetteRecorder::create(&path, opening("writer"), redactor(), agent.places());
     let busy = ModelFailure::new(ModelFailureKind::Temporary, "busy");
     let answers = vec![
         RunEvent::TurnFailed(busy),
@@ -249,7 +253,7 @@ fn a_long_run() {
     let directory = TempDir::new().expect("a directory");
     let path = directory.path().join("long.cassette.jsonl");
     let agent = agent();
-    let recorder = CassetteRecorder::create(&path, "writer", NOW, redactor(), agent.places());
+    let recorder = CassetteRecorder::create(&path, opening("writer"), redactor(), agent.places());
     let ids: Vec<String> = (0..1_000).map(|number| format!("call-of-{number}")).collect();
     let calls = ids
         .chunks(10)
@@ -344,7 +348,7 @@ fn a_run_that_is_shorter_or_longer() {
 fn recording() -> (TempDir, PathBuf, CassetteRecorder) {
     let directory = TempDir::new().expect("a directory");
     let path = directory.path().join("x.cassette.jsonl");
-    let recorder = CassetteRecorder::create(&path, "x", NOW, redactor(), CassettePaths::default());
+    let recorder = CassetteRecorder::create(&path, opening("x"), redactor(), CassettePaths::default());
     (directory, path, recorder.expect("a file"))
 }
 

@@ -6,6 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use agentry_compile::native_tool;
+
 use super::call_output::CallOutput;
 use super::interfaces::{Approver, CallDecision, OutputSink, RunTools};
 use super::output::RunOutput;
@@ -15,6 +17,8 @@ use crate::conversation::ToolCall;
 use crate::event::CallJudgement;
 use crate::redact::Redactor;
 use crate::rulebook::{Rulebook, RuledTouch};
+use crate::skill::SkillNarrowing;
+use crate::skill::progress::{SkillNote, SkillProgress};
 use crate::tool::{
     self, BoxedFuture, CallLocation, CommandStreams, StartedCommand, ToolHost, ToolSpec, ToolTouch,
     Toolbox,
@@ -78,9 +82,29 @@ impl GuardedTools {
     fn ruled(&self, call: &ToolCall) -> Result<(JudgedCall, RuledTouch), String> {
         let place = self.shared.place();
         let touches = self.toolbox.checked_touches(&call.tool, &call.arguments, &place)?;
-        let ruled = self.shared.rulebook.ask(&touches, &place.directory);
+        let mut ruled = self.shared.rulebook.ask(&touches, &place.directory);
+        if let Some(narrowing) = self.narrowing() {
+            let (book, at) = (&self.shared.rulebook, &place.directory);
+            ruled = narrowing.limited(ruled, book, &call.tool, &touches, at);
+        }
+        if let Some(reason) = self.human_gate(call)
+            && ruled.verdict != CallJudgement::Deny
+        {
+            let (places, asking) = (Vec::new(), Vec::new());
+            ruled = RuledTouch { verdict: CallJudgement::Ask, reason, places, asking };
+        }
         let asking = ruled.asking.clone();
         Ok((JudgedCall { touches, directory: place.directory, asking }, ruled))
+    }
+
+    /// Returns why only the person may let a call pass.
+    fn human_gate(&self, call: &ToolCall) -> Option<String> {
+        self.toolbox.get(&call.tool)?.human_gate(&call.arguments)
+    }
+
+    /// Returns the limits of the skills in use.
+    fn narrowing(&self) -> Option<Arc<SkillNarrowing>> {
+        self.toolbox.skills()?.narrowing()
     }
 
     /// Returns what a call may touch now. An earlier call may have changed the directory, or replaced a file
@@ -119,7 +143,11 @@ impl GuardedTools {
     fn call_host<'a>(&'a self, call: &'a ToolCall) -> Result<CallHost<'a>, String> {
         let granted = self.granted(call)?;
         let printed = Mutex::new(CallOutput::new(&self.shared.redactor));
-        Ok(CallHost { shared: &self.shared, id: &call.id, granted, printed })
+        // A tool of the definition that a skill allows may do all that the policy permits.
+        let is_native = native_tool(&call.tool) == Some(call.tool.as_str());
+        let narrowing = self.narrowing().filter(|_| is_native);
+        let (shared, id, tool) = (&*self.shared, &call.id, &call.tool);
+        Ok(CallHost { shared, id, tool, granted, narrowing, printed })
     }
 
     fn judged(&self) -> std::sync::MutexGuard<'_, HashMap<String, JudgedCall>> {
@@ -135,7 +163,10 @@ impl RunTools for GuardedTools {
     fn judge(&self, call: &ToolCall) -> CallDecision {
         let class = self.toolbox.class(&call.tool, &call.arguments);
         let directory = self.directory();
-        let exact = format!("exactly {} {} in {directory}", call.tool, call.arguments);
+        let exact = match self.human_gate(call) {
+            Some(_) => String::new(),
+            None => format!("exactly {} {} in {directory}", call.tool, call.arguments),
+        };
         match self.ruled(call) {
             Ok((judged, RuledTouch { verdict, reason, places, asking })) => {
                 self.judged().insert(call.id.clone(), judged);
@@ -175,6 +206,16 @@ impl RunTools for GuardedTools {
         })
     }
 
+    fn skill_note(&self, call: &ToolCall) -> Option<SkillNote> {
+        self.toolbox.skills()?.note(call)
+    }
+
+    fn follow_skills(&self, progress: &SkillProgress) {
+        if let Some(skills) = self.toolbox.skills() {
+            skills.follow(progress);
+        }
+    }
+
     fn shortened(&self, text: &str, most: usize) -> String {
         tool::kept_elsewhere(text, most, &self.shared.place().run)
     }
@@ -192,7 +233,10 @@ impl RunTools for GuardedTools {
 struct CallHost<'a> {
     shared: &'a SharedRun,
     id: &'a str,
+    tool: &'a str,
     granted: Vec<ToolTouch>,
+    /// The limits of the skills in use.
+    narrowing: Option<Arc<SkillNarrowing>>,
     /// Its output so far.
     printed: Mutex<CallOutput>,
 }
@@ -221,8 +265,13 @@ impl ToolHost for CallHost<'_> {
 
     fn judge(&self, touch: &ToolTouch) -> (CallJudgement, String) {
         let place = self.shared.place();
-        let RuledTouch { verdict, reason, places, asking } =
-            self.shared.rulebook.ask(std::slice::from_ref(touch), &place.directory);
+        let touches = std::slice::from_ref(touch);
+        let (book, at) = (&self.shared.rulebook, &place.directory);
+        let mut ruled = book.ask(touches, at);
+        if let Some(narrowing) = &self.narrowing {
+            ruled = narrowing.limited(ruled, book, self.tool, touches, at);
+        }
+        let RuledTouch { verdict, reason, places, asking } = ruled;
         // The class is not used here, so the strictest one stands in.
         let class = crate::event::CallClass::External;
         let decision =

@@ -12,6 +12,7 @@ use crate::driver::output::RunOutput;
 use crate::event::{CallClass, CallJudgement, ModelFailure, ModelTurn, RunEvent, TimedEvent};
 use crate::provider::{AnswerDelta, ProviderRequest};
 use crate::redact::Redactor;
+use crate::skill::progress::{SkillNote, SkillProgress};
 use crate::tool::{self, BoxedFuture, ToolSpec};
 
 /// Everything that a driver needs.
@@ -128,6 +129,17 @@ pub trait RunTools: Send + Sync {
         context_window::shortened(text, most)
     }
 
+    /// Returns what a call of a skill tool means if it succeeds.
+    fn skill_note(&self, call: &ToolCall) -> Option<SkillNote> {
+        let _ = call;
+        None
+    }
+
+    /// Takes over how far the skills are. Called for every answer of the model, before its calls are judged.
+    fn follow_skills(&self, progress: &SkillProgress) {
+        let _ = progress;
+    }
+
     /// Returns the directory for relative paths.
     fn directory(&self) -> String;
 
@@ -149,7 +161,8 @@ pub struct CallDecision {
     /// What an approval for the rest of the run would cover, as text that the user sees. It never covers
     /// more.
     pub rules: Vec<String>,
-    /// The key of this exact call, for an approval of nothing else.
+    /// The key of this exact call, for an approval of nothing else. Empty for a human gate: neither an
+    /// earlier approval nor one for the rest of the run lets it pass.
     pub exact: String,
 }
 

@@ -125,6 +125,7 @@ impl RunDriver {
             }
             step(&mut self.state, happened);
         }
+        self.parts.tools.follow_skills(&self.state.skills);
     }
 
     /// Applies other limits and models from now on, if they differ.
@@ -196,6 +197,9 @@ impl RunDriver {
             if matches!(event, RunEvent::Cancelled { .. } | RunEvent::TimeUp) {
                 self.stopping()?;
             }
+            if let RunEvent::Ended { id, failed: false, .. } = &event {
+                self.note_skill(id)?;
+            }
             let ended = matches!(event, RunEvent::Ended { .. });
             self.happen(event)?;
             if ended {
@@ -243,6 +247,9 @@ impl RunDriver {
         }
         let before = self.state.limits;
         let answered = matches!(happened.event, RunEvent::Answered { .. });
+        if matches!(happened.event, RunEvent::Turned(_)) {
+            self.parts.tools.follow_skills(&self.state.skills);
+        }
         let effects = step(&mut self.state, happened);
         let limits = self.state.limits;
         let raised = (answered && limits != before).then_some(RunOutput::Limits { limits });
@@ -309,6 +316,9 @@ impl RunDriver {
             RunEvent::Started { id } => RunOutput::Started { id: id.clone() },
             RunEvent::Ended { id, text, failed } => {
                 RunOutput::Result { id: id.clone(), text: text.clone(), failed: *failed }
+            }
+            RunEvent::Skill { id, note } => {
+                RunOutput::Skill { id: id.clone(), note: note.clone() }
             }
             RunEvent::Compacted { messages, summary, .. } => {
                 RunOutput::Compacted { messages: *messages, summary: redactor.text(summary) }

@@ -7,6 +7,7 @@ use crate::budget::{RunLimits, RunSpending};
 use crate::conversation::TokenUsage;
 use crate::event::{ApprovalAnswer, CallClass, CallJudgement, ModelFailureKind, RunEnding};
 use crate::quarantine::QuarantineReport;
+use crate::skill::progress::SkillNote;
 
 /// One piece of output.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -124,6 +125,14 @@ pub enum RunOutput {
     Waiting {
         /// Milliseconds.
         time: u64,
+    },
+    /// A skill was loaded, or the model reported one of its steps.
+    Skill {
+        /// The call.
+        id: String,
+        /// What it means.
+        #[serde(flatten)]
+        note: SkillNote,
     },
     /// Older messages were replaced by a summary.
     Compacted {

@@ -167,6 +167,14 @@ impl RunDriver {
         }));
     }
 
+    /// Logs what a successful call of a skill tool means, before its result. A call that is run again after
+    /// a crash replaces the note.
+    pub(super) fn note_skill(&mut self, id: &str) -> Result<(), BrokenRun> {
+        let note = self.call(id).and_then(|call| self.parts.tools.skill_note(&call));
+        let id = id.to_owned();
+        note.map_or(Ok(()), |note| self.happen(RunEvent::Skill { id, note }))
+    }
+
     /// Logs a directory that a call has changed to, so that a resumed run starts there.
     pub(super) fn moved(&mut self) -> Result<(), BrokenRun> {
         let directory = self.parts.tools.directory();
@@ -307,8 +315,12 @@ impl ApprovalPrompt {
         let asked =
             ApprovalRequest::Call { call, decision: &decision, preview: preview.as_deref() };
         match self.person.decide(asked).await {
-            ApprovalReply::AlwaysRules => ApprovalAnswer::Always(decision.rules),
-            ApprovalReply::AlwaysExact => ApprovalAnswer::Always(vec![decision.exact]),
+            ApprovalReply::AlwaysRules if !decision.rules.is_empty() => {
+                ApprovalAnswer::Always(decision.rules)
+            }
+            ApprovalReply::AlwaysExact if !decision.exact.is_empty() => {
+                ApprovalAnswer::Always(vec![decision.exact])
+            }
             said => plain(said),
         }
     }

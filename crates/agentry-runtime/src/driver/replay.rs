@@ -15,6 +15,7 @@ use crate::cassette::{CassetteDifference, Tape};
 use crate::conversation::{TokenUsage, ToolCall};
 use crate::event::{ApprovalAnswer, ModelFailure, ModelTurn, RunEvent, TimedEvent};
 use crate::provider::AnswerDelta;
+use crate::skill::progress::{SkillNote, SkillProgress};
 use crate::tool::{self, BoxedFuture, ToolSpec};
 
 /// Plays a cassette in place of models, tools and user.
@@ -176,6 +177,14 @@ impl RunTools for ReplayedWorld {
     fn shortened(&self, text: &str, _most: usize) -> String {
         // The recorded text was cut already.
         text.to_owned()
+    }
+
+    fn skill_note(&self, call: &ToolCall) -> Option<SkillNote> {
+        self.tools.skill_note(call)
+    }
+
+    fn follow_skills(&self, progress: &SkillProgress) {
+        self.tools.follow_skills(progress);
     }
 
     fn directory(&self) -> String {

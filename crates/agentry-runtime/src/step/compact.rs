@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{RunEffect, ask};
-use crate::conversation::{Message, TokenUsage};
+use crate::context_window::{fair_share, most_of_results, shortened};
+use crate::conversation::{Message, MessageBlock, TokenUsage};
 use crate::state::{RunPhase, StepState};
 
 /// The share of the context window, in percent, at which the conversation is compacted.
@@ -62,6 +63,24 @@ fn whole(messages: &[Arc<Message>], count: usize) -> usize {
     (0..=count.min(messages.len())).rev().find(|count| !parts(count)).unwrap_or(0)
 }
 
+/// Adds to a summary the texts of the loaded skills that it would replace. They share a limit.
+fn with_skills(state: &StepState, replaced: usize, summary: String) -> String {
+    let kept: Vec<&Arc<Message>> = state.messages.iter().skip(replaced).collect();
+    let is_kept = |id: &str| {
+        let is_result = |block: &MessageBlock| matches!(block, MessageBlock::Result { id: of, .. } if of == id);
+        kept.iter().any(|message| message.blocks.iter().any(is_result))
+    };
+    let lost = state.skills.loaded().iter().filter(|skill| !is_kept(&skill.id));
+    let texts: Vec<&str> = lost.map(|skill| skill.text.as_str()).collect();
+    let lengths: Vec<usize> = texts.iter().map(|text| text.len()).collect();
+    let share = fair_share(&lengths, most_of_results(state.window));
+    let texts: Vec<String> = texts.iter().map(|text| shortened(text, share)).collect();
+    if texts.is_empty() {
+        return summary;
+    }
+    format!("{summary}\n\nThese skills are still loaded:\n\n{}", texts.join("\n\n"))
+}
+
 /// Replaces the first messages by their summary, and asks the model.
 pub(super) fn compacted(
     state: &mut StepState,
@@ -76,6 +95,7 @@ pub(super) fn compacted(
     }
     // The count comes from an effect or a journal; it is checked again before messages are replaced.
     let messages = whole(&state.messages, messages);
+    let summary = with_skills(state, messages, summary);
     state.messages_mut().splice(..messages, [Arc::new(Message::user(summary))]);
     state.compacted = state.messages.len();
     state.last = TokenUsage::default();

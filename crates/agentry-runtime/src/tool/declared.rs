@@ -95,7 +95,7 @@ impl CallFailure {
 }
 
 /// Returns the result of a call as a model gets it: cleaned, and cut to a limit.
-pub(super) fn for_model(result: Result<Value, CallFailure>, host: &dyn ToolHost) -> ToolOutput {
+pub(crate) fn for_model(result: Result<Value, CallFailure>, host: &dyn ToolHost) -> ToolOutput {
     match result {
         Ok(Value::String(text)) => ToolOutput::done(output_cap::kept(&clean(&text), host)),
         Ok(value) => ToolOutput::done(output_cap::kept(&clean(&value.to_string()), host)),

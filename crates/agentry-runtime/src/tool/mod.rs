@@ -26,7 +26,7 @@ mod real_path;
 mod reference_tests;
 mod replace;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod todo;
 mod toolbox;
 mod walk;
@@ -37,6 +37,7 @@ mod webfetch;
 mod websearch;
 mod write;
 
+pub(crate) use declared::for_model;
 pub use declared::{CallFailure, DeclaredKind, DeclaredTool, ToolOrigin};
 pub(crate) use output_cap::kept_elsewhere;
 pub use real_path::real;
@@ -48,11 +49,13 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
+use std::sync::Arc;
 
 use agentry_compile::policy::Section;
 use serde_json::Value;
 
 use crate::event::{CallClass, CallJudgement};
+use crate::skill::SkillShelf;
 
 /// What a model gets to know about a tool.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,6 +96,18 @@ pub trait BuiltInTool: Send + Sync {
 
     /// Returns everything that a call would touch, or why its arguments are invalid.
     fn touches(&self, arguments: &Value, place: &CallLocation) -> Result<Vec<ToolTouch>, String>;
+
+    /// Returns why only the person may let a call pass, each time anew, whatever the policy allows and
+    /// whatever was approved before.
+    fn human_gate(&self, arguments: &Value) -> Option<String> {
+        let _ = arguments;
+        None
+    }
+
+    /// Returns the skills of the run, if this tool loads them.
+    fn skills(&self) -> Option<&Arc<SkillShelf>> {
+        None
+    }
 
     /// Returns what the user should see before an approval, beside the arguments: a diff.
     fn preview(&self, arguments: &Value, place: &CallLocation) -> Option<String> {
@@ -223,6 +238,6 @@ fn permit(host: &dyn ToolHost, touch: &ToolTouch) -> Result<(), String> {
 }
 
 /// Deserialises the arguments of a call.
-fn arguments<T: serde::de::DeserializeOwned>(arguments: &Value) -> Result<T, String> {
+pub(crate) fn arguments<T: serde::de::DeserializeOwned>(arguments: &Value) -> Result<T, String> {
     T::deserialize(arguments).map_err(|error| format!("the arguments do not fit: {error}"))
 }

@@ -37,7 +37,7 @@ pub(super) struct TestHost {
 }
 
 /// The rules of one section: its intent, and the rules.
-pub(super) type TestRules<'a> = (Section, Action, &'a [&'a str]);
+pub(crate) type TestRules<'a> = (Section, Action, &'a [&'a str]);
 
 impl TestWorkspace {
     pub(super) fn new() -> Self {
@@ -95,7 +95,7 @@ impl TestWorkspace {
 }
 
 /// Returns a judge with these rules.
-pub(super) fn judge(says: &[TestRules<'_>], workspace: &Path) -> Judge {
+pub(crate) fn judge(says: &[TestRules<'_>], workspace: &Path) -> Judge {
     let at = Span::start_of(FileId(0));
     let sections = says.iter().map(|(section, intent, rules)| SectionRules {
         section: Spanned::new(*section, at),

@@ -22,6 +22,7 @@ use super::websearch::{SearchClient, WebsearchTool};
 use super::write::WriteTool;
 use super::{BuiltInTool, CallLocation, ToolSpec, ToolTouch, output_cap};
 use crate::event::CallClass;
+use crate::skill::SkillShelf;
 
 /// The tools of one run.
 #[derive(Default)]
@@ -103,6 +104,11 @@ impl Toolbox {
         };
         offered.check(arguments)?;
         offered.tool.touches(arguments, place)
+    }
+
+    /// Returns the skills that a tool of the box loads.
+    pub(crate) fn skills(&self) -> Option<&Arc<SkillShelf>> {
+        self.tools.iter().find_map(|offered| offered.tool.skills())
     }
 
     fn offered(&self, name: &str) -> Option<&OfferedTool> {

@@ -9,6 +9,7 @@ mod line_editor;
 mod markdown;
 pub(crate) mod models;
 mod outer_workspaces;
+pub(crate) mod skills;
 pub(crate) mod prepared_agent;
 pub(crate) mod replay;
 pub(crate) mod session;

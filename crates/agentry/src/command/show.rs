@@ -1,20 +1,28 @@
 //! `agentry show`: prints an agent as Agentry reads it.
 
 use agentry_compile::text::report::visible;
-use agentry_compile::{declared, prompt, resolved, rows};
+use agentry_compile::{
+    CompiledAgent, PromptPart, ResolveSettings, RunPrompt, WorkspaceConfig, declared, judge,
+    loadable_skills, resolved, rows, skill_list,
+};
 use serde_json::{Value, json};
 
 use crate::args::{ResultFormat, ShowArguments};
-use crate::command::{find_one, usable};
+use crate::command::run::prepared_agent::facts;
+use crate::command::run::skills::offered;
+use crate::command::{find_one, reported, usable, work_here};
 use crate::disk::DiskWorld;
-use crate::output::{CliOutcome, ExitKind, columns, cut, print, print_json};
+use crate::output::{CliFailure, CliOutcome, ExitKind, columns, cut, print, print_json, remark};
+
+/// The start of the line above each part of a prompt.
+const HEADING: &str = "──";
 
 pub(crate) fn run(args: &ShowArguments) -> CliOutcome {
     let disk = DiskWorld::default();
     let found = find_one(&disk, &args.agent, args.format_override)?;
     let compiled = usable(&disk, &found)?;
     if args.prompt {
-        show_prompt(&prompt(&disk, &compiled), args.format);
+        show_prompt(&prompt_parts(&disk, compiled)?, args.format);
         return Ok(ExitKind::Done);
     }
     let agent = if args.declared { compiled.agent.clone() } else { resolved(&compiled) };
@@ -36,6 +44,26 @@ pub(crate) fn run(args: &ShowArguments) -> CliOutcome {
     Ok(ExitKind::Done)
 }
 
+/// The parts of the system prompt of a run, in order.
+fn prompt_parts(
+    disk: &DiskWorld,
+    mut compiled: CompiledAgent,
+) -> Result<Vec<PromptPart>, CliFailure> {
+    let prompt = RunPrompt::read(disk, &compiled);
+    let settings = ResolveSettings::read(disk).unwrap_or_default();
+    let skills = loadable_skills(disk, &compiled, &settings);
+    work_here(disk, &mut compiled);
+    let judge = judge(disk, &mut compiled).map_err(|findings| {
+        reported(&findings, &compiled.sources, "the user's policy has errors").refused()
+    })?;
+    let skills = offered(disk, skills, &judge);
+    let switches = WorkspaceConfig::read(disk, &compiled.workspace).prompt;
+    let prompt = prompt.in_workspace(disk, &compiled.workspace, switches, &facts());
+    prompt.remarks.iter().for_each(|line| remark(&format!("warning: {}", visible(line))));
+    let listed = skills.iter().filter(|skill| !skill.needs.is_for_people);
+    Ok(prompt.with(skill_list(listed), &prompt.machine))
+}
+
 fn show_prompt(parts: &[agentry_compile::PromptPart], format: ResultFormat) {
     match format {
         ResultFormat::Json => {
@@ -48,9 +76,9 @@ fn show_prompt(parts: &[agentry_compile::PromptPart], format: ResultFormat) {
         ResultFormat::Human => {
             for part in parts {
                 let lines: Vec<_> =
-                    part.text.lines().map(|line| visible(line).into_owned()).collect();
+                    part.text.lines().map(|line| apart(&visible(line))).collect();
                 print(&format!(
-                    "── {} ({})\n{}\n\n",
+                    "{HEADING} {} ({})\n{}\n\n",
                     part.name,
                     visible(&part.origin),
                     lines.join("\n")
@@ -58,4 +86,9 @@ fn show_prompt(parts: &[agentry_compile::PromptPart], format: ResultFormat) {
             }
         }
     }
+}
+
+/// A line of a part that cannot be taken for the heading of another part.
+fn apart(line: &str) -> String {
+    if line.starts_with(HEADING) { format!(" {line}") } else { line.to_owned() }
 }

@@ -102,6 +102,10 @@ impl Approver for TerminalApprover {
             let question = match asked {
                 ApprovalRequest::Call { call, decision, preview } => {
                     self.show(&call_text(call, decision, preview));
+                    // A human gate has nothing that an approval for the run could cover.
+                    if decision.rules.is_empty() && decision.exact.is_empty() {
+                        return self.choose("[y]es  [n]o  [l]ater › ", false).await;
+                    }
                     return self.choose(&format!("{CHOICES} › "), true).await;
                 }
                 ApprovalRequest::Unfinished(call) => format!(

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use super::prepared_agent::{PreparedAgent, variable};
 use super::session::runtime;
+use super::skills;
 use super::tool_bench::{BenchOutcome, ToolBench, bench_directory};
 use crate::command::sandbox::this_program;
 use crate::output::CliFailure;
@@ -48,6 +49,10 @@ impl DeclaredTools {
         let mut gathered = javascript(ground)?;
         gathered.missing.extend(unsupported(ground));
         gathered.leave_out(without);
+        // Last: a skill needs tools of the other kinds.
+        let DeclaredTools { tools, missing } = skills::gather(ground, &gathered.tools, without);
+        gathered.tools.extend(tools);
+        gathered.missing.extend(missing);
         Ok(gathered)
     }
 
@@ -64,6 +69,11 @@ impl DeclaredTools {
             reason: "left out by `--without`".to_owned(),
             is_optional: true,
         }));
+    }
+
+    /// The names of everything that is missing.
+    pub(crate) fn missing_names(&self) -> Vec<String> {
+        self.missing.iter().map(|it| it.name.clone()).collect()
     }
 
     /// What the prompt must say about the tools that are missing.
@@ -220,17 +230,14 @@ fn unsupported(ground: &PreparedAgent) -> Vec<MissingTool> {
         let is_optional = server.options.iter().any(is_optional);
         MissingTool { is_optional, ..missing(DeclaredKind::Mcp)(server.name.clone()) }
     });
-    // Skills and functions of other agents change no call of this one.
+    // Functions of other agents change no call of this one.
     let optional = |missing: MissingTool| MissingTool { is_optional: true, ..missing };
-    let skills = agent.skill_packs.iter().map(|skill| text(&skill.name));
-    let skills = skills.map(missing(DeclaredKind::Skill)).map(optional);
     let agents = agent.agents.iter().flatten().map(|agent| agent.value.name.clone());
     let functions = agent.expose.iter().flatten().map(|function| text(&function.value.name));
     let functions = functions.map(missing(DeclaredKind::Function)).map(optional);
     scripts
         .map(missing(DeclaredKind::Script))
         .chain(servers)
-        .chain(skills)
         .chain(agents.map(missing(DeclaredKind::Delegate)))
         .chain(functions)
         .collect()

@@ -9,9 +9,10 @@ use agentry_compile::render::{DefinitionPart, definition, judged, other_agents};
 use agentry_compile::text::Severity;
 use agentry_compile::text::report::visible;
 use agentry_compile::{
-    CompiledAgent, FileTree as _, ModelCandidate, ModelLookup, ResolveSettings, ResolvedPlan,
-    SkillResolution, SpendingCaps, WorkspaceConfig, World as _, WorldLinks, digest, judge, prompt,
-    resolve, resolved,
+    CompiledAgent, EnvironmentFacts, FileTree as _, LoadableSkill, ModelCandidate, ModelLookup,
+    PromptPart, ResolveSettings, ResolvedPlan, RunPrompt, SkillResolution, SpendingCaps,
+    WorkspaceConfig, World as _, WorldLinks, digest, judge, loadable_skills,
+    resolve, resolved, skill_list,
 };
 use agentry_runtime::approval::Approvals;
 use agentry_runtime::cassette::CassettePaths;
@@ -19,6 +20,7 @@ use agentry_runtime::commands::CommandStarter;
 use agentry_runtime::confine::{ConfinementInputs, top_level, variables};
 use agentry_runtime::driver::guarded_tools::{GuardedTools, SharedRun};
 use agentry_runtime::driver::interfaces::{Approver, OutputSink};
+use agentry_runtime::journal::DisplayTime;
 use agentry_runtime::prompt::system;
 use agentry_runtime::quarantine;
 use agentry_runtime::redact::{KnownSecret, Redactor, sounds_secret};
@@ -26,10 +28,12 @@ use agentry_runtime::rulebook::Rulebook;
 use agentry_runtime::tool::{BuiltInTool, CallLocation, SearchClient, ToolExtras, Toolbox, real};
 use agentry_runtime::undo::BeforeImages;
 
-use super::outer_workspaces;
+use super::declared_tools::{DeclaredTools, MissingTool};
+use super::session::now;
+use super::{outer_workspaces, skills};
 use crate::command::guard::protected_paths;
 use crate::command::render::lock_check::{RenderLocks, UnlockedAgent};
-use crate::command::{find_one, reported, show, usable, work_here};
+use crate::command::{find_one, reported, usable, work_here};
 use crate::disk::{DiskWorld, stored_root};
 use crate::home::{agentry_home, sweep};
 use crate::output::{CliFailure, remark};
@@ -44,7 +48,7 @@ pub(crate) struct PreparedAgent {
     pub(crate) judge: Judge,
     /// The paths that it must not write to.
     pub(crate) protected: Vec<String>,
-    pub(crate) system: String,
+    pub(crate) prompt: RunPrompt,
     pub(crate) settings: ResolveSettings,
     /// The spending caps of the workspace and of the user.
     pub(crate) caps: SpendingCaps,
@@ -57,7 +61,11 @@ pub(crate) struct PreparedAgent {
     /// The candidate models, before any server is asked.
     pub(crate) models: Vec<ModelCandidate>,
     /// The tools that its skills resolve to.
-    skills: Vec<String>,
+    skill_tools: Vec<String>,
+    /// The skills that a model can load.
+    pub(crate) skills: Vec<LoadableSkill>,
+    /// The skills that nothing provides.
+    pub(crate) unprovided: Vec<MissingTool>,
 }
 
 /// The inputs that differ between a real run and a replay.
@@ -90,13 +98,9 @@ impl PreparedAgent {
         let settings = settings.with_environment(&variable);
         // No server is asked yet: a replay and `agentry test` must work offline.
         let plan = resolve(&*disk, &compiled, &settings, ModelLookup::Nobody);
-        show(&plan.problems(), &compiled.sources);
-        if !plan.problems().is_empty() {
-            let message = format!("`{}` lacks skills that it needs", found.path);
-            return Err(CliFailure::new(message).finding());
-        }
         let digest = digest(&*disk, &compiled);
-        let system = system(&prompt(&*disk, &compiled));
+        let prompt = RunPrompt::read(&*disk, &compiled);
+        let skills = loadable_skills(&*disk, &compiled, &settings);
         // An agent of the store was read from there, and works in the current workspace.
         work_here(&disk, &mut compiled);
         RenderLocks::default().admit(&*disk, &compiled, UnlockedAgent::IsRefused)?;
@@ -107,17 +111,20 @@ impl PreparedAgent {
         })?;
         let config = config(&disk, &compiled.workspace)?;
         let agent = resolved(&compiled);
+        let prompt = prompt.in_workspace(&*disk, &compiled.workspace, config.prompt, &facts());
         let granted = variables::granted(&judge, &required_variables(&agent), variable_names());
         let redactor = Arc::new(Redactor::new(secrets(&agent, &granted, &settings)));
         Ok(Self {
             digest,
             protected: protected(&disk, &compiled),
-            system,
+            prompt,
+            skills: skills::offered(&disk, skills, &judge),
+            unprovided: skills::unprovided(&plan.skills),
             workspace: PathBuf::from(&judge.places().workspace),
             caps: outer_workspaces::caps(&disk, &outer)?
                 .narrowed(config.run)
                 .narrowed(settings.caps),
-            skills: skills(&plan),
+            skill_tools: native_skills(&plan),
             models: plan.models,
             redactor,
             granted,
@@ -152,7 +159,7 @@ impl PreparedAgent {
             search,
             declared,
         } = around;
-        let extras = ToolExtras { person: can_ask, search, skills: self.skills.clone() };
+        let extras = ToolExtras { person: can_ask, search, skills: self.skill_tools.clone() };
         let mut toolbox = Toolbox::of(&self.agent, &self.judge, extras);
         declared.into_iter().for_each(|tool| toolbox.add(tool));
         let place = CallLocation {
@@ -199,9 +206,28 @@ impl PreparedAgent {
 
     /// The names of the agent's tools, whether or not a user is present.
     pub(crate) fn tool_names(&self, searches: Option<SearchClient>) -> Vec<String> {
-        let extras = ToolExtras { person: true, search: searches, skills: self.skills.clone() };
+        let extras = ToolExtras { person: true, search: searches, skills: self.skill_tools.clone() };
         let specs = Toolbox::of(&self.agent, &self.judge, extras).specs();
         specs.into_iter().map(|spec| spec.name).collect()
+    }
+
+    /// The parts of its prompt that come from the machine, and what is missing here.
+    pub(crate) fn machine_parts(&self, declared: &DeclaredTools) -> Vec<PromptPart> {
+        let missing = declared.note().map(|text| PromptPart {
+            name: "missing",
+            origin: "agentry".to_owned(),
+            text,
+        });
+        self.prompt.machine.iter().cloned().chain(missing).collect()
+    }
+
+    /// Its system prompt, with these parts of a machine, and without the skills of these names.
+    pub(crate) fn system(&self, machine: &[PromptPart], without: &[String]) -> String {
+        let is_listed = |skill: &&LoadableSkill| {
+            !skill.needs.is_for_people && !skills::is_left_out(&skill.name, without)
+        };
+        let skills = skill_list(self.skills.iter().filter(is_listed));
+        system(&self.prompt.with(skills, machine))
     }
 
     /// The directories that a cassette replaces by placeholders.
@@ -229,6 +255,15 @@ impl PreparedAgent {
     /// The path of the agent as the user wrote it.
     pub(crate) fn path(&self) -> &str {
         &self.compiled.found.path
+    }
+}
+
+/// Where and when a prompt is read.
+pub(crate) fn facts() -> EnvironmentFacts {
+    let time = DisplayTime(now()).to_string();
+    EnvironmentFacts {
+        date: time.split('T').next().unwrap_or_default().to_owned(),
+        platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
     }
 }
 
@@ -286,7 +321,7 @@ pub(crate) fn variable(name: &str) -> Option<String> {
 }
 
 /// The built-in tools that the skills of an agent resolve to.
-fn skills(plan: &ResolvedPlan) -> Vec<String> {
+fn native_skills(plan: &ResolvedPlan) -> Vec<String> {
     let native = plan.skills.iter().filter_map(|skill| match &skill.found {
         SkillResolution::Native(name) => Some((*name).to_owned()),
         _ => None,

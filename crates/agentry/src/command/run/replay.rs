@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use agentry_compile::SpendingCaps;
+use agentry_compile::{PromptPart, SpendingCaps};
 use agentry_runtime::approval::Approvals;
-use agentry_runtime::cassette::{CassetteDifference, Tape};
+use agentry_runtime::cassette::{CassetteDifference, RecordedPart, Tape};
 use agentry_runtime::commands::RefusedCommands;
 use agentry_runtime::driver::interfaces::{
     AbsentApprover, DriverParts, EventLog, OutputSink, RunModels as _, RunTools as _,
@@ -14,11 +14,11 @@ use agentry_runtime::driver::output::RunOutput;
 use agentry_runtime::driver::replay::ReplayedWorld;
 use agentry_runtime::driver::{BrokenRun, RunDriver};
 use agentry_runtime::provider::http;
-use agentry_runtime::tool::SearchClient;
+use agentry_runtime::tool::{BuiltInTool, SearchClient};
 use agentry_runtime::tool::javascript::replayed_tools;
 use agentry_runtime::{RunEnding, RunPhase, TimedEvent};
 
-use super::exit;
+use super::{exit, skills};
 use super::limits::{began, limits};
 use super::prepared_agent::{PreparedAgent, RunSurroundings};
 use super::session::{broken, runtime, sink};
@@ -52,7 +52,7 @@ pub(crate) fn run(
 ) -> CliOutcome {
     let terminal = Arc::new(Mutex::new(TerminalView::new()));
     let hears = sink(args.format, &terminal);
-    let replayed = play(ground, cassette, args.prompt.as_deref(), &hears)?;
+    let replayed = play(ground, cassette, args.prompt.as_deref(), &args.without, &hears)?;
     let Some(difference) = replayed.difference else { return Ok(exit(&replayed.ending)) };
     for line in difference.diff.lines() {
         remark(&clean(line));
@@ -66,10 +66,12 @@ pub(crate) fn play(
     ground: &PreparedAgent,
     cassette: &Path,
     prompt: Option<&str>,
+    without: &[String],
     hears: &OutputSink,
 ) -> Result<ReplayOutcome, CliFailure> {
     let tape = Tape::open(cassette, Arc::clone(&ground.redactor), ground.places());
     let tape = tape.map_err(|error| CliFailure::new(error.to_string()))?;
+    let system = ground.system(&machine_parts(&tape), without);
     let approvals: Arc<Approvals> = Arc::default();
     let tools = ground.tools(RunSurroundings {
         approvals: Arc::clone(&approvals),
@@ -81,12 +83,12 @@ pub(crate) fn play(
         // The same tools as when recorded, whether or not a user is present now.
         can_ask: tape.has_tool("question"),
         search: tape.has_tool("websearch").then(search).flatten(),
-        declared: replayed_tools(&ground.agent, &ground.judge),
+        declared: replayed(ground, without),
     });
     let played = Arc::new(ReplayedWorld::new(tape, Arc::new(tools)));
     let clock = Arc::clone(&played);
     let parts = DriverParts {
-        system: ground.system.as_str().into(),
+        system: system.into(),
         models: played.clone(),
         tools: played.clone(),
         person: played.clone(),
@@ -118,6 +120,23 @@ pub(crate) fn play(
     });
     let ending = runtime()?.block_on(talk(&mut driver, &played, prompt)).map_err(broken)?;
     Ok(ReplayOutcome { ending, difference: played.difference() })
+}
+
+/// The tools of the definition, as far as they are known without running anything.
+fn replayed(ground: &PreparedAgent, without: &[String]) -> Vec<Arc<dyn BuiltInTool>> {
+    let mut tools = replayed_tools(&ground.agent, &ground.judge);
+    tools.extend(skills::replayed(ground, without));
+    tools
+}
+
+/// The parts of the prompt that came from the machine of the recording.
+fn machine_parts(tape: &Tape) -> Vec<PromptPart> {
+    let part = |part: &RecordedPart| PromptPart {
+        name: "recorded",
+        origin: "cassette".to_owned(),
+        text: part.text.clone(),
+    };
+    tape.prompt().iter().map(part).collect()
 }
 
 /// A search service that is never called.

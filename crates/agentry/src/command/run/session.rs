@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use agentry_compile::SEARCH_VARIABLES;
+use agentry_compile::{PromptPart, SEARCH_VARIABLES};
 use agentry_compile::text::report::visible;
 use agentry_runtime::approval::Approvals;
-use agentry_runtime::cassette::{self, CassetteRecorder};
+use agentry_runtime::cassette::{self, CassetteOpening, CassetteRecorder, RecordedPart};
 use agentry_runtime::driver::interfaces::{
     AbsentApprover, Approver, Clock, DriverParts, EventLog, OutputSink, RunModels, RunTools,
 };
@@ -76,12 +76,23 @@ struct PendingRecording {
 }
 
 impl PendingRecording {
-    fn new(ground: &PreparedAgent, directory: &Path, path: &str) -> Result<Self, CliFailure> {
+    fn new(
+        ground: &PreparedAgent,
+        directory: &Path,
+        path: &str,
+        machine: &[PromptPart],
+    ) -> Result<Self, CliFailure> {
         let part = directory.join("cassette.jsonl");
         // Secrets are redacted while recording, never afterwards.
         let redactor = Arc::clone(&ground.redactor);
-        let name = ground.agent.name();
-        let recorder = CassetteRecorder::create(&part, name, now(), redactor, ground.places());
+        let recorded =
+            |part: &PromptPart| RecordedPart { name: part.name.to_owned(), text: part.text.clone() };
+        let opening = CassetteOpening {
+            agent: ground.agent.name().to_owned(),
+            now: now(),
+            prompt: machine.iter().map(recorded).collect(),
+        };
+        let recorder = CassetteRecorder::create(&part, opening, redactor, ground.places());
         let recorder = recorder.map_err(|error| CliFailure::new(said(&error)))?;
         Ok(Self { recording: SharedRecording::new(recorder), part, path: admitted(path)? })
     }
@@ -178,12 +189,14 @@ impl<'a> RunSession<'a> {
         let approvals: Arc<Approvals> = Arc::default();
         let tools = tools(setting, &watching, &journal, &approvals, declared)?;
         let directory = journal.directory().to_path_buf();
-        let recording = setting.record.map(|path| PendingRecording::new(ground, &directory, path));
+        let machine = ground.machine_parts(declared);
+        let recording = setting
+            .record
+            .map(|path| PendingRecording::new(ground, &directory, path, &machine));
         let recording = recording.transpose()?;
         let journal = SharedJournal(Arc::new(Mutex::new(journal)));
         let count = (plan.entries.len(), plan.window());
-        let note = declared.note().map(|note| format!("\n\n{note}")).unwrap_or_default();
-        let system = format!("{}{note}", ground.system);
+        let system = ground.system(&machine, &declared.missing_names());
         let (models, log) = recorded(recording.as_ref(), plan, &journal);
         let parts = DriverParts {
             system: system.into(),
@@ -205,6 +218,8 @@ impl<'a> RunSession<'a> {
 
     /// Shows what runs.
     fn introduce(&self) {
+        let remarks = &self.ground.prompt.remarks;
+        remarks.iter().for_each(|line| remark(&format!("warning: {}", visible(line))));
         let journal = self.journal.0.lock().unwrap_or_else(PoisonError::into_inner);
         let greeting = self.ground.agent.identity.greeting.as_ref().map(|it| it.value.clone());
         (self.watching.hears)(RunOutput::Run {

@@ -102,6 +102,7 @@ impl TerminalView {
             | RunOutput::Text { .. }
             | RunOutput::Thinking { .. }
             | RunOutput::Calling { .. }
+            | RunOutput::Skill { .. }
             | RunOutput::Answer { .. } => self.under_way(),
             RunOutput::Started { .. } => {
                 self.spent.steps += 1;

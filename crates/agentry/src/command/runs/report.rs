@@ -2,9 +2,10 @@
 
 use agentry_compile::text::report::{counted, visible};
 use agentry_runtime::budget::dollars;
+use agentry_runtime::skill::progress::{StepReport, TrackedKind};
 use agentry_runtime::{
     ApprovalAnswer, MessageBlock, ModelFailure, ModelFailureKind, ModelTurn, RunEffect, RunEnding,
-    RunEvent, RunSpending, StepState, TimedEvent, ToolCall, step,
+    RunEvent, RunSpending, SkillNote, StepCounts, StepState, TimedEvent, ToolCall, step,
 };
 
 use crate::output::{cut, without_tabs};
@@ -41,6 +42,11 @@ impl RunStory {
             _ => event(&happened),
         };
         (text, step(&mut self.state, happened))
+    }
+
+    /// The steps of skills that were done so far.
+    pub(super) fn steps(&self) -> StepCounts {
+        self.state.skills.counts()
     }
 
     /// What the run has spent so far.
@@ -90,6 +96,7 @@ fn event(happened: &TimedEvent) -> String {
             let verb = if *failed { "failed" } else { "done" };
             line(&format!("  {id}: {verb}")) + &indented("    ", text)
         }
+        RunEvent::Skill { id, note } => line(&format!("  {id}: {}", noted(note))),
         RunEvent::Compacted { messages, summary, .. } => {
             line(&format!("{messages} messages compacted:")) + &indented("    ", summary)
         }
@@ -105,6 +112,31 @@ fn event(happened: &TimedEvent) -> String {
             line("from here on with the limits and models of that process")
         }
     }
+}
+
+/// What a call of a skill tool means.
+fn noted(note: &SkillNote) -> String {
+    match note {
+        SkillNote::Loaded { skill } => format!("the skill `{skill}` is loaded"),
+        SkillNote::Over { skill } => format!("the skill `{skill}` is over"),
+        SkillNote::Step(StepReport { skill, step, of, title, kind, status }) => {
+            let kind = match kind {
+                TrackedKind::Deterministic => "deterministic",
+                TrackedKind::Adaptive => "adaptive",
+                TrackedKind::HumanGate => "human gate",
+            };
+            format!("step {step} of {of} of `{skill}`, {title} ({kind}): {}", status.as_str())
+        }
+    }
+}
+
+/// The steps of skills that were done, in a few words; empty if there are none.
+pub(super) fn steps(counts: StepCounts) -> String {
+    let StepCounts { deterministic, adaptive, human_gate } = counts;
+    if counts == StepCounts::default() {
+        return String::new();
+    }
+    format!("{deterministic} deterministic, {adaptive} adaptive, {human_gate} human gates")
 }
 
 fn turned(turn: &ModelTurn) -> String {

@@ -2,7 +2,7 @@
 
 use agentry_compile::text::report::visible;
 use agentry_runtime::journal::{self, JournalFollower, RunDescription, RunSummary};
-use agentry_runtime::{RunSpending, TimedEvent};
+use agentry_runtime::TimedEvent;
 use serde_json::json;
 
 use super::report::{self, RunStory};
@@ -19,8 +19,8 @@ pub(super) fn run(args: &RunsShowArguments) -> CliOutcome {
     let mut story = RunStory::new(&about.models);
     let text: String = events.iter().map(|event| story.next(event.clone()).0).collect();
     match args.format {
-        ResultFormat::Json => as_json(&summary, &about, &events, story.spent()),
-        ResultFormat::Human => as_text(&summary, &about, &text, story.spent()),
+        ResultFormat::Json => as_json(&summary, &about, &events, &story),
+        ResultFormat::Human => as_text(&summary, &about, &text, &story),
     }
     Ok(ExitKind::Done)
 }
@@ -29,7 +29,7 @@ fn as_json(
     summary: &RunSummary,
     about: &RunDescription,
     events: &[TimedEvent],
-    spent: &RunSpending,
+    story: &RunStory,
 ) {
     print_json(&json!({
         "id": summary.id,
@@ -46,12 +46,13 @@ fn as_json(
         "models": about.models,
         "sandbox": (!about.sandbox.is_empty()).then_some(&about.sandbox),
         "pid": about.pid,
-        "spent": spent,
+        "spent": story.spent(),
+        "skill_steps": story.steps(),
         "events": events,
     }));
 }
 
-fn as_text(summary: &RunSummary, about: &RunDescription, events: &str, spent: &RunSpending) {
+fn as_text(summary: &RunSummary, about: &RunDescription, events: &str, story: &RunStory) {
     let state = match &summary.detail {
         Some(detail) => format!("{}: {}", summary.state.as_str(), visible(detail)),
         None => summary.state.as_str().to_owned(),
@@ -64,7 +65,8 @@ fn as_text(summary: &RunSummary, about: &RunDescription, events: &str, spent: &R
         ("started", started(summary).unwrap_or_default()),
         ("models", about.models.join(", ")),
         ("sandbox", about.sandbox.clone()),
-        ("spent", report::spent(spent)),
+        ("spent", report::spent(story.spent())),
+        ("skill steps", report::steps(story.steps())),
     ];
     let rows = rows.into_iter().filter(|(_, value)| !value.is_empty());
     let rows: Vec<_> = rows.map(|(name, value)| vec![name.to_owned(), value]).collect();
