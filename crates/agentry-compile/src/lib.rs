@@ -72,10 +72,11 @@ pub use registry::{registry, rule};
 pub use relocate::{RelocatedPaths, relocate};
 pub use render::subject;
 pub use resolve::{
-    CandidateOrigin, CandidateOutcome, CatalogueModel, LoadableSkill, ModelCandidate, ModelCatalogue, ModelLookup,
-    ModelProvider, ModelsEndpoint, PlannedFile, PlannedSkill, PlannedTool, ProviderApi,
-    ResolveSettings, ResolvedPlan, SEARCH_VARIABLES, SkillDirectory, SkillResolution, TokenPrice,
-    ToolKind, candidates, loadable_skills, named_model, native_tool, resolve,
+    CandidateOrigin, CandidateOutcome, CatalogueModel, LoadableSkill, ModelCandidate,
+    ModelCatalogue, ModelLookup, ModelProvider, ModelsEndpoint, PlannedFile, PlannedSkill,
+    PlannedTool, ProviderApi, ResolveSettings, ResolvedPlan, SEARCH_VARIABLES, SkillDirectory,
+    SkillResolution, TokenPrice, ToolKind, candidates, loadable_skills, named_model, native_tool,
+    resolve,
 };
 pub use run_prompt::{EnvironmentFacts, RunPrompt, defused, git_branch, skill_list};
 pub use schema::schema;

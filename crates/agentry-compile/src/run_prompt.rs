@@ -195,13 +195,12 @@ fn small(world: &dyn World, root: &str, path: &str) -> Option<String> {
 }
 
 /// The list of skills that a model can load.
-pub fn skill_list<'a>(
-    skills: impl IntoIterator<Item = &'a LoadableSkill>,
-) -> Option<PromptPart> {
+pub fn skill_list<'a>(skills: impl IntoIterator<Item = &'a LoadableSkill>) -> Option<PromptPart> {
     let mut text = String::new();
     let mut names = Vec::new();
     for skill in skills {
-        let description: String = one_line(&skill.description).chars().take(MOST_OF_DESCRIPTION).collect();
+        let description: String =
+            one_line(&skill.description).chars().take(MOST_OF_DESCRIPTION).collect();
         let name = one_line(&skill.name);
         let line = format!("- {name}: {description}\n");
         if text.len() + line.len() <= MOST_OF_SKILLS {

@@ -26,7 +26,10 @@ fn names(prompt: &RunPrompt) -> String {
 fn rules_come_last() {
     let prompt = read(&[("AGENTS.md", "Use tabs.\n")]);
     assert_eq!(names(&prompt), "role traits AGENTS.md environment rules");
-    assert_eq!(prompt.machine[0].text, "<workspace-instructions file=\"AGENTS.md\">\nUse tabs.\n</workspace-instructions>");
+    assert_eq!(
+        prompt.machine[0].text,
+        "<workspace-instructions file=\"AGENTS.md\">\nUse tabs.\n</workspace-instructions>"
+    );
     assert!(prompt.machine[1].text.contains("date: 2026-11-16\nplatform: linux\n"));
     assert_eq!(prompt.remarks, [""; 0]);
 }
@@ -89,7 +92,10 @@ fn branches_are_found() {
         (&[("w/.git/HEAD", "top secret\n")], None),
         (&[("w/.git/HEAD", "ref: refs/heads/\n")], None),
         (
-            &[("w/.git", "gitdir: ../repo/.git/worktrees/w\n"), ("repo/.git/worktrees/w/HEAD", "ref: refs/heads/a/b\n")],
+            &[
+                ("w/.git", "gitdir: ../repo/.git/worktrees/w\n"),
+                ("repo/.git/worktrees/w/HEAD", "ref: refs/heads/a/b\n"),
+            ],
             Some("a/b"),
         ),
         (&[("w/.git", "gitdir: ../nowhere\n")], None),

@@ -48,6 +48,6 @@ pub use event::{
     ApprovalAnswer, CallClass, CallJudgement, ModelFailure, ModelFailureKind, ModelTurn, RunEnding,
     RunEvent, TimedEvent,
 };
-pub use state::{CallState, ErrorStrategy, RunPhase, StepState};
 pub use skill::progress::{SkillNote, SkillProgress, StepCounts};
+pub use state::{CallState, ErrorStrategy, RunPhase, StepState};
 pub use step::step;

@@ -67,8 +67,7 @@ impl Rulebook {
                 subject: &touch.subject,
                 directory: &directory,
             };
-            let Verdict { action, reasons } =
-                judged(&*self.world, judge, &self.protected, call);
+            let Verdict { action, reasons } = judged(&*self.world, judge, &self.protected, call);
             worst = worst.max(action);
             parts.extend(reasons.into_iter().map(|reason| (touch, reason)));
         }

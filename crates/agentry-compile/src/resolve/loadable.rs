@@ -97,7 +97,8 @@ fn is_optional(agent: &Agent, pack: &SkillPack) -> bool {
 fn read(world: &dyn World, place: &InstalledSkill) -> Option<SkillPack> {
     let bytes = place.read(world).ok()?;
     let text = String::from_utf8(bytes).ok()?;
-    let source = SourceFile::new(FileId::BUILT_IN, &place.shown, text.trim_start_matches('\u{feff}'));
+    let source =
+        SourceFile::new(FileId::BUILT_IN, &place.shown, text.trim_start_matches('\u{feff}'));
     Some(skill::read(source, place.path(), SkillDialect::Standard, &mut Findings::default()))
 }
 
@@ -167,7 +168,10 @@ mod tests {
                  ---\n1. Look (hardened step)\n2. Ask (human gate)\n",
             ),
             ("a/skills/pack/references/a.md", "A"),
-            ("a/skills/off/SKILL.md", "---\nname: off\ndescription: x\nstatus: disabled\n---\nNo.\n"),
+            (
+                "a/skills/off/SKILL.md",
+                "---\nname: off\ndescription: x\nstatus: disabled\n---\nNo.\n",
+            ),
         ]);
         let names: Vec<_> = found.iter().map(|skill| skill.name.as_str()).collect();
         assert_eq!(names, ["flat", "pack"]);
@@ -191,7 +195,9 @@ mod tests {
         let world = MemoryWorld::new(files.map(|(path, text)| (path.to_owned(), text)));
         let folder = SkillDirectory { path: "skills/x".to_owned(), files: Vec::new() };
         assert_eq!(folder.read(&world, "references/a.md"), Ok(b"A".to_vec()));
-        for path in ["../secret.md", "references/../../secret.md", "/skills/secret.md", "", ".", "a\0"] {
+        for path in
+            ["../secret.md", "references/../../secret.md", "/skills/secret.md", "", ".", "a\0"]
+        {
             assert!(folder.read(&world, path).is_err(), "{path:?}");
         }
     }

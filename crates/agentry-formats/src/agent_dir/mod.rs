@@ -92,7 +92,11 @@ pub const INFO: FormatInfo = FormatInfo {
         ReaderReport::LongName,
         ReaderReport::ServerSecret,
     ],
-    prompt: FormatPrompt { rules_heading: None, system_is_persona: false, fixed_parts: prompt::FIXED_PARTS },
+    prompt: FormatPrompt {
+        rules_heading: None,
+        system_is_persona: false,
+        fixed_parts: prompt::FIXED_PARTS,
+    },
     behaviour_merge: TextMerge::Append,
     has_step_limit: false,
     denies_without_policy: None,

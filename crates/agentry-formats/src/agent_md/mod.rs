@@ -89,7 +89,11 @@ pub const INFO: FormatInfo = FormatInfo {
         ReaderReport::ServerSecret,
         ReaderReport::StartupTool,
     ],
-    prompt: FormatPrompt { rules_heading: Some("## Rules"), system_is_persona: false, fixed_parts: &[] },
+    prompt: FormatPrompt {
+        rules_heading: Some("## Rules"),
+        system_is_persona: false,
+        fixed_parts: &[],
+    },
     behaviour_merge: TextMerge::Append,
     has_step_limit: false,
     denies_without_policy: None,

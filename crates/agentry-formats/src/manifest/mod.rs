@@ -126,7 +126,11 @@ pub const INFO: FormatInfo = FormatInfo {
         reserved_names: &[],
     },
     reports: &[ReaderReport::RepeatedSkill],
-    prompt: FormatPrompt { rules_heading: Some("## Hard Rules"), system_is_persona: true, fixed_parts: &[] },
+    prompt: FormatPrompt {
+        rules_heading: Some("## Hard Rules"),
+        system_is_persona: true,
+        fixed_parts: &[],
+    },
     behaviour_merge: TextMerge::Override,
     has_step_limit: true,
     denies_without_policy: Some("a manifest without `trust` has none"),

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::expectation::{ExpectedConversation, copied, same, take_over};
 use super::{
-    CassetteEntry, CassetteHeader, CassetteLine, CassetteOpening, CassettePaths, FORMAT, PART, RecordedQuestion,
-    RecordedQuestionKind, RecordedTool,
+    CassetteEntry, CassetteHeader, CassetteLine, CassetteOpening, CassettePaths, FORMAT, PART,
+    RecordedQuestion, RecordedQuestionKind, RecordedTool,
 };
 use crate::event::{RunEvent, TimedEvent};
 use crate::journal::DisplayTime;

@@ -13,7 +13,9 @@ use super::decode::{CassetteReading, RecordedTurn};
 use super::difference::{CassetteDifference, DifferenceKind};
 use super::difference_text::{said, shown, written};
 use super::expectation::{same, take_over};
-use super::{CassetteEntry, CassetteHeader, CassetteLine, CassettePaths, FORMAT, RecordedPart, RecordedTool};
+use super::{
+    CassetteEntry, CassetteHeader, CassetteLine, CassettePaths, FORMAT, RecordedPart, RecordedTool,
+};
 use crate::conversation::{Message, TokenUsage, ToolCall};
 use crate::event::{CallJudgement, RunEvent, TimedEvent};
 use crate::provider::ProviderRequest;

@@ -348,7 +348,8 @@ fn a_run_that_is_shorter_or_longer() {
 fn recording() -> (TempDir, PathBuf, CassetteRecorder) {
     let directory = TempDir::new().expect("a directory");
     let path = directory.path().join("x.cassette.jsonl");
-    let recorder = CassetteRecorder::create(&path, opening("x"), redactor(), CassettePaths::default());
+    let recorder =
+        CassetteRecorder::create(&path, opening("x"), redactor(), CassettePaths::default());
     (directory, path, recorder.expect("a file"))
 }
 

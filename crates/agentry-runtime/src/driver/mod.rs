@@ -317,9 +317,7 @@ impl RunDriver {
             RunEvent::Ended { id, text, failed } => {
                 RunOutput::Result { id: id.clone(), text: text.clone(), failed: *failed }
             }
-            RunEvent::Skill { id, note } => {
-                RunOutput::Skill { id: id.clone(), note: note.clone() }
-            }
+            RunEvent::Skill { id, note } => RunOutput::Skill { id: id.clone(), note: note.clone() },
             RunEvent::Compacted { messages, summary, .. } => {
                 RunOutput::Compacted { messages: *messages, summary: redactor.text(summary) }
             }

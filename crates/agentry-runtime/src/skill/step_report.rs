@@ -164,10 +164,11 @@ impl BuiltInTool for SkillStepTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: NAME.to_owned(),
-            description: "Reports a step of a loaded skill: when you start it, and when it is done, \
+            description:
+                "Reports a step of a loaded skill: when you start it, and when it is done, \
                           skipped or failed. A human gate that is reported as `done` waits for the \
                           person. The step `end` reports that the skill is not in use any more."
-                .to_owned(),
+                    .to_owned(),
             schema: json!({
                 "type": "object",
                 "properties": {

@@ -33,7 +33,8 @@ const TITLES: [(&str, StepKind); 5] = [
 
 fn skill(name: &str, allowed: Option<&[&str]>) -> LoadableSkill {
     let at = Span::start_of(FileId(0));
-    let step = |(title, kind): &(&str, StepKind)| SkillStep { title: (*title).to_owned(), kind: *kind };
+    let step =
+        |(title, kind): &(&str, StepKind)| SkillStep { title: (*title).to_owned(), kind: *kind };
     LoadableSkill {
         name: name.to_owned(),
         description: "Does it".to_owned(),
@@ -114,7 +115,12 @@ impl TestRun {
     }
 
     /// Runs a call as the driver does; `is_approved` is the person's answer.
-    async fn run(&mut self, tool: &str, arguments: Value, is_approved: bool) -> Result<String, String> {
+    async fn run(
+        &mut self,
+        tool: &str,
+        arguments: Value,
+        is_approved: bool,
+    ) -> Result<String, String> {
         let call = self.call(tool, arguments);
         let decision = self.approvals.weighed(self.tools.judge(&call));
         match decision.verdict {
@@ -170,7 +176,9 @@ async fn files_are_read_inside_the_folder_of_a_loaded_skill() {
     assert_eq!(early, "load the skill `x` before you read its files");
     run.run("skill", json!({"name": "x"}), false).await.unwrap();
     assert_eq!(run.run("skill", file("references/a.md"), false).await.unwrap(), "Reference.");
-    for path in ["../other.md", "references/../../other.md", "/skills/other.md", ".env", "none.md", "."] {
+    for path in
+        ["../other.md", "references/../../other.md", "/skills/other.md", ".env", "none.md", "."]
+    {
         assert!(run.run("skill", file(path), false).await.is_err(), "{path}");
     }
 }
@@ -241,8 +249,19 @@ async fn a_step_that_is_not_clear_is_no_step() {
     let mut run = TestRun::new(vec![skill("x", None)], &[]);
     run.run("skill", json!({"name": "x"}), false).await.unwrap();
     let cases = [
-        json!("same"), json!(0), json!(6), json!("0"), json!("Confirmed"), json!("2. Parse"), json!(""),
-        json!("99999999999999999999"), json!("1e0"), json!(-1), json!(null), json!([2]), json!("２"),
+        json!("same"),
+        json!(0),
+        json!(6),
+        json!("0"),
+        json!("Confirmed"),
+        json!("2. Parse"),
+        json!(""),
+        json!("99999999999999999999"),
+        json!("1e0"),
+        json!(-1),
+        json!(null),
+        json!([2]),
+        json!("２"),
     ];
     for step in cases {
         let refused = run.step(step.clone(), "done").await;

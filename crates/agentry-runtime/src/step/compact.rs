@@ -67,7 +67,8 @@ fn whole(messages: &[Arc<Message>], count: usize) -> usize {
 fn with_skills(state: &StepState, replaced: usize, summary: String) -> String {
     let kept: Vec<&Arc<Message>> = state.messages.iter().skip(replaced).collect();
     let is_kept = |id: &str| {
-        let is_result = |block: &MessageBlock| matches!(block, MessageBlock::Result { id: of, .. } if of == id);
+        let is_result =
+            |block: &MessageBlock| matches!(block, MessageBlock::Result { id: of, .. } if of == id);
         kept.iter().any(|message| message.blocks.iter().any(is_result))
     };
     let lost = state.skills.loaded().iter().filter(|skill| !is_kept(&skill.id));

@@ -50,7 +50,9 @@ fn prompt_parts(
     mut compiled: CompiledAgent,
 ) -> Result<Vec<PromptPart>, CliFailure> {
     let prompt = RunPrompt::read(disk, &compiled);
-    let settings = ResolveSettings::read(disk).unwrap_or_default();
+    let settings = ResolveSettings::read(disk).map_err(|(findings, sources)| {
+        reported(&findings, &sources, "your configuration has errors")
+    })?;
     let skills = loadable_skills(disk, &compiled, &settings);
     work_here(disk, &mut compiled);
     let judge = judge(disk, &mut compiled).map_err(|findings| {
@@ -75,8 +77,7 @@ fn show_prompt(parts: &[agentry_compile::PromptPart], format: ResultFormat) {
         }
         ResultFormat::Human => {
             for part in parts {
-                let lines: Vec<_> =
-                    part.text.lines().map(|line| apart(&visible(line))).collect();
+                let lines: Vec<_> = part.text.lines().map(|line| apart(&visible(line))).collect();
                 print(&format!(
                     "{HEADING} {} ({})\n{}\n\n",
                     part.name,

@@ -11,8 +11,8 @@ use agentry_compile::text::report::visible;
 use agentry_compile::{
     CompiledAgent, EnvironmentFacts, FileTree as _, LoadableSkill, ModelCandidate, ModelLookup,
     PromptPart, ResolveSettings, ResolvedPlan, RunPrompt, SkillResolution, SpendingCaps,
-    WorkspaceConfig, World as _, WorldLinks, digest, judge, loadable_skills,
-    resolve, resolved, skill_list,
+    WorkspaceConfig, World as _, WorldLinks, digest, judge, loadable_skills, resolve, resolved,
+    skill_list,
 };
 use agentry_runtime::approval::Approvals;
 use agentry_runtime::cassette::CassettePaths;
@@ -206,7 +206,8 @@ impl PreparedAgent {
 
     /// The names of the agent's tools, whether or not a user is present.
     pub(crate) fn tool_names(&self, searches: Option<SearchClient>) -> Vec<String> {
-        let extras = ToolExtras { person: true, search: searches, skills: self.skill_tools.clone() };
+        let extras =
+            ToolExtras { person: true, search: searches, skills: self.skill_tools.clone() };
         let specs = Toolbox::of(&self.agent, &self.judge, extras).specs();
         specs.into_iter().map(|spec| spec.name).collect()
     }

@@ -14,15 +14,15 @@ use agentry_runtime::driver::output::RunOutput;
 use agentry_runtime::driver::replay::ReplayedWorld;
 use agentry_runtime::driver::{BrokenRun, RunDriver};
 use agentry_runtime::provider::http;
-use agentry_runtime::tool::{BuiltInTool, SearchClient};
 use agentry_runtime::tool::javascript::replayed_tools;
+use agentry_runtime::tool::{BuiltInTool, SearchClient};
 use agentry_runtime::{RunEnding, RunPhase, TimedEvent};
 
-use super::{exit, skills};
 use super::limits::{began, limits};
 use super::prepared_agent::{PreparedAgent, RunSurroundings};
 use super::session::{broken, runtime, sink};
 use super::terminal::{TerminalView, clean};
+use super::{exit, skills};
 use crate::args::{RunArguments, SpendingArguments};
 use crate::output::{CliFailure, CliOutcome, remark};
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use agentry_compile::{PromptPart, SEARCH_VARIABLES};
 use agentry_compile::text::report::visible;
+use agentry_compile::{PromptPart, SEARCH_VARIABLES};
 use agentry_runtime::approval::Approvals;
 use agentry_runtime::cassette::{self, CassetteOpening, CassetteRecorder, RecordedPart};
 use agentry_runtime::driver::interfaces::{
@@ -85,8 +85,10 @@ impl PendingRecording {
         let part = directory.join("cassette.jsonl");
         // Secrets are redacted while recording, never afterwards.
         let redactor = Arc::clone(&ground.redactor);
-        let recorded =
-            |part: &PromptPart| RecordedPart { name: part.name.to_owned(), text: part.text.clone() };
+        let recorded = |part: &PromptPart| RecordedPart {
+            name: part.name.to_owned(),
+            text: part.text.clone(),
+        };
         let opening = CassetteOpening {
             agent: ground.agent.name().to_owned(),
             now: now(),
@@ -190,9 +192,8 @@ impl<'a> RunSession<'a> {
         let tools = tools(setting, &watching, &journal, &approvals, declared)?;
         let directory = journal.directory().to_path_buf();
         let machine = ground.machine_parts(declared);
-        let recording = setting
-            .record
-            .map(|path| PendingRecording::new(ground, &directory, path, &machine));
+        let recording =
+            setting.record.map(|path| PendingRecording::new(ground, &directory, path, &machine));
         let recording = recording.transpose()?;
         let journal = SharedJournal(Arc::new(Mutex::new(journal)));
         let count = (plan.entries.len(), plan.window());

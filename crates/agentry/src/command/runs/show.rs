@@ -1,8 +1,8 @@
 //! `agentry runs show`: shows one run from its start.
 
 use agentry_compile::text::report::visible;
-use agentry_runtime::journal::{self, JournalFollower, RunDescription, RunSummary};
 use agentry_runtime::TimedEvent;
+use agentry_runtime::journal::{self, JournalFollower, RunDescription, RunSummary};
 use serde_json::json;
 
 use super::report::{self, RunStory};
@@ -25,12 +25,7 @@ pub(super) fn run(args: &RunsShowArguments) -> CliOutcome {
     Ok(ExitKind::Done)
 }
 
-fn as_json(
-    summary: &RunSummary,
-    about: &RunDescription,
-    events: &[TimedEvent],
-    story: &RunStory,
-) {
+fn as_json(summary: &RunSummary, about: &RunDescription, events: &[TimedEvent], story: &RunStory) {
     print_json(&json!({
         "id": summary.id,
         "agent": about.agent,
