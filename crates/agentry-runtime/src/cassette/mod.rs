@@ -55,6 +55,9 @@ struct CassetteHeader {
     /// The parts of the system prompt that came from the machine. A replay uses them in place of its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     prompt: Vec<RecordedPart>,
+    /// What the definition declares and the run did not have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    missing: Vec<String>,
 }
 
 /// A part of the system prompt that depends on the machine and not on the agent.
@@ -75,6 +78,8 @@ pub struct CassetteOpening {
     pub now: u64,
     /// The parts of the system prompt that come from the machine.
     pub prompt: Vec<RecordedPart>,
+    /// The names of what the definition declares and the run does not have.
+    pub missing: Vec<String>,
 }
 
 /// Any other line.

@@ -57,9 +57,9 @@ impl CassetteRecorder {
             asking: None,
             is_asked: false,
         };
-        let CassetteOpening { agent, now, prompt } = opening;
+        let CassetteOpening { agent, now, prompt, missing } = opening;
         let recorded = DisplayTime(now).to_string();
-        recorder.write(&CassetteHeader { cassette: FORMAT, agent, recorded, prompt })?;
+        recorder.write(&CassetteHeader { cassette: FORMAT, agent, recorded, prompt, missing })?;
         Ok(recorder)
     }
 

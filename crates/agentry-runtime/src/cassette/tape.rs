@@ -58,6 +58,7 @@ pub enum TapeError {
 pub struct Tape {
     agent: String,
     prompt: Vec<RecordedPart>,
+    missing: Vec<String>,
     redactor: Arc<Redactor>,
     places: CassettePaths,
     /// The requests to the model and their answers, in order.
@@ -134,6 +135,7 @@ impl Tape {
         Self {
             agent: header.agent,
             prompt: header.prompt,
+            missing: header.missing,
             redactor,
             places,
             turns: VecDeque::new(),
@@ -230,6 +232,11 @@ impl Tape {
     /// Returns the parts of the system prompt that came from the machine of the recording.
     pub fn prompt(&self) -> &[RecordedPart] {
         &self.prompt
+    }
+
+    /// Returns the names of what the definition declares and the recorded run did not have.
+    pub fn missing(&self) -> &[String] {
+        &self.missing
     }
 
     /// Returns how the run began, if the cassette has it.

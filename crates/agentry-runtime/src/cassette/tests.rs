@@ -60,7 +60,7 @@ impl Agent {
 }
 
 fn opening(agent: &str) -> CassetteOpening {
-    CassetteOpening { agent: agent.to_owned(), now: NOW, prompt: Vec::new() }
+    CassetteOpening { agent: agent.to_owned(), now: NOW, ..CassetteOpening::default() }
 }
 
 fn redactor() -> Arc<Redactor> {

@@ -1,11 +1,13 @@
 //! `skill`: loads a skill, or reads a file of its folder.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use agentry_compile::LoadableSkill;
 use agentry_compile::model::StepKind;
+use agentry_compile::policy::Section;
 use agentry_compile::policy::commands::secrets::is_secret;
 use agentry_compile::text::hygiene;
 use serde::Deserialize;
@@ -17,7 +19,7 @@ use crate::context_window::KEPT_IN;
 use crate::event::CallClass;
 use crate::tool::{
     BoxedFuture, BuiltInTool, CallFailure, CallLocation, DeclaredKind, DeclaredTool, ToolHost,
-    ToolOrigin, ToolOutput, ToolSpec, ToolTouch, arguments, for_model,
+    ToolOrigin, ToolOutput, ToolSpec, ToolTouch, arguments, for_model, real,
 };
 
 /// The name of the tool.
@@ -60,6 +62,22 @@ impl SkillTool {
             None if self.0.progress().is_loaded(&skill.name) => Ok(already(&skill.name)),
             None => Ok(self.text(skill)),
         }
+    }
+
+    /// What the policy is asked about a file: inside the workspace, its rules for reading hold. A skill
+    /// that the user installed elsewhere is readable as a whole.
+    fn read_touch(
+        &self,
+        skill: &LoadableSkill,
+        file: &str,
+        place: &CallLocation,
+    ) -> Option<ToolTouch> {
+        let folder = PathBuf::from(self.0.world.absolute(&skill.folder.as_ref()?.path));
+        let subject = folder.join(file);
+        let subject = real(&subject).unwrap_or(subject);
+        let is_inside = subject.starts_with(&place.workspace);
+        let subject = subject.to_string_lossy().into_owned();
+        is_inside.then_some(ToolTouch { section: Section::Read, subject })
     }
 
     /// A file of the folder of a skill.
@@ -145,8 +163,11 @@ impl BuiltInTool for SkillTool {
         CallClass::Read
     }
 
-    fn touches(&self, given: &Value, _: &CallLocation) -> Result<Vec<ToolTouch>, String> {
-        self.asked(given).map(|(skill, _)| self.0.touches(&skill.name))
+    fn touches(&self, given: &Value, place: &CallLocation) -> Result<Vec<ToolTouch>, String> {
+        let (skill, file) = self.asked(given)?;
+        let mut touches = self.0.touches(&skill.name);
+        touches.extend(file.and_then(|file| self.read_touch(skill, &file, place)));
+        Ok(touches)
     }
 
     fn skills(&self) -> Option<&Arc<SkillShelf>> {

@@ -53,13 +53,13 @@ impl DeclaredTools {
         let DeclaredTools { tools, missing } = skills::gather(ground, &gathered.tools, without);
         gathered.tools.extend(tools);
         gathered.missing.extend(missing);
+        gathered.do_without(without);
         Ok(gathered)
     }
 
     /// Drops the tools that the user does without.
     fn leave_out(&mut self, without: &[String]) {
         let is_out = |name: &str| without.iter().any(|out| is_same(out, name));
-        self.missing.iter_mut().for_each(|it| it.is_optional |= is_out(&it.name));
         let (out, kept): (Vec<_>, Vec<_>) =
             self.tools.drain(..).partition(|tool| is_out(&tool.spec().name));
         self.tools = kept;
@@ -69,6 +69,13 @@ impl DeclaredTools {
             reason: "left out by `--without`".to_owned(),
             is_optional: true,
         }));
+    }
+
+    /// Marks what is missing and the user does without.
+    fn do_without(&mut self, without: &[String]) {
+        for missing in &mut self.missing {
+            missing.is_optional |= without.iter().any(|out| is_same(out, &missing.name));
+        }
     }
 
     /// The names of everything that is missing.

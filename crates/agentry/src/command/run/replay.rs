@@ -52,7 +52,7 @@ pub(crate) fn run(
 ) -> CliOutcome {
     let terminal = Arc::new(Mutex::new(TerminalView::new()));
     let hears = sink(args.format, &terminal);
-    let replayed = play(ground, cassette, args.prompt.as_deref(), &args.without, &hears)?;
+    let replayed = play(ground, cassette, args.prompt.as_deref(), &hears)?;
     let Some(difference) = replayed.difference else { return Ok(exit(&replayed.ending)) };
     for line in difference.diff.lines() {
         remark(&clean(line));
@@ -66,12 +66,11 @@ pub(crate) fn play(
     ground: &PreparedAgent,
     cassette: &Path,
     prompt: Option<&str>,
-    without: &[String],
     hears: &OutputSink,
 ) -> Result<ReplayOutcome, CliFailure> {
     let tape = Tape::open(cassette, Arc::clone(&ground.redactor), ground.places());
     let tape = tape.map_err(|error| CliFailure::new(error.to_string()))?;
-    let system = ground.system(&machine_parts(&tape), without);
+    let system = ground.system(&machine_parts(&tape), tape.missing());
     let approvals: Arc<Approvals> = Arc::default();
     let tools = ground.tools(RunSurroundings {
         approvals: Arc::clone(&approvals),
@@ -83,7 +82,7 @@ pub(crate) fn play(
         // The same tools as when recorded, whether or not a user is present now.
         can_ask: tape.has_tool("question"),
         search: tape.has_tool("websearch").then(search).flatten(),
-        declared: replayed(ground, without),
+        declared: replayed(ground, tape.missing()),
     });
     let played = Arc::new(ReplayedWorld::new(tape, Arc::new(tools)));
     let clock = Arc::clone(&played);
@@ -122,10 +121,11 @@ pub(crate) fn play(
     Ok(ReplayOutcome { ending, difference: played.difference() })
 }
 
-/// The tools of the definition, as far as they are known without running anything.
-fn replayed(ground: &PreparedAgent, without: &[String]) -> Vec<Arc<dyn BuiltInTool>> {
+/// The tools of the definition that the recorded run had, as far as they are known without running anything.
+fn replayed(ground: &PreparedAgent, missing: &[String]) -> Vec<Arc<dyn BuiltInTool>> {
     let mut tools = replayed_tools(&ground.agent, &ground.judge);
-    tools.extend(skills::replayed(ground, without));
+    tools.retain(|tool| !skills::is_left_out(&tool.spec().name, missing));
+    tools.extend(skills::replayed(ground, missing));
     tools
 }
 

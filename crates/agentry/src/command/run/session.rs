@@ -80,7 +80,7 @@ impl PendingRecording {
         ground: &PreparedAgent,
         directory: &Path,
         path: &str,
-        machine: &[PromptPart],
+        (machine, missing): (&[PromptPart], &[String]),
     ) -> Result<Self, CliFailure> {
         let part = directory.join("cassette.jsonl");
         // Secrets are redacted while recording, never afterwards.
@@ -93,6 +93,7 @@ impl PendingRecording {
             agent: ground.agent.name().to_owned(),
             now: now(),
             prompt: machine.iter().map(recorded).collect(),
+            missing: missing.to_vec(),
         };
         let recorder = CassetteRecorder::create(&part, opening, redactor, ground.places());
         let recorder = recorder.map_err(|error| CliFailure::new(said(&error)))?;
@@ -191,13 +192,12 @@ impl<'a> RunSession<'a> {
         let approvals: Arc<Approvals> = Arc::default();
         let tools = tools(setting, &watching, &journal, &approvals, declared)?;
         let directory = journal.directory().to_path_buf();
-        let machine = ground.machine_parts(declared);
-        let recording =
-            setting.record.map(|path| PendingRecording::new(ground, &directory, path, &machine));
-        let recording = recording.transpose()?;
+        let (machine, missing) = (ground.machine_parts(declared), declared.missing_names());
+        let record = |path| PendingRecording::new(ground, &directory, path, (&machine, &missing));
+        let recording = setting.record.map(record).transpose()?;
         let journal = SharedJournal(Arc::new(Mutex::new(journal)));
         let count = (plan.entries.len(), plan.window());
-        let system = ground.system(&machine, &declared.missing_names());
+        let system = ground.system(&machine, &missing);
         let (models, log) = recorded(recording.as_ref(), plan, &journal);
         let parts = DriverParts {
             system: system.into(),
