@@ -57,7 +57,8 @@ fn show_names_the_file_of_the_chain() {
     skills[0].name  git               child.agent:4
     --- exit 0
     "#);
-    insta::assert_snapshot!(chain().run("show child.agent --prompt"), @r#"
+    let test = chain().file("agentry.toml", crate::show::NO_ENVIRONMENT);
+    insta::assert_snapshot!(test.run("show child.agent --prompt"), @r#"
     $ agentry show child.agent --prompt
     --- stdout
     ── system (bases/base.agent:3)

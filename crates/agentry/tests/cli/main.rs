@@ -59,6 +59,7 @@ mod server;
 mod shell;
 mod show;
 mod sign;
+mod skills;
 mod store;
 mod store_crash;
 mod store_gc;

@@ -2,6 +2,9 @@
 
 use crate::test::{BROKEN, HELPER, Test};
 
+/// A configuration that keeps the date out of the prompt.
+pub(crate) const NO_ENVIRONMENT: &str = "[prompt]\nenvironment = false\n";
+
 const REVIEWER: &str = "\
 name: reviewer
 description: Reviews changes
@@ -159,7 +162,8 @@ fn the_canonical_form() {
 
 #[test]
 fn the_prompt_part_by_part() {
-    insta::assert_snapshot!(reviewer().run("show reviewer.agent --prompt"), @r#"
+    let test = reviewer().file("agentry.toml", NO_ENVIRONMENT);
+    insta::assert_snapshot!(test.run("show reviewer.agent --prompt"), @r#"
     $ agentry show reviewer.agent --prompt
     --- stdout
     ── role (reviewer.agent:6)
@@ -176,7 +180,7 @@ fn the_prompt_part_by_part() {
 
     --- exit 0
     "#);
-    insta::assert_snapshot!(reviewer().run("show reviewer.agent --prompt --format json"), @r###"
+    insta::assert_snapshot!(test.run("show reviewer.agent --prompt --format json"), @r###"
     $ agentry show reviewer.agent --prompt --format json
     --- stdout
     [
@@ -202,7 +206,7 @@ fn the_prompt_part_by_part() {
 
 #[test]
 fn an_agent_without_a_prompt() {
-    let test = Test::new().file("x.agent", "name: x\n");
+    let test = Test::new().file("x.agent", "name: x\n").file("agentry.toml", NO_ENVIRONMENT);
     insta::assert_snapshot!(test.run("show x.agent --prompt"), @r#"
     $ agentry show x.agent --prompt
     --- exit 0
@@ -340,7 +344,8 @@ fn the_parts_around_instructions() {
     let parts = test.run("show helper --prompt --format json").json();
     let named: Vec<_> =
         parts.as_array().expect("a list").iter().map(|part| &part["name"]).collect();
-    let expected = ["system", "boundaries", "tool contract", "response format", "verification"];
+    let expected =
+        ["system", "boundaries", "tool contract", "response format", "verification", "environment"];
     assert_eq!(named, expected);
 }
 

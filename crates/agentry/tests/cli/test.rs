@@ -133,7 +133,7 @@ impl Test {
     }
 
     /// Removes what differs from run to run: the path of the workspace, and times.
-    fn filtered(&self, text: &str) -> String {
+    pub(crate) fn filtered(&self, text: &str) -> String {
         let real = fs::canonicalize(self.dir.path()).unwrap_or_default();
         let text = text.replace(&*real.to_string_lossy(), "[DIR]");
         text.replace(&*self.dir.path().to_string_lossy(), "[DIR]")
