@@ -250,11 +250,11 @@ pub fn defused(text: &str) -> String {
         let (before, after) = rest.split_at(at);
         let after = after.get(1..).unwrap_or_default();
         let word = after.trim_start_matches(|c: char| c == '/' || c.is_whitespace());
-        let starts = |mark: &&str| {
+        let starts = |mark: &str| {
             word.get(..mark.len()).is_some_and(|start| start.eq_ignore_ascii_case(mark))
         };
         out.push_str(before);
-        out.push_str(if MARKS.iter().any(|mark| starts(&mark)) { "&lt;" } else { "<" });
+        out.push_str(if MARKS.iter().any(|mark| starts(mark)) { "&lt;" } else { "<" });
         rest = after;
     }
     out.push_str(rest);
