@@ -82,10 +82,13 @@ fn every_part_has_a_limit() {
     assert!(parts.iter().all(|part| part.text.len() <= MOST_OF_PART + 100));
 }
 
+/// Paths and texts of files.
+type WrittenFiles<'a> = &'a [(&'a str, &'a str)];
+
 #[test]
 fn branches_are_found() {
     let hash = "0123456789abcdef0123456789abcdef01234567";
-    let cases: &[(&[(&str, &str)], Option<&str>)] = &[
+    let cases: &[(WrittenFiles<'_>, Option<&str>)] = &[
         (&[], None),
         (&[("w/.git/HEAD", "ref: refs/heads/main\n")], Some("main")),
         (&[("w/.git/HEAD", hash)], Some("none, at 0123456789ab")),

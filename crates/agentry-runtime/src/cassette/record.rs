@@ -58,8 +58,9 @@ impl CassetteRecorder {
             is_asked: false,
         };
         let CassetteOpening { agent, now, prompt, missing } = opening;
-        let recorded = DisplayTime(now).to_string();
-        recorder.write(&CassetteHeader { cassette: FORMAT, agent, recorded, prompt, missing })?;
+        let when = DisplayTime(now).to_string();
+        let header = CassetteHeader { cassette: FORMAT, agent, recorded: when, prompt, missing };
+        recorder.write(&header)?;
         Ok(recorder)
     }
 

@@ -85,14 +85,14 @@ impl PendingRecording {
         let part = directory.join("cassette.jsonl");
         // Secrets are redacted while recording, never afterwards.
         let redactor = Arc::clone(&ground.redactor);
-        let recorded = |part: &PromptPart| RecordedPart {
+        let kept = |part: &PromptPart| RecordedPart {
             name: part.name.to_owned(),
             text: part.text.clone(),
         };
         let opening = CassetteOpening {
             agent: ground.agent.name().to_owned(),
             now: now(),
-            prompt: machine.iter().map(recorded).collect(),
+            prompt: machine.iter().map(kept).collect(),
             missing: missing.to_vec(),
         };
         let recorder = CassetteRecorder::create(&part, opening, redactor, ground.places());
