@@ -37,6 +37,7 @@ use agentry_text::{Data, FileId, Span, Spanned};
 
 use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, mcp, skill};
 
+pub use schedules::seconds;
 pub use acl::variables;
 pub use fields::{MAX_OUTPUT_BYTES, MAX_TOOL_CALLS, TIMEOUT_MS};
 
