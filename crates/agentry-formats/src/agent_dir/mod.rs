@@ -37,9 +37,9 @@ use agentry_text::{Data, FileId, Span, Spanned};
 
 use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, mcp, skill};
 
-pub use schedules::seconds;
 pub use acl::variables;
 pub use fields::{MAX_OUTPUT_BYTES, MAX_TOOL_CALLS, TIMEOUT_MS};
+pub use schedules::seconds;
 
 /// The heading under which a conversion writes hard rules. Every reader sees them, and this reader can tell
 /// them from the role.

@@ -146,6 +146,19 @@ impl ScheduleLedger {
         Ok(select.query_row(params![agent, name], |row| Ok((row.get(0)?, row.get(1)?)))?)
     }
 
+    /// Returns whether a schedule is paused.
+    pub fn is_paused(&self, agent: &str, name: &str) -> Result<bool, LedgerError> {
+        let select = "SELECT paused FROM schedules WHERE agent = ?1 AND name = ?2";
+        let mut select = self.database.prepare_cached(select)?;
+        let paused = select.query_row(params![agent, name], |row| row.get(0)).optional()?;
+        Ok(paused.unwrap_or(false))
+    }
+
+    /// Adds a firing that no schedule planned. Returns false if there is one with the same identity.
+    pub fn add(&self, firing: &FiringRow) -> Result<bool, LedgerError> {
+        Ok(insert(&self.database, std::slice::from_ref(firing))? == 1)
+    }
+
     /// Writes the planned times up to `until`, unless another process did: `seen` is what this one saw.
     pub fn settle(
         &mut self,
@@ -159,18 +172,7 @@ impl ScheduleLedger {
         if change.prepare_cached(update)?.execute(params![agent, name, seen, until])? == 0 {
             return Ok(false);
         }
-        {
-            let insert = "INSERT OR IGNORE INTO firings
-                (agent, schedule, planned, due, catches_up, state, reason)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-            let mut insert = change.prepare_cached(insert)?;
-            for FiringRow { identity, due, catches_up, state, reason, .. } in rows {
-                let FiringIdentity { agent, schedule, planned } = identity;
-                let state = state.as_str();
-                insert
-                    .execute(params![agent, schedule, planned, due, catches_up, state, reason])?;
-            }
-        }
+        insert(&change, rows)?;
         change.commit()?;
         Ok(true)
     }
@@ -278,6 +280,22 @@ impl ScheduleLedger {
         let all: Vec<&dyn rusqlite::ToSql> = key.iter().chain(values).copied().collect();
         Ok(self.database.prepare_cached(&update)?.execute(all.as_slice())? == 1)
     }
+}
+
+/// Inserts rows that are not there yet; returns their number.
+fn insert(database: &Connection, rows: &[FiringRow]) -> Result<usize, LedgerError> {
+    let mut count = 0;
+    let insert = "INSERT OR IGNORE INTO firings
+        (agent, schedule, planned, due, catches_up, state, reason)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let mut insert = database.prepare_cached(insert)?;
+    for FiringRow { identity, due, catches_up, state, reason, .. } in rows {
+        let FiringIdentity { agent, schedule, planned } = identity;
+        let state = state.as_str();
+        count +=
+            insert.execute(params![agent, schedule, planned, due, catches_up, state, reason])?;
+    }
+    Ok(count)
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<FiringRow> {

@@ -50,3 +50,13 @@ impl ScheduleZone {
         Some(utc.with_timezone(&FixedOffset::east_opt(offset)?))
     }
 }
+
+/// Reads an instant: `2027-01-31T09:00:00+01:00`, or a date, which begins in UTC. Returns seconds since the
+/// Unix epoch.
+pub fn read_instant(text: &str) -> Option<i64> {
+    if let Ok(instant) = DateTime::parse_from_rfc3339(text) {
+        return Some(instant.timestamp());
+    }
+    let date: chrono::NaiveDate = text.parse().ok()?;
+    Some(date.and_hms_opt(0, 0, 0)?.and_utc().timestamp())
+}
