@@ -1,4 +1,4 @@
-//! The ledger of firings: one row per planned time, in SQLite, so that several processes and restarts handle
+//! The ledger of firings: one row per planned time, in a database, so that several processes and restarts handle
 //! each exactly once.
 //!
 //! ```text

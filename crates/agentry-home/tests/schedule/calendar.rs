@@ -58,15 +58,15 @@ impl Calendar {
 const LIMITS: [(u32, u32); 5] = [(0, 59), (0, 23), (1, 31), (1, 12), (0, 6)];
 
 /// The numbers of a field: `*`, `*/5`, `1-5`, `1,15`.
-fn numbers(field: &str, (least, most): (u32, u32)) -> BTreeSet<u32> {
-    let item = |item: &str| -> Vec<u32> {
+fn numbers(field: &str, (lowest, highest): (u32, u32)) -> BTreeSet<u32> {
+    let expand = |item: &str| -> Vec<u32> {
         let (range, step) = item.split_once('/').unwrap_or((item, "1"));
         let (first, last) = match range.split_once('-') {
             Some((first, last)) => (first.parse().unwrap(), last.parse().unwrap()),
-            None if range == "*" => (least, most),
+            None if range == "*" => (lowest, highest),
             None => (range.parse().unwrap(), range.parse().unwrap()),
         };
         (first..=last).step_by(step.parse().unwrap()).collect()
     };
-    field.split(',').flat_map(item).collect()
+    field.split(',').flat_map(expand).collect()
 }

@@ -49,7 +49,8 @@ fn list(agents: &[String], format: ResultFormat) -> CliOutcome {
                 let cells = [&it.agent, &it.name, state(it, *is_paused), &it.times()];
                 let mut cells: Vec<String> =
                     cells.iter().map(|cell| visible(cell).into_owned()).collect();
-                cells.push(next.unwrap_or_else(|| "never".to_owned()));
+                let never = if it.is_enabled && !is_paused { "never" } else { "" };
+                cells.push(next.unwrap_or_else(|| never.to_owned()));
                 cells
             };
             print(&columns(&[head].into_iter().chain(rows.iter().map(row)).collect::<Vec<_>>()));

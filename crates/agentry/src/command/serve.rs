@@ -64,7 +64,8 @@ pub(crate) fn run(args: &ServeArguments) -> CliOutcome {
 /// Shows what is kept.
 fn introduce(schedules: &[FoundSchedule]) {
     let count = schedules.iter().filter(|schedule| schedule.is_enabled).count();
-    print(&format!("{} keeping {count} schedules\n", DisplayTime(now())));
+    let plural = if count == 1 { "" } else { "s" };
+    print(&format!("{} keeping {count} schedule{plural}\n", DisplayTime(now())));
     for schedule in schedules.iter().filter(|schedule| schedule.is_enabled) {
         let next = schedule.next().unwrap_or_else(|| "never".to_owned());
         let (name, agent) = (visible(&schedule.name), visible(&schedule.agent));

@@ -43,7 +43,7 @@ fn next_is_a_function_of_the_definitions() {
     ]);
     assert_eq!(found, expected);
     let few = test.run("schedule next --from 2027-03-29T00:00:00Z -n 3").exits(0);
-    insta::assert_snapshot!(few.stdout, @r"
+    insta::assert_snapshot!(few.stdout, @"
     2027-03-29T02:30:00+02:00  reporter  berlin
     2027-03-29T09:00:00+00:00  reporter  weekly
     2027-03-30T02:30:00+02:00  reporter  berlin
@@ -115,7 +115,7 @@ fn the_keeper_fires_and_survives_kills() {
     signal(keeper.id(), "-TERM");
     assert!(keeper.wait().expect("it ends").success());
     let log = test.read("serve.log");
-    assert!(log.contains("keeping 1 schedules"), "{log}");
+    assert!(log.contains("keeping 1 schedule\n"), "{log}");
     assert!(log.contains("started often of reporter"), "{log}");
     wait_for("the last run", || runs(&test).iter().all(|run| run["state"] != "running"));
     // One request for each run: no firing was run twice, and none was run without one.
