@@ -10,15 +10,15 @@ use agentry_compile::model::Schedule;
 use agentry_compile::text::{FileId, Span, Spanned};
 
 /// A field of a schedule, as if it were written in a file.
-fn written<T>(value: T) -> Option<Spanned<T>> {
-    Some(Spanned::new(value, Span::start_of(FileId::BUILT_IN)))
+fn written<T>(value: T) -> Spanned<T> {
+    Spanned::new(value, Span::start_of(FileId::BUILT_IN))
 }
 
 fn schedule(cron: &str, zone: &str) -> Schedule {
     Schedule {
-        name: written("s".to_owned()),
-        cron: written(cron.to_owned()),
-        timezone: written(zone.to_owned()),
+        name: Some(written("s".to_owned())),
+        cron: Some(written(cron.to_owned())),
+        timezone: Some(written(zone.to_owned())),
         ..Schedule::default()
     }
 }

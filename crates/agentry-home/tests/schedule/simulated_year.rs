@@ -252,9 +252,9 @@ fn every_planned_time_is_handled_once() {
     let overlaps = [OverlapPolicy::Skip, OverlapPolicy::Queue, OverlapPolicy::Replace];
     let misfires = [MisfirePolicy::Once, MisfirePolicy::Skip, MisfirePolicy::All];
     let definition = |at: usize| Schedule {
-        name: written(format!("s{at}")),
-        overlap: written(overlaps[at % 3]),
-        misfire: written(misfires[(at / 2) % 3]),
+        name: Some(written(format!("s{at}"))),
+        overlap: Some(written(overlaps[at % 3])),
+        misfire: Some(written(misfires[(at / 2) % 3])),
         ..schedule(crons[at % 5], ZONES[at % 5])
     };
     let all: Vec<Schedule> = (0..10).map(definition).collect();

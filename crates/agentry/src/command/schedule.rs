@@ -20,7 +20,7 @@ use found_schedules::{FoundSchedule, found, of_agent};
 pub(crate) fn run(args: &ScheduleArguments) -> CliOutcome {
     match &args.command {
         ScheduleCommand::List { agents, format } => list(agents, *format),
-        ScheduleCommand::Next(args) => next::run(args),
+        ScheduleCommand::Next(args) => Ok(next::run(args)),
         ScheduleCommand::Run { agent, name, on_ask } => fire::by_hand(agent, name, *on_ask),
         ScheduleCommand::Pause { agent, name } => pause(agent, name.as_deref(), true),
         ScheduleCommand::Resume { agent, name } => pause(agent, name.as_deref(), false),
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &ScheduleArguments) -> CliOutcome {
 }
 
 fn list(agents: &[String], format: ResultFormat) -> CliOutcome {
-    let (schedules, exit) = found(agents)?;
+    let (schedules, exit) = found(agents);
     let ledger = open_ledger()?;
     let mut rows = Vec::new();
     for schedule in &schedules {

@@ -24,7 +24,7 @@ const LONGEST: i64 = 30;
 const SHORTEST: i64 = 1;
 
 pub(crate) fn run(args: &ServeArguments) -> CliOutcome {
-    let (schedules, _) = found(&args.agents)?;
+    let (schedules, _) = found(&args.agents);
     if schedules.is_empty() {
         return Err(CliFailure::new("no agent has a schedule")
             .hint("an agent directory has them in `schedules/*.md`"));

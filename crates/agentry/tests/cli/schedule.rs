@@ -17,8 +17,8 @@ fn agent(schedules: &[(&str, &str)]) -> Test {
         .file("reporter/instructions.md", INSTRUCTIONS)
         .file("reporter/agent.acl", "default_model = \"anthropic/claude-sonnet-4-5\"\n");
     schedules.iter().fold(test, |test, (name, head)| {
-        let text = format!("---\n{head}\n---\n\nWrite the {name} report.\n");
-        test.file(&format!("reporter/schedules/{name}.md"), text)
+        let written = format!("---\n{head}\n---\n\nWrite the {name} report.\n");
+        test.file(format!("reporter/schedules/{name}.md"), written)
     })
 }
 

@@ -75,7 +75,7 @@ impl FoundSchedule {
 }
 
 /// The schedules of all agents at these paths. A bad agent is reported and does not hide the others.
-pub(crate) fn found(paths: &[String]) -> Result<(Vec<FoundSchedule>, ExitKind), CliFailure> {
+pub(crate) fn found(paths: &[String]) -> (Vec<FoundSchedule>, ExitKind) {
     let disk = DiskWorld::default();
     let here = [".".to_owned()];
     let (agents, wrong) = find(&disk, if paths.is_empty() { &here } else { paths }, None);
@@ -91,7 +91,7 @@ pub(crate) fn found(paths: &[String]) -> Result<(Vec<FoundSchedule>, ExitKind), 
             Err(failure) => report(failure),
         }
     }
-    Ok((schedules, exit))
+    (schedules, exit)
 }
 
 /// The schedules of one agent.

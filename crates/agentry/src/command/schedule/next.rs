@@ -6,15 +6,15 @@ use serde_json::{Value, json};
 use super::found_schedules::{FoundSchedule, found};
 use super::seconds;
 use crate::args::{ResultFormat, ScheduleNextArguments};
-use crate::output::{CliOutcome, columns, print, print_json, remark};
+use crate::output::{ExitKind, columns, print, print_json, remark};
 
 /// The times without `-n` and `--to`.
 const USUAL: usize = 10;
 /// The most times that are printed: a schedule may fire every second.
 const MOST: usize = 1_000_000;
 
-pub(crate) fn run(args: &ScheduleNextArguments) -> CliOutcome {
-    let (schedules, exit) = found(&args.agents)?;
+pub(crate) fn run(args: &ScheduleNextArguments) -> ExitKind {
+    let (schedules, exit) = found(&args.agents);
     let from = args.from.unwrap_or_else(seconds);
     let to = args.to.unwrap_or(i64::MAX);
     let most = args.count.unwrap_or(if args.to.is_some() { MOST } else { USUAL }).min(MOST);
@@ -40,5 +40,5 @@ pub(crate) fn run(args: &ScheduleNextArguments) -> CliOutcome {
             print(&columns(&times.iter().map(row).collect::<Vec<_>>()));
         }
     }
-    Ok(exit)
+    exit
 }
