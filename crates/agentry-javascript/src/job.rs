@@ -167,7 +167,11 @@ pub trait JobBroker: Send + Sync {
     fn close(&self, body: u64);
 
     /// Makes the call of another tool for a script. Fails if the call is refused.
-    fn call(&self, tool: String, arguments: Value) -> BrokerFuture<'_, Result<InnerOutput, String>> {
+    fn call(
+        &self,
+        tool: String,
+        arguments: Value,
+    ) -> BrokerFuture<'_, Result<InnerOutput, String>> {
         let _ = arguments;
         Box::pin(std::future::ready(Err(format!("refused: `{tool}` cannot be called here"))))
     }

@@ -91,7 +91,8 @@ impl<'js> Engine<'js> {
         let run = run.or_else(|| exported("run")).or_else(|| exported("default"));
         drop(self.ctx.catch());
         let path = &entry.path;
-        let message = format!("`{path}` has no function `run`; write `export function run(ctx, inputs)`");
+        let message =
+            format!("`{path}` has no function `run`; write `export function run(ctx, inputs)`");
         run.ok_or_else(|| EngineStop::new(message))
     }
 

@@ -81,7 +81,11 @@ impl JobBroker for TestBroker {
         self.bodies.lock().expect("a lock").insert(body, Vec::new());
     }
 
-    fn call(&self, tool: String, arguments: Value) -> BrokerFuture<'_, Result<InnerOutput, String>> {
+    fn call(
+        &self,
+        tool: String,
+        arguments: Value,
+    ) -> BrokerFuture<'_, Result<InnerOutput, String>> {
         self.called.lock().expect("a lock").push((tool.clone(), arguments.clone()));
         Box::pin(async move {
             match tool.as_str() {

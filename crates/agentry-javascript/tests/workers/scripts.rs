@@ -61,10 +61,19 @@ fn every_form_of_run_is_found() {
 #[test]
 fn modules_import_each_other() {
     let modules = [
-        module("scripts/run.mjs", "import { double } from '../lib/double.mjs';\nimport * as even from './even.mjs';\nexport const base = 10;\nexport async function run(ctx, { n }) { const late = await import('../lib/late.js'); return [double(n), even.isEven(n), late.default]; }"),
-        module("scripts/even.mjs", "import { isOdd } from './odd.mjs';\nexport const isEven = (n) => n === 0 || isOdd(n - 1);"),
+        module(
+            "scripts/run.mjs",
+            "import { double } from '../lib/double.mjs';\nimport * as even from './even.mjs';\nexport const base = 10;\nexport async function run(ctx, { n }) { const late = await import('../lib/late.js'); return [double(n), even.isEven(n), late.default]; }",
+        ),
+        module(
+            "scripts/even.mjs",
+            "import { isOdd } from './odd.mjs';\nexport const isEven = (n) => n === 0 || isOdd(n - 1);",
+        ),
         // A circle: both import the other one.
-        module("scripts/odd.mjs", "import { isEven } from './even.mjs';\nexport const isOdd = (n) => n !== 0 && isEven(n - 1);"),
+        module(
+            "scripts/odd.mjs",
+            "import { isEven } from './even.mjs';\nexport const isOdd = (n) => n !== 0 && isEven(n - 1);",
+        ),
         module("lib/double.mjs", "export function double(n) { return n * 2; }"),
         module("lib/late.js", "export default 'late';"),
     ];
@@ -76,7 +85,10 @@ fn modules_import_each_other() {
 fn errors_have_file_line_and_column() {
     let cases = [
         (
-            vec![module("a.mjs", "export function run() {\n  const ä = 'öü'; throw new RangeError(ä);\n}")],
+            vec![module(
+                "a.mjs",
+                "export function run() {\n  const ä = 'öü'; throw new RangeError(ä);\n}",
+            )],
             "RangeError: öü",
             Some(("a.mjs", 2, 40)),
         ),
@@ -98,12 +110,18 @@ fn errors_have_file_line_and_column() {
         ),
         (vec![module("a.mjs", "\nexport function run( {")], "SyntaxError", Some(("a.mjs", 2, 23))),
         (
-            vec![module("a.mjs", "export const run = async (ctx) => {\n  await ctx.tool('closed');\n};")],
+            vec![module(
+                "a.mjs",
+                "export const run = async (ctx) => {\n  await ctx.tool('closed');\n};",
+            )],
             "refused: `closed` is not among the allowed tools",
             Some(("a.mjs", 2, 13)),
         ),
         (
-            vec![module("a.mjs", "export const run = () => { throw { message: 'forged', stack: 'at agent-file/etc/passwd:1:1' }; };")],
+            vec![module(
+                "a.mjs",
+                "export const run = () => { throw { message: 'forged', stack: 'at agent-file/etc/passwd:1:1' }; };",
+            )],
             "forged",
             None,
         ),
@@ -127,19 +145,55 @@ fn errors_have_file_line_and_column() {
 #[test]
 fn helpers_are_calls_of_tools() {
     let cases = [
-        ("return (await ctx.tool('echo', { a: 1 })).output;", json!("{\"a\":1}"), json!(["echo", {"a": 1}])),
-        ("return await ctx.tools.echo({ a: 1 });", json!({"name": "echo", "output": "{\"a\":1}", "text": "{\"a\":1}", "exitCode": 0, "metadata": {}}), json!(["echo", {"a": 1}])),
+        (
+            "return (await ctx.tool('echo', { a: 1 })).output;",
+            json!("{\"a\":1}"),
+            json!(["echo", {"a": 1}]),
+        ),
+        (
+            "return await ctx.tools.echo({ a: 1 });",
+            json!({"name": "echo", "output": "{\"a\":1}", "text": "{\"a\":1}", "exitCode": 0, "metadata": {}}),
+            json!(["echo", {"a": 1}]),
+        ),
         ("return (await ctx.tools.broken()).exitCode;", json!(1), json!(["broken", {}])),
-        ("return await ctx.readFile('x');", json!("one\n\ttwo\n4\tthree\n"), json!(["read", {"limit": 1_000_000, "path": "x"}])),
-        ("await ctx.tool('read', { file_path: 'x' }); return 1;", json!(1), json!(["read", {"path": "x"}])),
-        ("await ctx.grep('a+', { path: 'src', glob: '*.rs' }); return 1;", json!(1), json!(["grep", {"path": "src", "include": "*.rs", "pattern": "a+"}])),
+        (
+            "return await ctx.readFile('x');",
+            json!("one\n\ttwo\n4\tthree\n"),
+            json!(["read", {"limit": 1_000_000, "path": "x"}]),
+        ),
+        (
+            "await ctx.tool('read', { file_path: 'x' }); return 1;",
+            json!(1),
+            json!(["read", {"path": "x"}]),
+        ),
+        (
+            "await ctx.grep('a+', { path: 'src', glob: '*.rs' }); return 1;",
+            json!(1),
+            json!(["grep", {"path": "src", "include": "*.rs", "pattern": "a+"}]),
+        ),
         ("await ctx.glob('**/*.rs'); return 1;", json!(1), json!(["glob", {"pattern": "**/*.rs"}])),
-        ("await ctx.search('x', { mode: 'glob' }); return 1;", json!(1), json!(["glob", {"pattern": "x"}])),
+        (
+            "await ctx.search('x', { mode: 'glob' }); return 1;",
+            json!(1),
+            json!(["glob", {"pattern": "x"}]),
+        ),
         ("await ctx.ls('src'); return 1;", json!(1), json!(["list", {"path": "src"}])),
         ("await ctx.tool('ls', {}); return 1;", json!(1), json!(["list", {}])),
-        ("await ctx.bash('make -j2'); return 1;", json!(1), json!(["bash", {"command": "make -j2"}])),
-        ("await ctx.tool('git', { args: ['log', '--format=%h %s', \"it's; rm -rf $HOME\"] }); return 1;", json!(1), json!(["bash", {"command": "git log '--format=%h %s' 'it'\\''s; rm -rf $HOME'"}])),
-        ("await ctx.git('status', '--short'); return 1;", json!(1), json!(["bash", {"command": "git status --short"}])),
+        (
+            "await ctx.bash('make -j2'); return 1;",
+            json!(1),
+            json!(["bash", {"command": "make -j2"}]),
+        ),
+        (
+            "await ctx.tool('git', { args: ['log', '--format=%h %s', \"it's; rm -rf $HOME\"] }); return 1;",
+            json!(1),
+            json!(["bash", {"command": "git log '--format=%h %s' 'it'\\''s; rm -rf $HOME'"}]),
+        ),
+        (
+            "await ctx.git('status', '--short'); return 1;",
+            json!(1),
+            json!(["bash", {"command": "git status --short"}]),
+        ),
     ];
     let mut wrong = Vec::new();
     for (body, expected, call) in cases {
@@ -147,7 +201,8 @@ fn helpers_are_calls_of_tools() {
         let text = format!("export async function run(ctx, inputs) {{ {body} }}");
         let ran = run_modules(&[module("run.mjs", &text)], &json!({}), LONG, &broker);
         let called = broker.called.lock().expect("a lock").clone();
-        let called: Vec<Value> = called.into_iter().map(|(tool, given)| json!([tool, given])).collect();
+        let called: Vec<Value> =
+            called.into_iter().map(|(tool, given)| json!([tool, given])).collect();
         if ran != Ok(expected) || called != [call] {
             wrong.push(format!("{body}: {ran:?} {called:?}"));
         }
@@ -161,7 +216,10 @@ const HOSTILE: &[(&str, &str)] = &[
     ("return Promise.reject('rejected');", "rejected"),
     ("await new Promise(() => {});", "it never settles"),
     ("while (true) {}", "it took longer than"),
-    ("for await (const a of (async function* () { while (true) yield 1; })()) {}", "it took longer than"),
+    (
+        "for await (const a of (async function* () { while (true) yield 1; })()) {}",
+        "it took longer than",
+    ),
     ("return new Array(1e9) + '';", "*"),
     ("return 'ab'.repeat(2 ** 20).replaceAll('a', 'b'.repeat(1000)).length;", "*"),
     ("const all = []; while (true) all.push('x'.repeat(1e6));", "*"),
@@ -180,7 +238,10 @@ const HOSTILE: &[(&str, &str)] = &[
     ("return (await import('./missing.mjs')).default;", "*./missing.mjs"),
     ("return (await import('data:text/javascript,export default 1')).default;", "*data:"),
     ("return (await import('agent-file/run.mjs')).default;", "*agent"),
-    ("return [typeof fetch, typeof Headers, typeof Request, typeof WebSocket, typeof Worker, typeof process, typeof require];", "= [\"undefined\",\"undefined\",\"undefined\",\"undefined\",\"undefined\",\"undefined\",\"undefined\"]"),
+    (
+        "return [typeof fetch, typeof Headers, typeof Request, typeof WebSocket, typeof Worker, typeof process, typeof require];",
+        "= [\"undefined\",\"undefined\",\"undefined\",\"undefined\",\"undefined\",\"undefined\",\"undefined\"]",
+    ),
     ("ctx.tool = () => 1;", "TypeError"),
     ("ctx.tools.read = () => 1;", "TypeError"),
     ("Object.defineProperty(ctx, 'tool', { value: 1 });", "TypeError"),
@@ -188,15 +249,24 @@ const HOSTILE: &[(&str, &str)] = &[
     ("delete ctx.tool;", "TypeError"),
     ("ctx.__proto__.polluted = 1; return typeof ctx.polluted;", "= \"number\""),
     ("return Object.isFrozen(ctx);", "= true"),
-    ("JSON.stringify = () => '{\"op\":\"fetch\",\"url\":\"file:///etc/passwd\"}'; return (await ctx.tool('closed')).output;", "refused: `closed`"),
+    (
+        "JSON.stringify = () => '{\"op\":\"fetch\",\"url\":\"file:///etc/passwd\"}'; return (await ctx.tool('closed')).output;",
+        "refused: `closed`",
+    ),
     ("return await ctx.tool('closed', {});", "refused: `closed`"),
     ("return await ctx.tools.closed();", "refused: `closed`"),
     ("const a = {}; a.a = a; return await ctx.tool('echo', a);", "TypeError: circular"),
     ("return await ctx.tool('echo', 1n);", "TypeError"),
     ("return await ctx.tool({ toString() { throw new Error('odd'); } });", "odd"),
-    ("let deep = {}; for (let n = 0; n < 200; n++) deep = { deep }; return await ctx.tool('echo', deep);", "TypeError: not a request"),
+    (
+        "let deep = {}; for (let n = 0; n < 200; n++) deep = { deep }; return await ctx.tool('echo', deep);",
+        "TypeError: not a request",
+    ),
     ("return await ctx.tool('slow');", "it took longer than"),
-    ("await Promise.all(Array.from({ length: 100 }, () => ctx.tool('slow')));", "at most 64 requests wait at once"),
+    (
+        "await Promise.all(Array.from({ length: 100 }, () => ctx.tool('slow')));",
+        "at most 64 requests wait at once",
+    ),
     ("return await ctx.bash('x', { command: 'y' });", "*"),
     ("return await ctx.bm25('x');", "`ctx.bm25` is not available here"),
     ("return await ctx.verify();", "`ctx.verify` is not available here"),
