@@ -62,6 +62,11 @@ pub static X_AGENTRY: FieldTable = FieldTable::new(
             "Whether the agent is in use; a disabled one does not start.",
         ),
         Field::optional(
+            "tool_timeout_ms",
+            FieldKind::Int(1, 600_000),
+            "The time of a call of a JavaScript tool, in milliseconds; 30000 if left out.",
+        ),
+        Field::optional(
             "required",
             FieldKind::Block(&REQUIRED),
             "What must hold before the agent starts.",

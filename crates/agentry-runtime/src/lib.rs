@@ -25,6 +25,7 @@ pub mod driver;
 pub mod effect;
 pub mod event;
 pub mod guard_look;
+mod inner_call;
 pub mod journal;
 mod private_files;
 pub mod prompt;

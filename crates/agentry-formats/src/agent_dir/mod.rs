@@ -25,7 +25,6 @@ mod prompt;
 mod read;
 pub mod rules;
 mod schedules;
-mod script;
 #[cfg(test)]
 mod tests;
 mod tools;

@@ -91,6 +91,8 @@ pub struct RunSettings {
     pub format: Option<String>,
     /// The directory in which it was started.
     pub directory: Option<PathBuf>,
+    /// What it does without, by name.
+    pub without: Vec<String>,
     /// All rules of its policy.
     pub policy: Vec<RuleLine>,
 }

@@ -11,6 +11,7 @@ pub(crate) mod models;
 mod outer_workspaces;
 pub(crate) mod prepared_agent;
 pub(crate) mod replay;
+mod script_tools;
 pub(crate) mod session;
 mod stop;
 mod talk;

@@ -9,7 +9,7 @@ const MOST_LEVELS: usize = 64;
 
 /// Replaces each reference by what it refers to, and checks that the result is a JSON Schema. A schema
 /// that refers to itself could take exponential time, and is refused.
-pub(super) fn expanded(schema: &Value) -> Result<Value, String> {
+pub(in crate::tool) fn expanded(schema: &Value) -> Result<Value, String> {
     if !schema.is_object() {
         return Err("it is not an object".to_owned());
     }

@@ -4,21 +4,25 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use agentry_compile::formats::agentry_block;
 use agentry_compile::policy::Action;
 use agentry_compile::text::{Data, Spanned};
 use agentry_javascript::{CodePlace, ScriptBlock};
 use agentry_runtime::commands::RefusedCommands;
 use agentry_runtime::driver::interfaces::Approver;
 use agentry_runtime::tool::javascript::{JavaScriptTool, ScriptProblem, ToolScript, is_same};
-use agentry_runtime::tool::{BuiltInTool, DeclaredKind, DeclaredTool};
+use agentry_runtime::tool::{BuiltInTool, DeclaredKind, DeclaredTool, TIME};
 use serde_json::{Value, json};
 
 use super::prepared_agent::{PreparedAgent, variable};
+use super::script_tools::scripts;
 use super::session::runtime;
 use super::tool_bench::{BenchOutcome, ToolBench, bench_directory};
 use crate::command::sandbox::this_program;
 use crate::output::CliFailure;
 
+/// The longest time of a tool of the agent file, in milliseconds.
+const MOST_TOOL_TIME: u64 = 600_000;
 /// The time of a start-up tool.
 const STARTUP: Duration = Duration::from_secs(10);
 
@@ -46,6 +50,9 @@ impl DeclaredTools {
     /// after consent, because it runs code of the agent.
     pub(crate) fn gather(ground: &PreparedAgent, without: &[String]) -> Result<Self, CliFailure> {
         let mut gathered = javascript(ground)?;
+        let DeclaredTools { tools, missing } = scripts(ground)?;
+        gathered.tools.extend(tools);
+        gathered.missing.extend(missing);
         gathered.missing.extend(unsupported(ground));
         gathered.leave_out(without);
         Ok(gathered)
@@ -174,7 +181,20 @@ fn script(ground: &PreparedAgent) -> Result<Option<Arc<ToolScript>>, CliFailure>
     };
     let blocks: Vec<ScriptBlock> = ground.agent.tools.source.iter().map(block).collect();
     let path = code_path(ground).unwrap_or_default().to_owned();
-    Ok(ToolScript::new(path, blocks, environment(ground), this_program()?))
+    Ok(ToolScript::new(path, blocks, environment(ground), tool_time(ground), this_program()?))
+}
+
+/// The time of a tool of the agent file: `tool_timeout_ms` of `x-agentry`, if it is there.
+fn tool_time(ground: &PreparedAgent) -> Duration {
+    let block = ground.agent.extension(agentry_block::KEY);
+    let written = block.and_then(|block| block.get("tool_timeout_ms"));
+    let written = written.or_else(|| block.and_then(|block| block.get("toolTimeoutMs")));
+    match written {
+        Some(Data::Int(time)) => {
+            Duration::from_millis(u64::try_from(*time).unwrap_or(1).clamp(1, MOST_TOOL_TIME))
+        }
+        _ => TIME,
+    }
 }
 
 /// The variables that the tools get: those that the commands of the agent get.
@@ -211,7 +231,6 @@ fn unsupported(ground: &PreparedAgent) -> Vec<MissingTool> {
     let text = |name: &Option<Spanned<String>>| {
         name.as_ref().map(|name| name.value.clone()).unwrap_or_default()
     };
-    let scripts = agent.tools.scripts.iter().map(|script| text(&script.value.name));
     let is_enabled = |on: &Option<Spanned<bool>>| on.as_ref().is_none_or(|on| on.value);
     let servers = agent.tools.mcp.iter().flatten().map(|server| &server.value);
     let servers = servers.filter(|it| is_enabled(&it.enabled)).map(|server| {
@@ -227,9 +246,7 @@ fn unsupported(ground: &PreparedAgent) -> Vec<MissingTool> {
     let agents = agent.agents.iter().flatten().map(|agent| agent.value.name.clone());
     let functions = agent.expose.iter().flatten().map(|function| text(&function.value.name));
     let functions = functions.map(missing(DeclaredKind::Function)).map(optional);
-    scripts
-        .map(missing(DeclaredKind::Script))
-        .chain(servers)
+    servers
         .chain(skills)
         .chain(agents.map(missing(DeclaredKind::Delegate)))
         .chain(functions)

@@ -1,5 +1,6 @@
 //! Consent before the first run: lists all that the agent may do, and asks the user.
 
+use agentry_compile::text::Spanned;
 use agentry_runtime::confine::variables;
 use agentry_runtime::consent::{ConsentListing, ConsentStore, UserConsent};
 
@@ -28,11 +29,20 @@ pub(crate) fn listing(
 /// The JavaScript of the definition: where it is, and the tools that can be read from it.
 fn code(ground: &PreparedAgent) -> Vec<String> {
     let tools = &ground.agent.tools;
-    let Some(first) = tools.source.first() else { return Vec::new() };
     let names: Vec<_> = tools.functions.iter().map(|it| format!("`{}`", it.value.name)).collect();
-    let at = ground.compiled.sources.start(first.span);
-    let path = ground.compiled.sources.path(first.span);
-    vec![format!("JavaScript of {path}:{}: {}", at.line, names.join(", "))]
+    let block = tools.source.first().map(|first| {
+        let at = ground.compiled.sources.start(first.span);
+        let path = ground.compiled.sources.path(first.span);
+        format!("JavaScript of {path}:{}: {}", at.line, names.join(", "))
+    });
+    let text = |text: &Option<Spanned<String>>| text.as_ref().map_or("", |it| &it.value).to_owned();
+    let scripts = tools.scripts.iter().map(|script| {
+        let calls = script.allowed_tools.iter().flatten().map(|tool| format!("`{}`", tool.value));
+        let calls: Vec<_> = calls.collect();
+        let calls = if calls.is_empty() { "no tools".to_owned() } else { calls.join(", ") };
+        format!("script {}: `{}`, which may call {calls}", text(&script.path), text(&script.name))
+    });
+    block.into_iter().chain(scripts).collect()
 }
 
 /// How consent can be given.

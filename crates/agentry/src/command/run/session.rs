@@ -110,6 +110,8 @@ pub(crate) struct SessionSetting<'a> {
     pub(crate) on_ask: AskFallback,
     pub(crate) commands: ConfinedCommands,
     pub(crate) record: Option<&'a str>,
+    /// What the run does without, by name.
+    pub(crate) without: &'a [String],
 }
 
 impl<'a> RunSession<'a> {
@@ -136,6 +138,7 @@ impl<'a> RunSession<'a> {
             on_ask: args.on_ask,
             commands,
             record: args.record.as_deref(),
+            without: &args.without,
         };
         let watching = RunObservers::new(setting.format, setting.on_ask);
         let declared = declared_tools::ready(ground, &watching.person, &args.without)?;
@@ -163,7 +166,7 @@ impl<'a> RunSession<'a> {
         journal: Journal,
     ) -> Result<Self, CliFailure> {
         let watching = RunObservers::new(setting.format, setting.on_ask);
-        let declared = declared_tools::ready(setting.ground, &watching.person, &[])?;
+        let declared = declared_tools::ready(setting.ground, &watching.person, setting.without)?;
         Self::with(setting, plan, journal, watching, &declared)
     }
 
@@ -319,6 +322,7 @@ fn about(
         parks: args.on_ask == AskFallback::Park,
         format: args.format_override.map(|format| format.to_string()),
         directory: std::env::current_dir().ok(),
+        without: args.without.clone(),
         policy: policy.clone(),
     };
     RunDescription {
