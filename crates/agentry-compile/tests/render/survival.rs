@@ -175,8 +175,11 @@ fn rendered(
     subjects: &[RenderSubject],
 ) -> (ProjectRendering, Vec<Option<HarnessModel>>) {
     let existing = ListedFiles(&[]);
-    // Pi never asks: a person who wants to keep its tools accepts that, or takes the guard.
-    let sections = Section::ALL.iter().filter(|_| harness.name == "pi");
+    // Pi never asks, nor does Codex about commands: a person who wants to keep the tools accepts that.
+    let is_accepted = |section: &&Section| {
+        harness.name == "pi" || (harness.name == "codex" && **section == Section::Bash)
+    };
+    let sections = Section::ALL.iter().filter(is_accepted);
     let accepted: Vec<String> = sections.map(|section| format!("permissions.{section}")).collect();
     let settings = RenderSettings { accepted: &accepted, ..RenderSettings::new(&existing) };
     let rendering = render(harness, subjects, &settings);
@@ -276,7 +279,7 @@ fn real_agents_keep_what_they_need() {
     }
 }
 
-/// Where a denial costs more grants, in percent. Codex cannot take editing away from an agent with a shell, and
-/// Cursor cannot take any other tool away from one agent, so that most agents are rules there.
+/// Where a denial costs more grants, in percent. Cursor cannot take any other tool away from one agent, so
+/// that most agents are rules there.
 const FEWER: &[(&str, Section, usize)] =
-    &[("codex", Section::Bash, 85), ("cursor", Section::Bash, 0), ("cursor", Section::Edit, 0)];
+    &[("cursor", Section::Bash, 0), ("cursor", Section::Edit, 0)];
