@@ -10,6 +10,7 @@
 
 mod bash;
 mod change;
+mod declared;
 mod edit;
 pub(crate) mod files;
 mod glob;
@@ -36,6 +37,7 @@ mod webfetch;
 mod websearch;
 mod write;
 
+pub use declared::{CallFailure, DeclaredKind, DeclaredTool, ToolOrigin};
 pub(crate) use output_cap::kept_elsewhere;
 pub use real_path::real;
 pub use toolbox::{ToolExtras, Toolbox, section_of};

@@ -1,6 +1,6 @@
 //! The tools that an agent has, and the checks before any of them runs.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use agentry_compile::model::Agent;
 use agentry_compile::native_tool;
@@ -31,7 +31,7 @@ pub struct Toolbox {
 
 struct OfferedTool {
     spec: ToolSpec,
-    tool: Box<dyn BuiltInTool>,
+    tool: Arc<dyn BuiltInTool>,
     /// Created with the first call of the tool.
     validator: OnceLock<Result<Validator, String>>,
 }
@@ -61,14 +61,14 @@ impl Toolbox {
             let name = tool.spec().name;
             let wanted = named.as_ref().is_none_or(|named| named.contains(&name.as_str()));
             if wanted && !is_denied(judge, section, &name) {
-                toolbox.add(tool);
+                toolbox.add(tool.into());
             }
         }
         toolbox
     }
 
     /// Adds a tool, unless one has the same name.
-    pub fn add(&mut self, tool: Box<dyn BuiltInTool>) {
+    pub fn add(&mut self, tool: Arc<dyn BuiltInTool>) {
         let spec = tool.spec();
         if self.get(&spec.name).is_none() {
             self.tools.push(OfferedTool { spec, tool, validator: OnceLock::new() });

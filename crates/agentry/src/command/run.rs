@@ -15,6 +15,7 @@ pub(crate) mod session;
 mod stop;
 mod talk;
 mod terminal;
+pub(crate) mod tool_bench;
 pub(crate) mod workers;
 
 use std::io::{self, IsTerminal as _, Read as _};
@@ -25,7 +26,6 @@ use agentry_compile::{StartRefusal, gate};
 use agentry_runtime::cassette::beside;
 
 use crate::args::{RunArguments, RunFormat};
-use crate::command::tools::admit_missing;
 use crate::output::{CliFailure, CliOutcome, ExitKind, remark, said};
 use confinement::ConfinedCommands;
 use models::{FoundModels, PriceNeed};
@@ -36,7 +36,7 @@ use session::RunSession;
 const MOST_BYTES: u64 = 1024 * 1024;
 
 pub(crate) fn run(args: &RunArguments) -> CliOutcome {
-    let mut ground = PreparedAgent::read(&args.agent, args.format_override)?;
+    let ground = PreparedAgent::read(&args.agent, args.format_override)?;
     if let Some(cassette) = &args.replay {
         admitted(&ground, true)?;
         let hint = "record it again with `--record` if that is meant";
@@ -50,9 +50,6 @@ pub(crate) fn run(args: &RunArguments) -> CliOutcome {
         FoundModels::Nothing(why) => return without_model(&ground, args, why),
     };
     admitted(&ground, false)?;
-    if let Some(note) = admit_missing(&ground, &args.without)? {
-        ground.system = format!("{}\n\n{note}", ground.system);
-    }
     let prompt = prompt(args)?;
     RunSession::start(&ground, args, plan, commands, prompt.as_deref())?.run(prompt)
 }

@@ -171,7 +171,7 @@ impl JobBroker for RunBroker<'_> {
             LogLevel::Warn => "warning: ",
             LogLevel::Error => "error: ",
         };
-        self.host.show(&format!("{level}{}\n", super::clean(text)));
+        self.host.show(&format!("{level}{}\n", super::super::declared::clean(text)));
     }
 
     fn paused(&self) -> Duration {

@@ -16,6 +16,7 @@ use agentry_javascript::{
 };
 use serde_json::Value;
 
+use super::declared::{CallFailure, DeclaredKind, DeclaredTool, ToolOrigin, for_model};
 use super::{
     BoxedFuture, BuiltInTool, CallLocation, ToolHost, ToolOutput, ToolSpec, ToolTouch, output_cap,
 };
@@ -118,14 +119,14 @@ pub fn is_same(one: &str, other: &str) -> bool {
 }
 
 /// Returns the tools as far as they are known without running any code, for replays. They cannot be run.
-pub fn replayed_tools(agent: &Agent, judge: &Judge) -> Vec<Box<dyn BuiltInTool>> {
-    let tool = |function: &JavaScriptFunction| -> Box<dyn BuiltInTool> {
+pub fn replayed_tools(agent: &Agent, judge: &Judge) -> Vec<Arc<dyn BuiltInTool>> {
+    let tool = |function: &JavaScriptFunction| -> Arc<dyn BuiltInTool> {
         let JavaScriptFunction { name, description, parameters } = function;
         let description = description.as_ref().map(|it| it.value.clone()).unwrap_or_default();
         let schema = parameters.as_ref().map(|it| it.value.to_json()).unwrap_or_default();
         let schema = scheme::expanded(&schema).unwrap_or(schema);
         let spec = ToolSpec { name: name.clone(), description, schema };
-        Box::new(ReplayedTool { touches: touches(judge, name), spec })
+        Arc::new(ReplayedTool { touches: touches(judge, name), spec })
     };
     agent.tools.functions.iter().map(|function| tool(&function.value)).collect()
 }
@@ -202,28 +203,26 @@ fn touches(judge: &Judge, name: &str) -> Vec<ToolTouch> {
 }
 
 impl JavaScriptTool {
-    /// The line of the block that returned it.
-    pub fn line(&self) -> u32 {
-        self.line
+    /// Sets the line that `agentry tools` shows; the line of the block, if none is set.
+    pub fn set_line(&mut self, line: u32) {
+        self.line = line;
     }
 
-    /// What the policy is asked about a call.
-    pub fn policy_subjects(&self) -> &[ToolTouch] {
-        &self.touches
-    }
-
-    /// Calls it, and returns its result or the failure.
-    pub async fn call(
+    async fn result(
         &self,
         arguments: &Value,
         time: Duration,
         host: &dyn ToolHost,
-    ) -> Result<Value, JobFailure> {
+    ) -> Result<Value, CallFailure> {
         let script = &self.script;
         let broker = RunBroker::new(host, &self.spec.name, time);
         let job = ToolJob { tool: &self.spec.name, arguments, env: &script.env };
         let limits = JobLimits { time, ..JobLimits::default() };
-        script.workers.call(&script.blocks, &job, limits, &broker).await
+        let result = script.workers.call(&script.blocks, &job, limits, &broker).await;
+        result.map_err(|failure| CallFailure {
+            message: failure.to_string(),
+            at: place(&failure).map(|place| (script.path.clone(), place)),
+        })
     }
 }
 
@@ -242,39 +241,40 @@ impl BuiltInTool for JavaScriptTool {
     }
 
     fn run<'a>(&'a self, arguments: Value, host: &'a dyn ToolHost) -> BoxedFuture<'a, ToolOutput> {
-        Box::pin(async move {
-            match self.call(&arguments, TIME, host).await {
-                Ok(Value::String(text)) => ToolOutput::done(output_cap::kept(&clean(&text), host)),
-                Ok(value) => ToolOutput::done(output_cap::kept(&clean(&value.to_string()), host)),
-                Err(failure) => ToolOutput::failed(clean(&self.described(&failure))),
-            }
-        })
+        Box::pin(async move { for_model(self.result(&arguments, TIME, host).await, host) })
     }
 }
 
-impl JavaScriptTool {
-    /// A failure with its place in the file.
-    pub fn described(&self, failure: &JobFailure) -> String {
-        match place(failure) {
-            Some(CodePlace { line, column }) => {
-                format!("{failure} ({}:{line}:{column})", self.script.path)
-            }
-            None => failure.to_string(),
-        }
+impl DeclaredTool for JavaScriptTool {
+    fn kind(&self) -> DeclaredKind {
+        DeclaredKind::JavaScript
+    }
+
+    fn origin(&self) -> Option<ToolOrigin> {
+        let line = usize::try_from(self.line).unwrap_or(1);
+        Some(ToolOrigin { path: self.script.path.clone(), line })
+    }
+
+    fn policy_subjects(&self) -> Vec<ToolTouch> {
+        self.touches.clone()
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: &'a Value,
+        time: Duration,
+        host: &'a dyn ToolHost,
+    ) -> BoxedFuture<'a, Result<Value, CallFailure>> {
+        Box::pin(self.result(arguments, time, host))
     }
 }
 
 /// Returns where a failure happened.
-pub fn place(failure: &JobFailure) -> Option<CodePlace> {
+fn place(failure: &JobFailure) -> Option<CodePlace> {
     match failure {
         JobFailure::Threw { place, .. } => *place,
         JobFailure::TimedOut(_) | JobFailure::Crashed(_) | JobFailure::Unavailable(_) => None,
     }
-}
-
-/// Removes control characters, which could rewrite what a terminal shows.
-fn clean(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }
 
 #[cfg(test)]

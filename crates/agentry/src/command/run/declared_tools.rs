@@ -1,56 +1,114 @@
 //! The tools that a definition declares: made ready before the first request to a model, or the reason why
-//! they are not.
+//! they are not. One function gathers each kind.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use agentry_compile::policy::Action;
+use agentry_compile::text::{Data, Spanned};
 use agentry_javascript::{CodePlace, ScriptBlock};
-use agentry_runtime::approval::Approvals;
-use agentry_runtime::commands::{CommandStarter, RefusedCommands};
-use agentry_runtime::driver::guarded_tools::GuardedTools;
-use agentry_runtime::driver::interfaces::{
-    ApprovalReply, ApprovalRequest, Approver, OutputSink, RunTools as _,
-};
-use agentry_runtime::driver::output::RunOutput;
-use agentry_runtime::event::CallJudgement;
-use agentry_runtime::tool::BuiltInTool;
-use agentry_runtime::tool::javascript::{
-    JavaScriptTool, ScriptProblem, ToolScript, is_same, place,
-};
-use agentry_runtime::undo::BeforeImages;
-use agentry_runtime::{ToolCall, tool};
+use agentry_runtime::commands::RefusedCommands;
+use agentry_runtime::driver::interfaces::Approver;
+use agentry_runtime::tool::javascript::{JavaScriptTool, ScriptProblem, ToolScript, is_same};
+use agentry_runtime::tool::{BuiltInTool, DeclaredKind, DeclaredTool};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
-use super::prepared_agent::{PreparedAgent, RunSurroundings, variable};
-use super::session::{runtime, search};
+use super::prepared_agent::{PreparedAgent, variable};
+use super::session::runtime;
+use super::tool_bench::{BenchOutcome, ToolBench, bench_directory};
 use crate::command::sandbox::this_program;
-use crate::output::{CliFailure, remark, said};
+use crate::output::CliFailure;
 
 /// The time of a start-up tool.
 const STARTUP: Duration = Duration::from_secs(10);
-/// The time of a tool that the user calls.
-const CALL: Duration = Duration::from_secs(30);
 
-/// Evaluates the code of an agent and runs its start-up tool. Called after consent, before any request to
-/// a model.
+/// Everything that a definition declares for a run.
+#[derive(Default)]
+pub(crate) struct DeclaredTools {
+    /// What is ready, in the order in which a model sees it.
+    pub(crate) tools: Vec<Arc<dyn DeclaredTool>>,
+    /// What is not.
+    pub(crate) missing: Vec<MissingTool>,
+}
+
+/// Something that the definition declares and a run cannot use.
+#[derive(Clone)]
+pub(crate) struct MissingTool {
+    pub(crate) name: String,
+    pub(crate) kind: DeclaredKind,
+    pub(crate) reason: String,
+    /// Whether the definition says that a run can do without it.
+    pub(crate) is_optional: bool,
+}
+
+impl DeclaredTools {
+    /// Makes everything ready that the definition declares, except what the user does without. Called
+    /// after consent, because it runs code of the agent.
+    pub(crate) fn gather(ground: &PreparedAgent, without: &[String]) -> Result<Self, CliFailure> {
+        let mut gathered = javascript(ground)?;
+        gathered.missing.extend(unsupported(ground));
+        gathered.leave_out(without);
+        Ok(gathered)
+    }
+
+    /// Drops the tools that the user does without.
+    fn leave_out(&mut self, without: &[String]) {
+        let is_out = |name: &str| without.iter().any(|out| is_same(out, name));
+        self.missing.iter_mut().for_each(|it| it.is_optional |= is_out(&it.name));
+        let (out, kept): (Vec<_>, Vec<_>) =
+            self.tools.drain(..).partition(|tool| is_out(&tool.spec().name));
+        self.tools = kept;
+        self.missing.extend(out.into_iter().map(|tool| MissingTool {
+            name: tool.spec().name,
+            kind: tool.kind(),
+            reason: "left out by `--without`".to_owned(),
+            is_optional: true,
+        }));
+    }
+
+    /// What the prompt must say about the tools that are missing.
+    pub(crate) fn note(&self) -> Option<String> {
+        let names: Vec<_> = self.missing.iter().map(|it| format!("`{}`", it.name)).collect();
+        let note = format!("These tools are not available in this run: {}.", names.join(", "));
+        (!names.is_empty()).then_some(note)
+    }
+}
+
+/// Makes everything ready and runs the start-up tool, or refuses the run.
 pub(crate) fn ready(
     ground: &PreparedAgent,
     person: &Arc<dyn Approver>,
-) -> Result<Vec<JavaScriptTool>, CliFailure> {
-    let tools = load(ground)?.map_err(|problem| unready(ground, &problem))?;
-    let Some(startup) = &ground.agent.requirements.startup else { return Ok(tools) };
+    without: &[String],
+) -> Result<DeclaredTools, CliFailure> {
+    let declared = DeclaredTools::gather(ground, without)?;
+    if let Some(needed) = declared.missing.iter().find(|it| !it.is_optional) {
+        let MissingTool { name, kind, reason, .. } = needed;
+        let (path, kind) = (ground.path(), kind.as_str());
+        let message = format!("`{path}` does not start: {kind} `{name}` is not ready: {reason}");
+        let hint = format!("`--without {name}` runs it without that");
+        return Err(CliFailure::new(ground.redactor.text(&message)).hint(hint).refused());
+    }
+    start_up(ground, &declared, person)?;
+    Ok(declared)
+}
+
+/// Runs the start-up tool.
+fn start_up(
+    ground: &PreparedAgent,
+    declared: &DeclaredTools,
+    person: &Arc<dyn Approver>,
+) -> Result<(), CliFailure> {
+    let Some(startup) = &ground.agent.requirements.startup else { return Ok(()) };
     let commands = Arc::new(RefusedCommands("a start-up tool runs no commands".to_owned()));
-    let bench = ToolBench::new(ground, &tools, Arc::clone(person), commands, bench_directory()?)?;
+    let person = Arc::clone(person);
+    let bench = ToolBench::new(ground, &declared.tools, person, commands, bench_directory()?)?;
     let why = match bench.call(&startup.value, json!({}), STARTUP)? {
         None => Some("there is no such tool".to_owned()),
         Some(BenchOutcome::Returned(result)) => startup_failure(&result),
         Some(BenchOutcome::Refused(why)) => Some(why),
-        Some(BenchOutcome::Failed { message, place }) => Some(placed(ground, &message, place)),
+        Some(BenchOutcome::Failed(failure)) => Some(failure.with_place()),
     };
-    drop(bench);
-    let Some(why) = why.map(|why| ground.redactor.text(&why)) else { return Ok(tools) };
+    let Some(why) = why.map(|why| ground.redactor.text(&why)) else { return Ok(()) };
     let (path, tool) = (ground.path(), &startup.value);
     let message = format!(
         "`{path}` does not start: `{tool}` must succeed before it starts, and failed: {why}"
@@ -64,17 +122,50 @@ fn startup_failure(result: &Value) -> Option<String> {
     failed.then(|| format!("it returned {result}"))
 }
 
-/// Evaluates the code of an agent.
-pub(crate) fn load(
-    ground: &PreparedAgent,
-) -> Result<Result<Vec<JavaScriptTool>, ScriptProblem>, CliFailure> {
-    let Some(script) = script(ground)? else { return Ok(Ok(Vec::new())) };
-    Ok(runtime()?.block_on(script.tools(&ground.judge)))
+/// The JavaScript tools of the agent file.
+fn javascript(ground: &PreparedAgent) -> Result<DeclaredTools, CliFailure> {
+    let Some(script) = script(ground)? else { return Ok(DeclaredTools::default()) };
+    match runtime()?.block_on(script.tools(&ground.judge)) {
+        Ok(tools) => {
+            let tools = tools.into_iter().map(|tool| at_its_line(ground, tool)).collect();
+            Ok(DeclaredTools { tools, missing: Vec::new() })
+        }
+        Err(problem) => {
+            Ok(DeclaredTools { tools: Vec::new(), missing: unusable(ground, &problem) })
+        }
+    }
+}
+
+/// A tool whose line is that of its name in the file, where the definition could be read without running it.
+fn at_its_line(ground: &PreparedAgent, mut tool: JavaScriptTool) -> Arc<dyn DeclaredTool> {
+    let name = tool.spec().name;
+    let functions = &ground.agent.tools.functions;
+    if let Some(written) = functions.iter().find(|it| is_same(&it.value.name, &name)) {
+        let line = ground.compiled.sources.start(written.span).line;
+        tool.set_line(u32::try_from(line).unwrap_or(1));
+    }
+    Arc::new(tool)
+}
+
+/// The tools of code that cannot be used.
+fn unusable(ground: &PreparedAgent, problem: &ScriptProblem) -> Vec<MissingTool> {
+    let ScriptProblem { tool, message, place } = problem;
+    let functions = ground.agent.tools.functions.iter().map(|it| it.value.name.clone());
+    let mut names: Vec<String> = functions.collect();
+    names.extend(tool.clone().filter(|tool| !names.iter().any(|name| is_same(name, tool))));
+    if names.is_empty() {
+        names.extend(code_path(ground).map(str::to_owned));
+    }
+    let whose = tool.as_ref().map_or(String::new(), |tool| format!("`{tool}`: "));
+    let reason = placed(ground, &format!("{whose}{message}"), *place);
+    let kind = DeclaredKind::JavaScript;
+    let missing = |name| MissingTool { name, kind, reason: reason.clone(), is_optional: false };
+    names.into_iter().map(missing).collect()
 }
 
 fn script(ground: &PreparedAgent) -> Result<Option<Arc<ToolScript>>, CliFailure> {
     let sources = &ground.compiled.sources;
-    let block = |code: &agentry_compile::text::Spanned<String>| {
+    let block = |code: &Spanned<String>| {
         let start = sources.start(code.span);
         // The first line of an indented fence begins after its indentation.
         let indentation = " ".repeat(start.column.saturating_sub(1));
@@ -82,8 +173,7 @@ fn script(ground: &PreparedAgent) -> Result<Option<Arc<ToolScript>>, CliFailure>
         ScriptBlock { line, text: indentation + &code.value }
     };
     let blocks: Vec<ScriptBlock> = ground.agent.tools.source.iter().map(block).collect();
-    let first = ground.agent.tools.source.first();
-    let path = first.map(|code| sources.path(code.span).to_owned()).unwrap_or_default();
+    let path = code_path(ground).unwrap_or_default().to_owned();
     Ok(ToolScript::new(path, blocks, environment(ground), this_program()?))
 }
 
@@ -94,16 +184,8 @@ fn environment(ground: &PreparedAgent) -> Vec<(String, String)> {
     granted.filter_map(|name| Some((name.clone(), variable(name)?))).collect()
 }
 
-/// The failure for code that has no usable tools.
-fn unready(ground: &PreparedAgent, problem: &ScriptProblem) -> CliFailure {
-    let ScriptProblem { tool, message, place } = problem;
-    let whose = tool.as_ref().map_or(String::new(), |tool| format!("the tool `{tool}`: "));
-    let why = placed(ground, &format!("{whose}{message}"), *place);
-    CliFailure::new(format!("`{}` does not start: {why}", ground.path())).refused()
-}
-
 /// A message with its place in the file.
-pub(crate) fn placed(ground: &PreparedAgent, message: &str, place: Option<CodePlace>) -> String {
+fn placed(ground: &PreparedAgent, message: &str, place: Option<CodePlace>) -> String {
     match (place, code_path(ground)) {
         (Some(CodePlace { line, column }), Some(path)) => {
             format!("{message} ({path}:{line}:{column})")
@@ -113,132 +195,48 @@ pub(crate) fn placed(ground: &PreparedAgent, message: &str, place: Option<CodePl
 }
 
 /// The path of the file with the code.
-pub(crate) fn code_path(ground: &PreparedAgent) -> Option<&str> {
+fn code_path(ground: &PreparedAgent) -> Option<&str> {
     let first = ground.agent.tools.source.first()?;
     Some(ground.compiled.sources.path(first.span))
 }
 
+/// What the definition declares and no run can use yet.
+fn unsupported(ground: &PreparedAgent) -> Vec<MissingTool> {
+    let agent = &ground.agent;
+    let missing = |kind: DeclaredKind| {
+        let reason = "not supported yet".to_owned();
+        let is_optional = false;
+        move |name: String| MissingTool { name, kind, reason: reason.clone(), is_optional }
+    };
+    let text = |name: &Option<Spanned<String>>| {
+        name.as_ref().map(|name| name.value.clone()).unwrap_or_default()
+    };
+    let scripts = agent.tools.scripts.iter().map(|script| text(&script.value.name));
+    let is_enabled = |on: &Option<Spanned<bool>>| on.as_ref().is_none_or(|on| on.value);
+    let servers = agent.tools.mcp.iter().flatten().map(|server| &server.value);
+    let servers = servers.filter(|it| is_enabled(&it.enabled)).map(|server| {
+        let is_optional =
+            |(key, value): &(String, Data)| key == "optional" && *value == Data::Bool(true);
+        let is_optional = server.options.iter().any(is_optional);
+        MissingTool { is_optional, ..missing(DeclaredKind::Mcp)(server.name.clone()) }
+    });
+    // Skills and functions of other agents change no call of this one.
+    let optional = |missing: MissingTool| MissingTool { is_optional: true, ..missing };
+    let skills = agent.skill_packs.iter().map(|skill| text(&skill.name));
+    let skills = skills.map(missing(DeclaredKind::Skill)).map(optional);
+    let agents = agent.agents.iter().flatten().map(|agent| agent.value.name.clone());
+    let functions = agent.expose.iter().flatten().map(|function| text(&function.value.name));
+    let functions = functions.map(missing(DeclaredKind::Function)).map(optional);
+    scripts
+        .map(missing(DeclaredKind::Script))
+        .chain(servers)
+        .chain(skills)
+        .chain(agents.map(missing(DeclaredKind::Delegate)))
+        .chain(functions)
+        .collect()
+}
+
 /// The tools for a toolbox.
-pub(crate) fn boxed(tools: Vec<JavaScriptTool>) -> Vec<Box<dyn BuiltInTool>> {
-    tools.into_iter().map(|tool| -> Box<dyn BuiltInTool> { Box::new(tool) }).collect()
-}
-
-/// The tools of an agent under its policy, without a run.
-pub(crate) struct ToolBench<'a> {
-    tools: &'a [JavaScriptTool],
-    pub(crate) guarded: GuardedTools,
-    person: Arc<dyn Approver>,
-    /// Long outputs and before-images; removed on drop.
-    _directory: TempDir,
-}
-
-/// The result of a call.
-pub(crate) enum BenchOutcome {
-    Returned(Value),
-    Failed { message: String, place: Option<CodePlace> },
-    Refused(String),
-}
-
-impl<'a> ToolBench<'a> {
-    pub(crate) fn new(
-        ground: &PreparedAgent,
-        tools: &'a [JavaScriptTool],
-        person: Arc<dyn Approver>,
-        commands: Arc<dyn CommandStarter>,
-        directory: TempDir,
-    ) -> Result<Self, CliFailure> {
-        let images = BeforeImages::new(directory.path().join("images"));
-        let images = images.map_err(|error| CliFailure::new(said(&error)))?;
-        let guarded = ground.tools(RunSurroundings {
-            approvals: Arc::<Approvals>::default(),
-            commands,
-            person: Arc::clone(&person),
-            output: log_sink(),
-            images: Some(images),
-            directory: directory.path().to_owned(),
-            can_ask: false,
-            search: search(),
-            declared: boxed(tools.to_vec()),
-        });
-        Ok(Self { tools, guarded, person, _directory: directory })
-    }
-
-    /// Calls a tool by its name, in any case. Returns `None` if there is no such tool.
-    pub(crate) fn call(
-        &self,
-        name: &str,
-        arguments: Value,
-        time: Duration,
-    ) -> Result<Option<BenchOutcome>, CliFailure> {
-        let spec = self.guarded.specs().iter().find(|spec| is_same(&spec.name, name));
-        let Some(spec) = spec else { return Ok(None) };
-        let (id, tool) = ("call".to_owned(), spec.name.clone());
-        let call = ToolCall { id, tool, arguments, opaque: None };
-        Ok(Some(runtime()?.block_on(self.judged(&call, time))))
-    }
-
-    /// Calls a tool with the usual time.
-    pub(crate) fn call_by_user(
-        &self,
-        name: &str,
-        arguments: Value,
-    ) -> Result<Option<BenchOutcome>, CliFailure> {
-        self.call(name, arguments, CALL)
-    }
-
-    async fn judged(&self, call: &ToolCall, time: Duration) -> BenchOutcome {
-        if let Err(message) = self.guarded.fits(call) {
-            return BenchOutcome::Failed { message, place: None };
-        }
-        let decision = self.guarded.judge(call);
-        if decision.verdict == CallJudgement::Deny {
-            return BenchOutcome::Refused(decision.reason);
-        }
-        if decision.verdict == CallJudgement::Ask {
-            let asked = ApprovalRequest::Call { call, decision: &decision, preview: None };
-            match self.person.decide(asked).await {
-                ApprovalReply::Yes | ApprovalReply::AlwaysRules | ApprovalReply::AlwaysExact => {}
-                ApprovalReply::No(_) | ApprovalReply::Park => {
-                    let why = format!("it needs an approval: {}", decision.reason);
-                    return BenchOutcome::Refused(why);
-                }
-            }
-        }
-        self.perform(call, time).await
-    }
-
-    async fn perform(&self, call: &ToolCall, time: Duration) -> BenchOutcome {
-        let Some(tool) = self.tools.iter().find(|tool| tool.spec().name == call.tool) else {
-            let tool::ToolOutput { text, failed } = self.guarded.run(call).await;
-            return if failed {
-                BenchOutcome::Failed { message: text, place: None }
-            } else {
-                BenchOutcome::Returned(Value::String(text))
-            };
-        };
-        let host = match self.guarded.host(call) {
-            Ok(host) => host,
-            Err(why) => return BenchOutcome::Refused(why),
-        };
-        match tool.call(&call.arguments, time, &host).await {
-            Ok(result) => BenchOutcome::Returned(result),
-            Err(failure) => {
-                BenchOutcome::Failed { message: failure.to_string(), place: place(&failure) }
-            }
-        }
-    }
-}
-
-/// The directory of a bench, for what a run keeps in its own.
-pub(crate) fn bench_directory() -> Result<TempDir, CliFailure> {
-    tempfile::tempdir().map_err(|error| CliFailure::new(said(&error)))
-}
-
-/// Shows the log lines of tools.
-fn log_sink() -> OutputSink {
-    Arc::new(|output: RunOutput| {
-        if let RunOutput::Piece { text, .. } = output {
-            text.lines().for_each(remark);
-        }
-    })
+pub(crate) fn built_in(tools: &[Arc<dyn DeclaredTool>]) -> Vec<Arc<dyn BuiltInTool>> {
+    tools.iter().map(|tool| -> Arc<dyn BuiltInTool> { tool.clone() }).collect()
 }

@@ -74,7 +74,7 @@ pub(crate) struct RunSurroundings {
     /// The user's search service.
     pub(crate) search: Option<SearchClient>,
     /// The tools of the definition.
-    pub(crate) declared: Vec<Box<dyn BuiltInTool>>,
+    pub(crate) declared: Vec<Arc<dyn BuiltInTool>>,
 }
 
 impl PreparedAgent {

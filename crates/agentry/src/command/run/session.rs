@@ -22,14 +22,13 @@ use agentry_runtime::provider::plan::{ModelPlan, PlannedModel};
 use agentry_runtime::quarantine::{self, QuarantineReport, ReportListener};
 use agentry_runtime::rule_lines::{digest, written};
 use agentry_runtime::tool::SearchClient;
-use agentry_runtime::tool::javascript::JavaScriptTool;
 use agentry_runtime::undo::BeforeImages;
 use agentry_runtime::{RunEnding, RunPhase, StepState, TimedEvent};
 use tokio::runtime::Runtime;
 
 use super::approver::TerminalApprover;
 use super::confinement::ConfinedCommands;
-use super::declared_tools::{self, boxed};
+use super::declared_tools::{self, DeclaredTools, built_in};
 use super::first_consent::{ConsentTerms, consent, listing};
 use super::limits::{began, limits, limits_again};
 use super::line_editor::LineEditor;
@@ -139,7 +138,7 @@ impl<'a> RunSession<'a> {
             record: args.record.as_deref(),
         };
         let watching = RunObservers::new(setting.format, setting.on_ask);
-        let declared = declared_tools::ready(ground, &watching.person)?;
+        let declared = declared_tools::ready(ground, &watching.person, &args.without)?;
         let journal = Journal::create(
             &ground.home,
             &RunDescription {
@@ -151,7 +150,7 @@ impl<'a> RunSession<'a> {
         let journal = journal.map_err(|error| CliFailure::new(error.to_string()))?;
         let limits = limits(&ground.agent, &args.spending, &ground.caps);
         let began = began(&ground.agent, limits, plan.entries.len(), plan.window());
-        let mut session = Self::with(&setting, plan, journal, watching, declared)?;
+        let mut session = Self::with(&setting, plan, journal, watching, &declared)?;
         session.driver.begin(began).map_err(broken)?;
         session.introduce();
         Ok(session)
@@ -164,8 +163,8 @@ impl<'a> RunSession<'a> {
         journal: Journal,
     ) -> Result<Self, CliFailure> {
         let watching = RunObservers::new(setting.format, setting.on_ask);
-        let declared = declared_tools::ready(setting.ground, &watching.person)?;
-        Self::with(setting, plan, journal, watching, declared)
+        let declared = declared_tools::ready(setting.ground, &watching.person, &[])?;
+        Self::with(setting, plan, journal, watching, &declared)
     }
 
     fn with(
@@ -173,7 +172,7 @@ impl<'a> RunSession<'a> {
         plan: ModelPlan,
         journal: Journal,
         watching: RunObservers,
-        declared: Vec<JavaScriptTool>,
+        declared: &DeclaredTools,
     ) -> Result<Self, CliFailure> {
         let ground = setting.ground;
         let approvals: Arc<Approvals> = Arc::default();
@@ -183,9 +182,11 @@ impl<'a> RunSession<'a> {
         let recording = recording.transpose()?;
         let journal = SharedJournal(Arc::new(Mutex::new(journal)));
         let count = (plan.entries.len(), plan.window());
+        let note = declared.note().map(|note| format!("\n\n{note}")).unwrap_or_default();
+        let system = format!("{}{note}", ground.system);
         let (models, log) = recorded(recording.as_ref(), plan, &journal);
         let parts = DriverParts {
-            system: ground.system.as_str().into(),
+            system: system.into(),
             models,
             tools: Arc::clone(&tools),
             person: Arc::clone(&watching.person),
@@ -378,7 +379,7 @@ fn tools(
     watching: &RunObservers,
     journal: &Journal,
     approvals: &Arc<Approvals>,
-    declared: Vec<JavaScriptTool>,
+    declared: &DeclaredTools,
 ) -> Result<Arc<dyn RunTools>, CliFailure> {
     let images = BeforeImages::new(journal.images());
     let images = images.map_err(|error| CliFailure::new(said(&error)))?;
@@ -392,7 +393,7 @@ fn tools(
         directory: journal.directory().to_path_buf(),
         can_ask: watching.attendant.is_some(),
         search: search(),
-        declared: boxed(declared),
+        declared: built_in(&declared.tools),
     })))
 }
 
