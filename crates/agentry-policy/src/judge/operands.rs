@@ -404,10 +404,18 @@ fn is_temporary(path: &str) -> bool {
     TEMPORARY.iter().any(|place| is_inside(path, place))
 }
 
-/// Whether a path is standard input or output, or a device without contents.
+/// Whether a path is standard input or output, or a device that holds no data of anybody.
 fn is_free(path: &str) -> bool {
     matches!(
         path,
-        "" | "-" | "/dev/null" | "/dev/stdin" | "/dev/stdout" | "/dev/stderr" | "/dev/tty"
+        "" | "-"
+            | "/dev/null"
+            | "/dev/stdin"
+            | "/dev/stdout"
+            | "/dev/stderr"
+            | "/dev/tty"
+            | "/dev/zero"
+            | "/dev/random"
+            | "/dev/urandom"
     )
 }
