@@ -211,6 +211,29 @@ fn gates_are_refused_checked_by_the_guard_or_accepted() {
     }
 }
 
+/// The guard runs no tool, so it would deny every call of an agent with a start-up tool.
+#[test]
+fn a_start_up_tool_is_refused_with_the_guard() {
+    let text = "---\ntitle: Helper\nversion: \"1.0.0\"\nrequired:\n  startup: ping\n---\n\
+                # Helper\n\nAnswers questions.\n\n## System\n\nYou answer.\n\n## Tools\n\n### ping\n\n\
+                ```js\nexport default () => true;\n```\n";
+    let files = vec![("agents/tools_helper.agent.md".to_owned(), text.to_owned())];
+    for target in TARGETS {
+        for (guard, accepted, is_refused) in [
+            (false, &[][..], true),
+            (true, &[], true),
+            (false, &["required"], false),
+            (true, &["required"], target.guard.is_some()),
+        ] {
+            let wish = Wish { guard, accepted, ..Wish::default() };
+            let rendered = rendering(target.name, &files, wish).agents.remove(0);
+            let refused = rendered.refused.as_ref().map(|it| it.field.as_str());
+            let name = target.name;
+            assert_eq!(refused, is_refused.then_some("required"), "{name} {guard} {accepted:?}");
+        }
+    }
+}
+
 #[test]
 fn a_description_with_both_quotes_is_written_for_pi() {
     let mut files = agent("helper", "");

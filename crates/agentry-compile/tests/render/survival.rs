@@ -147,18 +147,17 @@ fn current<'a>(harness: &str, name: &'a str) -> &'a str {
     rows.find(|(_, _, others)| others.contains(&name)).map_or(name, |(_, name, _)| name)
 }
 
-/// The tools of an agent before and after: those that its file lists, else those that its model has.
+/// The tools of an agent before and after: those that its file lists, else those that its model has. A tool
+/// is one name, whatever sections it reaches: a search of Codex stays a search without live pages.
 fn tools(
     harness: &str,
     before: (&str, &BTreeSet<(Section, String)>),
     after: (&str, &BTreeSet<(Section, String)>),
 ) -> (BTreeSet<String>, BTreeSet<String>) {
-    let named = |all: &BTreeSet<(Section, String)>| {
-        let mut tools: BTreeSet<String> = BTreeSet::new();
+    let named = |all: &BTreeSet<(Section, String)>| -> BTreeSet<String> {
         // Whatever extensions may bring is no tool that the agent has.
         let real = all.iter().filter(|(_, tool)| !tool.contains(' '));
-        tools.extend(real.map(|(section, tool)| format!("{section} {tool}")));
-        tools
+        real.map(|(_, tool)| tool.clone()).collect()
     };
     match (listed(harness, before.0), listed(harness, after.0)) {
         (Some(had), Some(has)) if !had.is_empty() => (had, has),
@@ -228,6 +227,9 @@ impl SurvivalTable {
             }
         }
         self.gained.extend(after.difference(&before).map(|tool| format!("{place}: {tool}")));
+        // A tool that stays must not reach more than before.
+        let more = new.difference(&own).filter(|(_, tool)| !tool.contains(' '));
+        self.gained.extend(more.map(|(section, tool)| format!("{place}: {section} by {tool}")));
     }
 
     fn all_tools(&self) -> Share {

@@ -114,6 +114,10 @@ pub(super) fn found(
         return None;
     }
     let mut names = listed(&metadata);
+    // Gemini rejects an agent with an unknown tool.
+    if !names.iter().all(|name| is_known(name)) {
+        return None;
+    }
     // An agent gets all tools of the servers that it defines.
     if metadata.get("mcp_servers").is_some_and(|servers| !servers.is_empty()) {
         names.push("mcp_*".to_owned());
