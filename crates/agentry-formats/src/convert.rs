@@ -36,6 +36,24 @@ pub struct ConvertedAgent {
 /// that the format cannot express go into the `x-agentry` block, which only Agentry reads. So nothing
 /// is widened.
 pub fn convert(agent: &Agent, format: Format, target: &WriteTarget) -> ConvertedAgent {
+    if !agent.policy.needs_sandbox() || info(format).notation == LayerSource::Trust {
+        return convert_whole(agent, format, target);
+    }
+    // Only trust says that a command may run in the sandbox and nowhere else.
+    let mut outside = agent.clone();
+    outside.policy.leave_sandbox();
+    let mut result = convert_whole(&outside, format, target);
+    result.losses.push(ConversionLoss {
+        field: "trust.exec".to_owned(),
+        kind: ConversionLossKind::Narrowed,
+        detail: format!("{format} cannot say `sandboxed`: no command is allowed"),
+    });
+    result.losses.sort();
+    result
+}
+
+/// Converts an agent without a grant that presupposes the sandbox, or into a format that can say so.
+fn convert_whole(agent: &Agent, format: Format, target: &WriteTarget) -> ConvertedAgent {
     let place = agent.policy_context(&target.place.dir);
     let target = &WriteTarget { place, ..target.clone() };
     let notation = info(format).notation;

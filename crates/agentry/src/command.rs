@@ -142,6 +142,11 @@ fn usable(disk: &DiskWorld, found: &FoundAgent) -> Result<CompiledAgent, CliFail
         .finding())
 }
 
+/// The note about a text of the prompt in which a secret is masked.
+fn mask_note(origin: &str) -> String {
+    format!("a secret in `{origin}` is sent to the model as `***`")
+}
+
 /// Moves an agent of the store to the current workspace, where it works. Its own files are read before.
 fn work_here(disk: &DiskWorld, compiled: &mut CompiledAgent) {
     if stored_root(&disk.absolute(&compiled.workspace)).is_some() {

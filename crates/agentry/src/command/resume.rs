@@ -29,6 +29,7 @@ pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
     let settings = &about.settings;
     let ground = ground(&about)?;
     ground.tell_what_killed_runs_left();
+    ground.report_masked_secrets();
     admitted(&ground, false)?;
     may_leave_sandbox(&ground, settings.unconfined)?;
     unchanged(&ground, &about, args.accept_changes)?;

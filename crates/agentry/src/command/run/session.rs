@@ -124,6 +124,7 @@ impl<'a> RunSession<'a> {
         prompt: Option<&str>,
     ) -> Result<Self, CliFailure> {
         ground.tell_what_killed_runs_left();
+        ground.report_masked_secrets();
         // Before the user is asked, and before any request costs money.
         args.record.as_deref().map(admitted).transpose()?;
         let names: Vec<String> = plan.entries.iter().map(PlannedModel::id).collect();
