@@ -68,6 +68,11 @@ pub trait DeclaredTool: BuiltInTool {
     /// Returns what the policy is asked about every call; nothing means that each is allowed.
     fn policy_subjects(&self) -> Vec<ToolTouch>;
 
+    /// Returns the time of a call that the user makes.
+    fn time(&self) -> Duration {
+        Duration::from_secs(30)
+    }
+
     /// Calls it and returns the whole result. [`BuiltInTool::run`] is the same call for a model.
     fn call<'a>(
         &'a self,

@@ -17,6 +17,7 @@ mod glob;
 mod grep;
 pub mod javascript;
 mod list;
+pub mod mcp;
 mod output_cap;
 mod patch;
 mod question;

@@ -2,7 +2,7 @@
 //! ask for is judged here, as a call of a built-in tool is.
 
 mod broker;
-mod scheme;
+pub(super) mod scheme;
 
 use std::path::PathBuf;
 use std::sync::Arc;

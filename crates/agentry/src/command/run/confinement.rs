@@ -79,10 +79,11 @@ impl Drop for ConfinedCommands {
 }
 
 fn without_sandbox(ground: &PreparedAgent) -> Arc<dyn CommandStarter> {
+    let valued = |name: &String| Some((name.clone(), std::env::var(name).ok()?));
     let usual = ["PATH", "HOME", "LANG", "TERM", "TMPDIR"].map(str::to_owned);
-    let names = usual.into_iter().chain(ground.granted.iter().cloned());
-    let env = names.filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))).collect();
-    Arc::new(UnconfinedCommands { env })
+    let usual = usual.iter().filter_map(valued).collect();
+    let granted = ground.granted.iter().filter_map(valued).collect();
+    Arc::new(UnconfinedCommands { usual, granted })
 }
 
 fn sandboxed(ground: &PreparedAgent) -> Arc<dyn CommandStarter> {

@@ -23,9 +23,6 @@ use super::prepared_agent::{PreparedAgent, RunSurroundings};
 use super::session::{runtime, search};
 use crate::output::{CliFailure, remark, said};
 
-/// The time of a tool that the user calls.
-const CALL: Duration = Duration::from_secs(30);
-
 /// The tools of an agent under its policy, without a run.
 pub(crate) struct ToolBench {
     tools: Vec<Arc<dyn DeclaredTool>>,
@@ -80,13 +77,14 @@ impl ToolBench {
         Ok(Some(runtime()?.block_on(self.judged(&call, time))))
     }
 
-    /// Calls a tool with the usual time.
+    /// Calls a tool with its own time.
     pub(crate) fn call_by_user(
         &self,
         name: &str,
         arguments: Value,
     ) -> Result<Option<BenchOutcome>, CliFailure> {
-        self.call(name, arguments, CALL)
+        let tool = self.tools.iter().find(|tool| is_same(&tool.spec().name, name));
+        self.call(name, arguments, tool.map_or(Duration::MAX, |tool| tool.time()))
     }
 
     async fn judged(&self, call: &ToolCall, time: Duration) -> BenchOutcome {
