@@ -69,3 +69,8 @@ impl HttpGate for JudgedGate {
         })
     }
 }
+
+/// What a connection to this address touches.
+pub fn address_touch(url: &Url) -> ToolTouch {
+    touch(url)
+}

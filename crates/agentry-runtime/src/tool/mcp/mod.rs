@@ -16,7 +16,7 @@ use agentry_mcp::{AnnouncedTool, McpClient, McpFailure, PinChange, ServerPin, ch
 use serde_json::Value;
 use similar::TextDiff;
 
-pub use endpoint::{AddressVerdict, JudgedGate, ServerProgram};
+pub use endpoint::{AddressVerdict, JudgedGate, ServerProgram, address_touch};
 pub use names::offered_name;
 pub use pin_store::PinStore;
 

@@ -10,6 +10,7 @@ use agentry_runtime::commands::{
 };
 use agentry_runtime::quarantine::{self, QuarantinedCommands, ReportListener};
 
+use super::mcp_servers::has_programs;
 use super::prepared_agent::PreparedAgent;
 use crate::home::leavings;
 
@@ -27,7 +28,8 @@ impl ConfinedCommands {
     /// Starts to try the back ends in a thread, so that the caller can continue meanwhile.
     pub(crate) fn new(ground: &PreparedAgent, unconfined: bool) -> Self {
         let commands = if unconfined { without_sandbox(ground) } else { sandboxed(ground) };
-        let has_any = ground.tool_names(None).iter().any(|name| name == "bash");
+        let has_any =
+            ground.tool_names(None).iter().any(|name| name == "bash") || has_programs(ground);
         let looking = (has_any && !unconfined).then(|| {
             let commands = Arc::clone(&commands);
             // The call memoises its answer; only the side effect is wanted.
