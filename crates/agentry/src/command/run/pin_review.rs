@@ -19,11 +19,12 @@ pub(super) struct PinReview<'a> {
 
 impl PinReview<'_> {
     /// Returns what may be offered: everything at first; later what is unchanged, or what the user agrees to.
+    /// Also returns the names of the tools that are left out.
     pub(super) fn agreed(
         &self,
         before: Option<&ServerPin>,
         now: ServerPin,
-    ) -> Result<ServerPin, String> {
+    ) -> Result<(ServerPin, Vec<String>), String> {
         let Some(before) = before else {
             let names: Vec<&str> = now.tools.iter().map(|tool| tool.name.as_str()).collect();
             let server = &now.server;
@@ -51,9 +52,9 @@ impl PinReview<'_> {
         runtime.block_on(self.person.answer(&question, &choices)).as_deref() == Some("yes")
     }
 
-    fn kept(&self, now: ServerPin) -> Result<ServerPin, String> {
+    fn kept(&self, now: ServerPin) -> Result<(ServerPin, Vec<String>), String> {
         self.pins.keep(&now).map_err(|error| format!("your consent cannot be kept: {error}"))?;
-        Ok(now)
+        Ok((now, Vec::new()))
     }
 }
 
@@ -62,7 +63,7 @@ fn unchanged(
     before: &ServerPin,
     now: ServerPin,
     changed: &[PinChange],
-) -> Result<ServerPin, String> {
+) -> Result<(ServerPin, Vec<String>), String> {
     if changed.iter().any(|change| change.what == "place") {
         return Err(format!(
             "it was `{}` when you agreed, and is `{}` now; `--accept-changes` uses it",
@@ -73,16 +74,9 @@ fn unchanged(
     let (out, tools): (Vec<_>, Vec<_>) =
         now.tools.into_iter().partition(|tool| is_changed(&tool.name));
     let names: Vec<String> = out.into_iter().map(|tool| tool.name).collect();
-    if !names.is_empty() {
-        let server = &now.server;
-        remark(&format!(
-            "warning: these tools of the MCP server `{server}` are left out until you agree to them: {}",
-            names.join(", ")
-        ));
-        remark("  = help: `--accept-changes` uses them as they are now");
-    }
+    remark("  = help: `--accept-changes` uses it as it is now; without, what changed is left out");
     // Instructions that nobody agreed to reach no model; the old ones may be wrong by now.
     let is_told = !changed.iter().any(|change| change.what == "instructions");
     let instructions = now.instructions.filter(|_| is_told);
-    Ok(ServerPin { tools, instructions, ..before.clone() })
+    Ok((ServerPin { tools, instructions, ..before.clone() }, names))
 }
