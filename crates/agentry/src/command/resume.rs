@@ -47,6 +47,7 @@ pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
         commands: ConfinedCommands::new(&ground, settings.unconfined),
         record: None,
         without: &settings.without,
+        accepts_changes: args.accept_changes,
     };
     RunSession::over(&setting, plan, journal)?.go_on(happened, args, about.prompt.is_none())
 }

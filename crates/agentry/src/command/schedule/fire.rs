@@ -90,6 +90,7 @@ fn run_agent(row: &FiringRow, on_ask: AskFallback, format: RunFormat) -> CliOutc
         prompt: Some(schedule.prompt.clone()),
         model: None,
         yes: false,
+        accept_changes: false,
         record: None,
         replay: None,
         on_ask,
