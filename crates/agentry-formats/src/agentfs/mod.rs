@@ -78,6 +78,7 @@ pub const INFO: FormatInfo = FormatInfo {
         "rules",
         "traits",
         "access_control",
+        "tools.mcp",
         "skill_packs",
         "memories",
         "extensions",
