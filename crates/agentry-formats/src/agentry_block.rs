@@ -9,8 +9,8 @@ use agentry_policy::{Action, PatternRule, Permissions, PolicyTest, Section, Sect
 use agentry_text::data::MapBuilder;
 use agentry_text::table::{Coercion, KeyMatching, TextForm, UnknownKeys, validate};
 use agentry_text::{
-    Data, Field, FieldKind, FieldTable, Findings, Spanned, TableRecord, TreeEntry, TreeMap, TreeNode,
-    rules,
+    Data, Field, FieldKind, FieldTable, Findings, Spanned, TableRecord, TreeEntry, TreeMap,
+    TreeNode, rules,
 };
 
 use crate::{mcp, policy_tests};

@@ -118,15 +118,8 @@ fn gates(agent: &Agent, format: Format) -> AgentryBlock {
 
 /// The fields of the model that a block carries, except the rules.
 fn carried_fields(block: &AgentryBlock) -> Vec<String> {
-    let AgentryBlock {
-        permissions: _,
-        base: _,
-        merge: _,
-        status,
-        requirements,
-        tests: _,
-        servers,
-    } = block;
+    let AgentryBlock { permissions: _, base: _, merge: _, status, requirements, tests: _, servers } =
+        block;
     let AgentRequirements { env, startup } = requirements;
     let fields = [
         ("status", status.is_some()),

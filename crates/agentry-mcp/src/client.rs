@@ -241,9 +241,10 @@ impl StartingServer {
         let first = self.introduced(self.era).await;
         match (&self.endpoint, first) {
             // Some programs of the older era end when they get a request that they do not know.
-            (ServerEndpoint::Program(_), Err(McpFailure::Ended(_) | McpFailure::Answered { .. }))
-                if self.era != Some(ProtocolEra::Initialized) =>
-            {
+            (
+                ServerEndpoint::Program(_),
+                Err(McpFailure::Ended(_) | McpFailure::Answered { .. }),
+            ) if self.era != Some(ProtocolEra::Initialized) => {
                 self.introduced(Some(ProtocolEra::Initialized)).await
             }
             // The older transport answers like this where it does not expect a message.

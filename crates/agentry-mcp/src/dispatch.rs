@@ -156,7 +156,8 @@ impl Dispatcher {
         let is_over = {
             let mut state = self.state();
             state.rubbish += 1;
-            let shown = || clean_start(&String::from_utf8_lossy(text.get(..200).unwrap_or(text)), 200);
+            let shown =
+                || clean_start(&String::from_utf8_lossy(text.get(..200).unwrap_or(text)), 200);
             state.first_rubbish.get_or_insert_with(|| shown().text);
             state.rubbish > limits::RUBBISH
         };

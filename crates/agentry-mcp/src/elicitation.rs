@@ -137,7 +137,12 @@ impl ElicitationField {
             Some("integer") => FieldKind::Integer,
             Some("boolean") => FieldKind::Bool,
             Some("array") => FieldKind::Several,
-            _ => return Err(format!("the field `{}` has no simple type", clean_start(key, 100).text)),
+            _ => {
+                return Err(format!(
+                    "the field `{}` has no simple type",
+                    clean_start(key, 100).text
+                ));
+            }
         };
         let choices = match kind {
             FieldKind::Bool => ["true", "false"].map(FieldChoice::plain).to_vec(),
@@ -172,7 +177,9 @@ impl ElicitationField {
             };
         }
         match self.kind {
-            FieldKind::Text => self.choose(typed).map_or_else(FieldAnswer::Unfit, FieldAnswer::Value),
+            FieldKind::Text => {
+                self.choose(typed).map_or_else(FieldAnswer::Unfit, FieldAnswer::Value)
+            }
             FieldKind::Number => match typed.parse::<f64>() {
                 Ok(number) if number.is_finite() => FieldAnswer::Value(json!(number)),
                 _ => FieldAnswer::Unfit("it is no number".to_owned()),
@@ -202,7 +209,9 @@ impl ElicitationField {
         }
         let is_it = |choice: &&FieldChoice| choice.value == typed || choice.title == typed;
         let chosen = self.choices.iter().find(is_it);
-        chosen.map(|choice| json!(choice.value)).ok_or_else(|| "it is none of the choices".to_owned())
+        chosen
+            .map(|choice| json!(choice.value))
+            .ok_or_else(|| "it is none of the choices".to_owned())
     }
 }
 

@@ -87,7 +87,8 @@ mod tests {
 
     #[test]
     fn events_from_any_pieces() {
-        let text = ": hello\nid: 7\nretry: 500\ndata: {\n\nevent: endpoint\ndata: /x\r\ndata: y\r\n\r\n";
+        let text =
+            ": hello\nid: 7\nretry: 500\ndata: {\n\nevent: endpoint\ndata: /x\r\ndata: y\r\n\r\n";
         for size in 1..text.len() {
             let mut events = EventStream::new(1000);
             let pieces = text.as_bytes().chunks(size);

@@ -16,8 +16,8 @@
 //! runtimes of their callers.
 
 mod catalogue;
-mod client;
 mod clean_text;
+mod client;
 mod connection;
 mod dispatch;
 mod elicitation;

@@ -39,7 +39,8 @@ impl SseWire {
         let request = requests.request(Method::GET, &url).await?;
         let response = request.header("accept", "text/event-stream").send();
         let response = tokio::time::timeout(limits::START, response).await;
-        let response = response.map_err(|_| McpFailure::TimedOut(limits::START))?.map_err(unsent)?;
+        let response =
+            response.map_err(|_| McpFailure::TimedOut(limits::START))?.map_err(unsent)?;
         if !response.status().is_success() {
             return Err(status_failure(response).await);
         }

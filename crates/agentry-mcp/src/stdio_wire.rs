@@ -89,7 +89,8 @@ impl StdioWire {
             let code = ended.await;
             let _ = tell.send(true);
             // What it printed last is read to its end; children that hold the streams cannot delay this.
-            let _ = tokio::time::timeout(limits::END, async { (reading.await, errors.await) }).await;
+            let _ =
+                tokio::time::timeout(limits::END, async { (reading.await, errors.await) }).await;
             dispatcher.end(McpFailure::Ended(ending(&code, &tail)));
         });
         Ok(wire)

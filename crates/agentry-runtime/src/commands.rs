@@ -302,7 +302,14 @@ impl SandboxedCommands {
         let proxy = proxy.map_err(|error| format!("there is no way out: {error}"))?;
         let env = environment(&self.granted, &self.lookup, &sandbox, port);
         let usual = environment(&[], &self.lookup, &sandbox, port);
-        Ok(ReadySandbox { sandbox, env, usual, spent: AtomicBool::new(false), reach, _proxy: proxy })
+        Ok(ReadySandbox {
+            sandbox,
+            env,
+            usual,
+            spent: AtomicBool::new(false),
+            reach,
+            _proxy: proxy,
+        })
     }
 }
 
@@ -349,9 +356,7 @@ impl SandboxedCommands {
 type CommandEnding = tokio::sync::oneshot::Receiver<Result<CommandExit, SandboxError>>;
 
 impl SandboxedCommands {
-    fn started(
-        (guard, ending): (SandboxCommandGuard, CommandEnding),
-    ) -> StartedCommand {
+    fn started((guard, ending): (SandboxCommandGuard, CommandEnding)) -> StartedCommand {
         let same = Arc::clone(&guard.ready);
         let ended = Box::pin(async move {
             let ended = ending.await.unwrap_or(Err(SandboxError::Gone));

@@ -71,12 +71,21 @@ impl ScriptedServer {
             "initialize" if !self.is_stateless() => answer(id, &initialized(&self.behaviour)),
             "tools/list" => self.list(id, &message["params"]),
             "tools/call" => self.call(message),
-            "resources/list" => answer(id, &json!({"resources": [
-                {"uri": "memo://a", "name": "a\u{202E}", "description": "first"}, {"no": "uri"}]})),
-            "resources/read" => answer(id, &json!({"contents": [
-                {"uri": message["params"]["uri"], "text": "read"}]})),
-            "prompts/list" => answer(id, &json!({"prompts": [{"name": "greet", "description": "hi",
-                "arguments": [{"name": "who", "required": true}]}]})),
+            "resources/list" => answer(
+                id,
+                &json!({"resources": [
+                {"uri": "memo://a", "name": "a\u{202E}", "description": "first"}, {"no": "uri"}]}),
+            ),
+            "resources/read" => answer(
+                id,
+                &json!({"contents": [
+                {"uri": message["params"]["uri"], "text": "read"}]}),
+            ),
+            "prompts/list" => answer(
+                id,
+                &json!({"prompts": [{"name": "greet", "description": "hi",
+                "arguments": [{"name": "who", "required": true}]}]}),
+            ),
             "prompts/get" => {
                 let text = format!("greet {}", message["params"]["arguments"]["who"]);
                 let content = json!({"type": "text", "text": text});

@@ -114,9 +114,7 @@ impl WebClient {
         // A private name passes the policy only if a rule names it.
         let named = address(url.as_str()).is_ok_and(|address| address.private);
         let refused = found.iter().map(SocketAddr::ip).find(|ip| {
-            !named
-                && is_private_ip(*ip)
-                && judge(&touch(&at(url, *ip))).0 != CallJudgement::Allow
+            !named && is_private_ip(*ip) && judge(&touch(&at(url, *ip))).0 != CallJudgement::Allow
         });
         match refused {
             Some(ip) => Err(format!(

@@ -140,7 +140,10 @@ fn a_server_that_is_not_ready_refuses_the_run() {
         (server("ends"), "it ended with the exit code 3; it printed: no database"),
         (server("babbles"), "no JSON-RPC; the first: `bla`"),
         (server("clashes"), "would be called `local__a_b`: `local/a.b` and `local/a_b`"),
-        ("{name: local, command: sh, env: {T: env.NOT_SET}}".to_owned(), "`NOT_SET`, which is not set"),
+        (
+            "{name: local, command: sh, env: {T: env.NOT_SET}}".to_owned(),
+            "`NOT_SET`, which is not set",
+        ),
         ("local".to_owned(), "says how to reach it"),
         ("{name: local, url: 'http://127.0.0.1:9/mcp'}".to_owned(), "refused"),
     ];
@@ -156,7 +159,10 @@ fn a_server_that_is_not_ready_refuses_the_run() {
         with(&test, &model, &args).exits(0);
         assert!(model.asked()[0].system.contains("not available in this run: `local`"));
     }
-    let test = manifest("read-only", "{name: local, command: sh, args: [server.sh, ends], optional: true}");
+    let test = manifest(
+        "read-only",
+        "{name: local, command: sh, args: [server.sh, ends], optional: true}",
+    );
     let model = Server::playing([Turn::text("Done.").into()]);
     with(&test, &model, &["run", "helper.agent", "go", "--yes"]).exits(0);
 }
@@ -183,7 +189,10 @@ fn exec_none_starts_no_program() {
     let text = test.read("helper.agent").replace("exec: sandboxed", "exec: none");
     test.write("helper.agent", text);
     let listed = test.run("tools helper.agent --yes --format json").exits(0).json();
-    assert!(listed["missing"][0]["reason"].as_str().expect("why").contains("exec: none"), "{listed}");
+    assert!(
+        listed["missing"][0]["reason"].as_str().expect("why").contains("exec: none"),
+        "{listed}"
+    );
 }
 
 #[test]
@@ -209,7 +218,10 @@ fn a_changed_tool_is_left_out_until_the_user_agrees() {
 fn a_changed_command_needs_more_than_consent() {
     let test = manifest("read-only", &server("plain"));
     test.run("tools helper.agent --yes").exits(0);
-    test.write("helper.agent", test.read("helper.agent").replace("server.sh, plain", "server.sh, other"));
+    test.write(
+        "helper.agent",
+        test.read("helper.agent").replace("server.sh, plain", "server.sh, other"),
+    );
     let listed = test.run("tools helper.agent --yes --format json").exits(0).json();
     let reason = listed["missing"][0]["reason"].as_str().expect("a reason").to_owned();
     assert!(reason.contains("was `sh server.sh plain` when you agreed"), "{listed}");

@@ -108,7 +108,8 @@ impl<'a> RunBroker<'a> {
 
     async fn send(&self, hop: &WebHop) -> Result<Response, String> {
         let WebHop { url, method, headers, body, .. } = hop;
-        let client = self.client.pinned(url, &|touch| self.host.judge(touch), Some(self.time)).await?;
+        let client =
+            self.client.pinned(url, &|touch| self.host.judge(touch), Some(self.time)).await?;
         let request = client.request(method.clone(), url.clone()).headers(headers.clone());
         let request = match body {
             Some(body) => request.body(body.clone()),

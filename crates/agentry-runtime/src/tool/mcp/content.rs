@@ -122,7 +122,10 @@ mod tests {
         let world = TestWorkspace::new();
         let host = world.host();
         let cases = [
-            (json!({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}), "a\nb"),
+            (
+                json!({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}),
+                "a\nb",
+            ),
             (json!({"content": [], "structuredContent": {"x": 1}}), "{\"x\":1}"),
             (json!({}), ""),
             (

@@ -62,7 +62,9 @@ impl HttpGate for JudgedGate {
             match verdict {
                 CallJudgement::Allow => {}
                 CallJudgement::Ask if self.is_approved => {}
-                CallJudgement::Ask | CallJudgement::Deny => return Err(format!("refused: {reason}")),
+                CallJudgement::Ask | CallJudgement::Deny => {
+                    return Err(format!("refused: {reason}"));
+                }
             }
             // A stream of events has no end, so the requests are bounded one by one.
             self.client.pinned(&url, &|touch| (self.judge)(touch), None).await

@@ -29,7 +29,7 @@ use tokio::runtime::Runtime;
 
 use super::approver::TerminalApprover;
 use super::confinement::ConfinedCommands;
-use super::declared_tools::{self, GatherTerms, DeclaredTools, built_in};
+use super::declared_tools::{self, DeclaredTools, GatherTerms, built_in};
 use super::first_consent::{ConsentTerms, consent, listing};
 use super::limits::{began, limits, limits_again};
 use super::line_editor::LineEditor;
