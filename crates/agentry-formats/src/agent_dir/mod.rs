@@ -64,6 +64,7 @@ pub const INFO: FormatInfo = FormatInfo {
         "max_turns",
         "schedules",
         "tools.scripts",
+        "tools.mcp",
         "policy_tests",
     ],
     notation: LayerSource::Permissions,

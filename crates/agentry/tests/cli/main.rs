@@ -26,6 +26,7 @@ mod import;
 mod import_report;
 mod inherit;
 mod lock;
+mod mcp;
 mod new;
 mod policy;
 mod quarantine;
