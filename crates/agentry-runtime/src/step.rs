@@ -1,6 +1,7 @@
 //! The run loop as a pure function: takes an event, changes the state, and returns effects for the driver.
 
 mod compact;
+mod inner;
 mod limits;
 mod resume;
 
@@ -77,6 +78,7 @@ pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
         RunEvent::Asking { usage } => asking(state, usage),
         RunEvent::Turned(turn) => turned(state, turn),
         RunEvent::TurnFailed(failure) => failed(state, &failure),
+        RunEvent::Called { within, call } => inner::called(state, within, call),
         RunEvent::Judged { id, verdict, reason, class } => {
             judged(state, &id, verdict, reason, class)
         }
@@ -86,6 +88,7 @@ pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
             let launched = |call: &&mut CallState| call.progress == CallProgress::Launched;
             if let Some(call) = state.call_mut(&id).filter(launched) {
                 call.progress = CallProgress::Running;
+                call.has_started = true;
             }
             Vec::new()
         }
@@ -328,12 +331,16 @@ fn go_on(state: &mut StepState) -> Vec<RunEffect> {
 fn ended(state: &mut StepState, id: &str, text: String, failed: bool) -> Vec<RunEffect> {
     let on_error = state.on_error;
     let Some(call) = state.call_mut(id) else { return Vec::new() };
+    if call.within.is_some() {
+        return inner::ended(state, id, text, failed);
+    }
     if !matches!(call.progress, CallProgress::Launched | CallProgress::Running) {
         return Vec::new();
     }
     match on_error {
         ErrorStrategy::Ask if failed => {
             call.progress = CallProgress::Failed(text.clone());
+            state.forget_inner(id);
             return vec![RunEffect::Put(PersonQuestion::Failed { id: id.to_owned(), why: text })];
         }
         // A call that may have changed something is not repeated. The model gets the failure and can check.
@@ -344,6 +351,8 @@ fn ended(state: &mut StepState, id: &str, text: String, failed: bool) -> Vec<Run
         ErrorStrategy::Fail if failed => return end(state, RunEnding::Failed { why: text }),
         _ => call.progress = CallProgress::Over(text, failed),
     }
+    // Another attempt begins anew: the failure may be that of an inner call.
+    state.forget_inner(id);
     advance(state)
 }
 
@@ -354,11 +363,11 @@ fn advance(state: &mut StepState) -> Vec<RunEffect> {
     }
     if let Some(question) = state.parking.clone() {
         // Running calls may finish; no other call starts.
-        return if state.any_runs() {
-            Vec::new()
-        } else {
-            end(state, RunEnding::Parked { question })
-        };
+        if state.any_runs() {
+            return Vec::new();
+        }
+        state.suspend();
+        return end(state, RunEnding::Parked { question });
     }
     for call in &mut state.calls {
         // Its arguments have placeholders instead of secrets, so it would do something else.
@@ -398,6 +407,7 @@ fn advance(state: &mut StepState) -> Vec<RunEffect> {
         }
         only_reads &= is_read;
     }
+    effects.extend(inner::launch(state));
     effects
 }
 

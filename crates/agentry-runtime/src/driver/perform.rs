@@ -128,12 +128,26 @@ impl RunDriver {
                 RunEvent::Ended { id, text: output.text, failed: output.failed }
             }
         };
-        self.tasks.spawn(caught(work, move |why| RunEvent::Ended {
+        let about = id.clone();
+        let work = caught(work, move |why| RunEvent::Ended {
             id,
             text: format!("a defect in the tool: {why}"),
             failed: true,
-        }));
+        });
+        self.spawn(Some(&about), work);
         Ok(())
+    }
+
+    /// Starts a task about a call.
+    fn spawn(&mut self, id: Option<&str>, work: impl Future<Output = RunEvent> + Send + 'static) {
+        let (running, ended) = tokio::sync::oneshot::channel();
+        let abort = self.tasks.spawn(async move {
+            let _running = running;
+            work.await
+        });
+        if let Some(id) = id {
+            self.open.started(id, abort, ended);
+        }
     }
 
     /// Asks the user.
@@ -161,10 +175,13 @@ impl RunDriver {
             putting.approvals.note(&answer);
             RunEvent::Answered { id: about, answer }
         };
-        self.tasks.spawn(caught(work, move |why| RunEvent::Answered {
+        let call = id.clone();
+        call.iter().for_each(|id| self.open.asked(id));
+        let work = caught(work, move |why| RunEvent::Answered {
             id,
             answer: ApprovalAnswer::No(Some(format!("no user could be asked: {why}"))),
-        }));
+        });
+        self.spawn(call.as_deref(), work);
     }
 
     /// Logs a directory that a call has changed to, so that a resumed run starts there.

@@ -91,6 +91,8 @@ pub struct RunSettings {
     pub format: Option<String>,
     /// The directory in which it was started.
     pub directory: Option<PathBuf>,
+    /// What it does without, by name.
+    pub without: Vec<String>,
     /// All rules of its policy.
     pub policy: Vec<RuleLine>,
 }
@@ -189,6 +191,13 @@ impl Journal {
     /// Returns the directory of the run.
     pub fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// Removes the journal of a run that never began.
+    pub fn discard(self) -> io::Result<()> {
+        let directory = self.directory.clone();
+        drop(self);
+        fs::remove_dir_all(directory)
     }
 
     /// Returns the directory of the before-images.

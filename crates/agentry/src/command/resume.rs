@@ -46,6 +46,8 @@ pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
         on_ask: args.on_ask.unwrap_or(on_ask),
         commands: ConfinedCommands::new(&ground, settings.unconfined),
         record: None,
+        without: &settings.without,
+        accepts_changes: args.accept_changes,
     };
     RunSession::over(&setting, plan, journal)?.go_on(happened, args, about.prompt.is_none())
 }

@@ -52,6 +52,7 @@ mod run_variables;
 mod runs;
 mod sandbox;
 mod sandbox_exec;
+mod schedule;
 mod schema;
 mod search;
 #[path = "../../../agentry-runtime/tests/server/mod.rs"]

@@ -101,7 +101,7 @@ fn the_policy_is_asked_where_it_speaks_about_tools() {
     ];
     for (name, rules, expected) in cases {
         let judge = judge(&rules, "/workspace".as_ref());
-        let found = touches(&judge, name);
+        let found = own_touches(&judge, name);
         let found: Vec<&str> = found.iter().map(|touch| touch.subject.as_str()).collect();
         assert_eq!(found, expected, "{rules:?}");
     }

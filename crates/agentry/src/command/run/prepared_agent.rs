@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use agentry_compile::model::{Agent, Format};
+use agentry_compile::model::{Agent, Format, McpServer};
 use agentry_compile::policy::{Action, Judge, Section, SectionCall, Verdict};
 use agentry_compile::render::{DefinitionPart, definition, judged};
 use agentry_compile::text::Severity;
@@ -27,6 +27,7 @@ use agentry_runtime::tool::{BuiltInTool, CallLocation, SearchClient, ToolExtras,
 use agentry_runtime::undo::BeforeImages;
 
 use super::outer_workspaces;
+use super::server_variables::references;
 use crate::command::guard::protected_paths;
 use crate::command::render::lock_check::{RenderLocks, UnlockedAgent};
 use crate::command::{find_one, mask_note, reported, show, usable, work_here};
@@ -175,14 +176,8 @@ impl PreparedAgent {
             // Both spellings: a call may name the home through a link.
             hidden: real(&self.home).into_iter().chain([self.home.clone()]).collect(),
         };
-        let rulebook = Rulebook {
-            world: self.disk.clone(),
-            judge: self.judge.clone(),
-            protected: self.protected.clone(),
-            sources: self.compiled.sources.clone(),
-        };
         let shared = SharedRun {
-            rulebook,
+            rulebook: self.rulebook(),
             approvals,
             place: Mutex::new(place),
             images,
@@ -192,6 +187,16 @@ impl PreparedAgent {
             redactor: Arc::clone(&self.redactor),
         };
         GuardedTools::new(toolbox, Arc::new(shared))
+    }
+
+    /// What decides about its calls.
+    pub(crate) fn rulebook(&self) -> Rulebook {
+        Rulebook {
+            world: self.disk.clone(),
+            judge: self.judge.clone(),
+            protected: self.protected.clone(),
+            sources: self.compiled.sources.clone(),
+        }
     }
 
     /// The verdict of the policy on passing a variable to commands.
@@ -310,7 +315,16 @@ fn secrets(agent: &Agent, granted: &[String], settings: &ResolveSettings) -> Vec
     let keys = settings.providers.iter().flat_map(|provider| provider.keys.iter().cloned());
     let granted = granted.iter().filter(|name| sounds_secret(name)).cloned();
     let mut names: Vec<String> = keys.chain(required_variables(agent)).chain(granted).collect();
+    let declared = agent.tools.mcp.iter().flatten().map(|server| &server.value);
+    names.extend(declared.chain(&settings.servers).flat_map(server_references));
     names.sort();
     names.dedup();
     names.into_iter().filter_map(|name| KnownSecret::new(name.clone(), variable(&name)?)).collect()
+}
+
+/// The variables that the settings of a server refer to.
+pub(crate) fn server_references(server: &McpServer) -> Vec<String> {
+    let McpServer { args, url, headers, env, .. } = server;
+    let texts = args.iter().flatten().chain(url).chain(headers.iter().chain(env).map(|it| &it.1));
+    texts.flat_map(|text| references(&text.value)).map(str::to_owned).collect()
 }
