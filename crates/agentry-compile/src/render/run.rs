@@ -17,7 +17,6 @@ use super::explain::{ExplainedSection, explain};
 use super::plan::{ReplacedFile, WantedFile};
 
 /// The settings of a render run.
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct RenderJob<'a> {
     /// The targets.
     pub targets: &'a [&'static Target],

@@ -215,8 +215,9 @@ fn gates_are_refused_checked_by_the_guard_or_accepted() {
 #[test]
 fn a_start_up_tool_is_refused_with_the_guard() {
     let text = "---\ntitle: Helper\nversion: \"1.0.0\"\nrequired:\n  startup: ping\n---\n\
-                # Helper\n\nAnswers questions.\n\n## System\n\nYou answer.\n\n## Tools\n\n### ping\n\n\
-                ```js\nexport default () => true;\n```\n";
+                # Helper\n\nAnswers questions.\n\n## System\n\nYou answer.\n\n## Tools\n\n```js\n\
+                const scheme = {name: 'ping', description: 'Pings.', parameters: {type: 'object', \
+                properties: {}}};\nreturn {ping: {fn: () => true, scheme}};\n```\n";
     let files = vec![("agents/tools_helper.agent.md".to_owned(), text.to_owned())];
     for target in TARGETS {
         for (guard, accepted, is_refused) in [
