@@ -53,6 +53,7 @@ mod runs;
 mod sandbox;
 mod sandbox_exec;
 mod schema;
+mod script_tools;
 mod search;
 #[path = "../../../agentry-runtime/tests/server/mod.rs"]
 mod server;
