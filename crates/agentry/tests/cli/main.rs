@@ -55,6 +55,7 @@ mod sandbox;
 mod sandbox_exec;
 mod schedule;
 mod schema;
+mod script_tools;
 mod search;
 #[path = "../../../agentry-runtime/tests/server/mod.rs"]
 mod server;
