@@ -247,7 +247,13 @@ impl McpConnection {
         loop {
             let event = tokio::select! {
                 biased;
-                answer = &mut open.receiver => return open.answered(answer),
+                answer = &mut open.receiver => {
+                    // Both may be there at once, and progress came before the answer.
+                    while let Ok(CallEvent::Progress(text)) = happens.try_recv() {
+                        listener.progress(&text);
+                    }
+                    return open.answered(answer);
+                }
                 Some(event) = happens.recv() => event,
                 () = tokio::time::sleep(clock.left()) => return Err(clock.over()),
             };
