@@ -26,6 +26,7 @@ pub trait CallListener: Send + Sync {
 
 /// How a server introduced itself.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "the capabilities of the protocol")]
 pub struct ServerWelcome {
     /// The version of the protocol that is spoken.
     pub version: String,
@@ -194,7 +195,7 @@ impl McpConnection {
         // The answer comes at the end of the subscription; nobody waits for it.
         let _ = self.dispatcher.register(None).map(|(id, _)| {
             let params = Value::Object(params);
-            self.wire.submit(OutgoingMessage::request(id, "subscriptions/listen", params))
+            self.wire.submit(OutgoingMessage::request(id, "subscriptions/listen", &params))
         });
     }
 
@@ -355,7 +356,7 @@ impl OpenRequest {
         let (dispatcher, wire) = (Arc::clone(dispatcher), Arc::clone(wire));
         let can_cancel = method != "initialize";
         let open = Self { id, receiver, dispatcher, wire, can_cancel };
-        open.wire.submit(OutgoingMessage::request(id, method, Value::Object(params)))?;
+        open.wire.submit(OutgoingMessage::request(id, method, &Value::Object(params)))?;
         Ok(open)
     }
 
