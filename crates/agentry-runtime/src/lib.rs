@@ -48,5 +48,6 @@ pub use event::{
     ApprovalAnswer, CallClass, CallJudgement, ModelFailure, ModelFailureKind, ModelTurn, RunEnding,
     RunEvent, TimedEvent,
 };
+pub use private_files::directories as create_private_directories;
 pub use state::{CallState, ErrorStrategy, RunPhase, StepState};
 pub use step::step;

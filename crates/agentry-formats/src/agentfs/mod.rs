@@ -81,6 +81,7 @@ pub const INFO: FormatInfo = FormatInfo {
         "rules",
         "traits",
         "access_control",
+        "tools.mcp",
         "skill_packs",
         "memories",
         "extensions",

@@ -193,6 +193,13 @@ impl Journal {
         &self.directory
     }
 
+    /// Removes the journal of a run that never began.
+    pub fn discard(self) -> io::Result<()> {
+        let directory = self.directory.clone();
+        drop(self);
+        fs::remove_dir_all(directory)
+    }
+
     /// Returns the directory of the before-images.
     pub fn images(&self) -> PathBuf {
         images(&self.directory)

@@ -10,13 +10,14 @@
 
 mod bash;
 mod change;
-mod declared;
+mod declared_tool;
 mod edit;
 pub(crate) mod files;
 mod glob;
 mod grep;
 pub mod javascript;
 mod list;
+pub mod mcp;
 mod output_cap;
 mod patch;
 mod pause_clock;
@@ -39,7 +40,7 @@ mod webfetch;
 mod websearch;
 mod write;
 
-pub use declared::{CallFailure, DeclaredKind, DeclaredTool, TIME, ToolOrigin};
+pub use declared_tool::{CallFailure, DeclaredKind, DeclaredTool, TIME, ToolOrigin};
 pub(crate) use output_cap::kept_elsewhere;
 pub use pause_clock::PauseClock;
 pub use real_path::real;

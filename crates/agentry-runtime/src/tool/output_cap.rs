@@ -64,6 +64,11 @@ pub(crate) fn kept_elsewhere(whole: &str, most: usize, run: &Path) -> String {
 
 /// Writes a text to the next free file of the run.
 fn keep(whole: &str, run: &Path) -> std::io::Result<String> {
+    keep_bytes(whole.as_bytes(), "txt", run)
+}
+
+/// Writes bytes to the next free file of the run.
+pub(super) fn keep_bytes(whole: &[u8], extension: &str, run: &Path) -> std::io::Result<String> {
     use std::io::Write as _;
     use std::os::unix::fs::OpenOptionsExt as _;
 
@@ -72,11 +77,11 @@ fn keep(whole: &str, run: &Path) -> std::io::Result<String> {
     let mut number = fs::read_dir(&directory)?.count();
     loop {
         number += 1;
-        let path = directory.join(format!("{number}.txt"));
+        let path = directory.join(format!("{number}.{extension}"));
         let made = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
         match made {
             Ok(mut file) => {
-                file.write_all(whole.as_bytes())?;
+                file.write_all(whole)?;
                 return Ok(path.display().to_string());
             }
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}

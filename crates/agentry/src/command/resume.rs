@@ -29,6 +29,7 @@ pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
     let settings = &about.settings;
     let ground = ground(&about)?;
     ground.tell_what_killed_runs_left();
+    ground.report_masked_secrets();
     admitted(&ground, false)?;
     may_leave_sandbox(&ground, settings.unconfined)?;
     unchanged(&ground, &about, args.accept_changes)?;
@@ -46,6 +47,7 @@ pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
         commands: ConfinedCommands::new(&ground, settings.unconfined),
         record: None,
         without: &settings.without,
+        accepts_changes: args.accept_changes,
     };
     RunSession::over(&setting, plan, journal)?.go_on(happened, args, about.prompt.is_none())
 }

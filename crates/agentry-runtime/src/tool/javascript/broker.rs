@@ -10,7 +10,7 @@ use reqwest::{Method, Response, StatusCode};
 use url::Url;
 
 use super::super::web_client::{WebClient, parse, touch, unsent};
-use super::super::{PauseClock, ToolHost, declared};
+use super::super::{PauseClock, ToolHost, declared_tool};
 use crate::event::CallJudgement;
 
 /// The most redirects that are followed.
@@ -86,7 +86,8 @@ impl<'a> RunBroker<'a> {
 
     async fn send(&self, hop: &WebHop) -> Result<Response, String> {
         let WebHop { url, method, headers, body, .. } = hop;
-        let client = self.client.pinned(url, self.host, self.time).await?;
+        let client =
+            self.client.pinned(url, &|touch| self.host.judge(touch), Some(self.time)).await?;
         let request = client.request(method.clone(), url.clone()).headers(headers.clone());
         let request = match body {
             Some(body) => request.body(body.clone()),
@@ -143,7 +144,7 @@ impl JobBroker for RunBroker<'_> {
     }
 
     fn log(&self, level: LogLevel, text: &str) {
-        declared::show_log(self.host, level, text);
+        declared_tool::show_log(self.host, level, text);
     }
 
     fn paused(&self) -> Duration {

@@ -2,7 +2,7 @@
 //! ask for is judged here, as a call of a built-in tool is.
 
 mod broker;
-mod scheme;
+pub(super) mod scheme;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use agentry_javascript::{
 };
 use serde_json::Value;
 
-use super::declared::{CallFailure, DeclaredKind, DeclaredTool, ToolOrigin, for_model};
+use super::declared_tool::{CallFailure, DeclaredKind, DeclaredTool, ToolOrigin, for_model};
 use super::{
     BoxedFuture, BuiltInTool, CallLocation, ToolHost, ToolOutput, ToolSpec, ToolTouch, output_cap,
 };

@@ -7,7 +7,7 @@ use std::time::Duration;
 use agentry_javascript::{BrokerFuture, FetchHead, FetchRequest, InnerOutput, JobBroker, LogLevel};
 use serde_json::Value;
 
-use super::super::{CallBounds, InnerCall, ToolHost, ToolOutput, declared, output_cap};
+use super::super::{CallBounds, InnerCall, ToolHost, ToolOutput, declared_tool, output_cap};
 use super::CallLimits;
 
 /// Answers for one call in a run.
@@ -60,7 +60,7 @@ impl JobBroker for ScriptBroker<'_> {
     }
 
     fn log(&self, level: LogLevel, text: &str) {
-        declared::show_log(self.host, level, text);
+        declared_tool::show_log(self.host, level, text);
     }
 
     fn paused(&self) -> Duration {

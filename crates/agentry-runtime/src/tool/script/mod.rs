@@ -19,7 +19,7 @@ use agentry_compile::text::Spanned;
 use agentry_javascript::{JobFailure, JobLimits, ModuleFile, WorkerPool};
 use serde_json::{Value, json};
 
-use super::declared::{self, CallFailure, DeclaredKind, DeclaredTool, ToolOrigin};
+use super::declared_tool::{self, CallFailure, DeclaredKind, DeclaredTool, ToolOrigin};
 use super::javascript::own_touches;
 use super::{
     BoxedFuture, BuiltInTool, CallBounds, CallLocation, ToolHost, ToolOutput, ToolSpec, ToolTouch,
@@ -201,7 +201,7 @@ impl BuiltInTool for DirectoryScript {
 
     fn run<'a>(&'a self, arguments: Value, host: &'a dyn ToolHost) -> BoxedFuture<'a, ToolOutput> {
         Box::pin(async move {
-            declared::for_model(self.perform(&arguments, self.limits.time, host).await, host)
+            declared_tool::for_model(self.perform(&arguments, self.limits.time, host).await, host)
         })
     }
 }

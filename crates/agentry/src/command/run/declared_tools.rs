@@ -8,12 +8,13 @@ use agentry_compile::formats::agentry_block;
 use agentry_compile::policy::Action;
 use agentry_compile::text::{Data, Spanned};
 use agentry_javascript::{CodePlace, ScriptBlock};
-use agentry_runtime::commands::RefusedCommands;
+use agentry_runtime::commands::{CommandStarter, RefusedCommands};
 use agentry_runtime::driver::interfaces::Approver;
 use agentry_runtime::tool::javascript::{JavaScriptTool, ScriptProblem, ToolScript, is_same};
 use agentry_runtime::tool::{BuiltInTool, DeclaredKind, DeclaredTool, TIME};
 use serde_json::{Value, json};
 
+use super::mcp_servers::servers;
 use super::prepared_agent::{PreparedAgent, variable};
 use super::script_tools::scripts;
 use super::session::runtime;
@@ -33,6 +34,22 @@ pub(crate) struct DeclaredTools {
     pub(crate) tools: Vec<Arc<dyn DeclaredTool>>,
     /// What is not.
     pub(crate) missing: Vec<MissingTool>,
+    /// What the prompt says about them, beside what is missing.
+    pub(crate) notes: Vec<String>,
+}
+
+/// What decides about the tools beside the definition.
+pub(crate) struct GatherTerms<'a> {
+    /// What the user does without, by name.
+    pub(crate) without: &'a [String],
+    /// Starts the programs of servers.
+    pub(crate) commands: Arc<dyn CommandStarter>,
+    /// Answers for the user.
+    pub(crate) person: Arc<dyn Approver>,
+    /// Whether a user is present.
+    pub(crate) can_ask: bool,
+    /// Whether the user accepted changes of servers on the command line.
+    pub(crate) accepts_changes: bool,
 }
 
 /// Something that the definition declares and a run cannot use.
@@ -48,14 +65,24 @@ pub(crate) struct MissingTool {
 impl DeclaredTools {
     /// Makes everything ready that the definition declares, except what the user does without. Called
     /// after consent, because it runs code of the agent.
-    pub(crate) fn gather(ground: &PreparedAgent, without: &[String]) -> Result<Self, CliFailure> {
+    pub(crate) fn gather(
+        ground: &PreparedAgent,
+        terms: &GatherTerms<'_>,
+    ) -> Result<Self, CliFailure> {
         let mut gathered = javascript(ground)?;
-        let DeclaredTools { tools, missing } = scripts(ground)?;
-        gathered.tools.extend(tools);
-        gathered.missing.extend(missing);
+        gathered.join(scripts(ground)?);
+        gathered.join(servers(ground, terms)?);
         gathered.missing.extend(unsupported(ground));
-        gathered.leave_out(without);
+        gathered.leave_out(terms.without);
         Ok(gathered)
+    }
+
+    /// Adds the tools of another kind.
+    fn join(&mut self, other: Self) {
+        let Self { tools, missing, notes } = other;
+        self.tools.extend(tools);
+        self.missing.extend(missing);
+        self.notes.extend(notes);
     }
 
     /// Drops the tools that the user does without.
@@ -73,21 +100,22 @@ impl DeclaredTools {
         }));
     }
 
-    /// What the prompt must say about the tools that are missing.
+    /// What the prompt must say about the tools, and about those that are missing.
     pub(crate) fn note(&self) -> Option<String> {
         let names: Vec<_> = self.missing.iter().map(|it| format!("`{}`", it.name)).collect();
         let note = format!("These tools are not available in this run: {}.", names.join(", "));
-        (!names.is_empty()).then_some(note)
+        let missing = (!names.is_empty()).then_some(note);
+        let notes: Vec<String> = self.notes.iter().cloned().chain(missing).collect();
+        (!notes.is_empty()).then(|| notes.join("\n\n"))
     }
 }
 
 /// Makes everything ready and runs the start-up tool, or refuses the run.
 pub(crate) fn ready(
     ground: &PreparedAgent,
-    person: &Arc<dyn Approver>,
-    without: &[String],
+    terms: &GatherTerms<'_>,
 ) -> Result<DeclaredTools, CliFailure> {
-    let declared = DeclaredTools::gather(ground, without)?;
+    let declared = DeclaredTools::gather(ground, terms)?;
     if let Some(needed) = declared.missing.iter().find(|it| !it.is_optional) {
         let MissingTool { name, kind, reason, .. } = needed;
         let (path, kind) = (ground.path(), kind.as_str());
@@ -95,7 +123,7 @@ pub(crate) fn ready(
         let hint = format!("`--without {name}` runs it without that");
         return Err(CliFailure::new(ground.redactor.text(&message)).hint(hint).refused());
     }
-    start_up(ground, &declared, person)?;
+    start_up(ground, &declared, &terms.person)?;
     Ok(declared)
 }
 
@@ -135,10 +163,10 @@ fn javascript(ground: &PreparedAgent) -> Result<DeclaredTools, CliFailure> {
     match runtime()?.block_on(script.tools(&ground.judge)) {
         Ok(tools) => {
             let tools = tools.into_iter().map(|tool| at_its_line(ground, tool)).collect();
-            Ok(DeclaredTools { tools, missing: Vec::new() })
+            Ok(DeclaredTools { tools, ..DeclaredTools::default() })
         }
         Err(problem) => {
-            Ok(DeclaredTools { tools: Vec::new(), missing: unusable(ground, &problem) })
+            Ok(DeclaredTools { missing: unusable(ground, &problem), ..DeclaredTools::default() })
         }
     }
 }
@@ -231,14 +259,6 @@ fn unsupported(ground: &PreparedAgent) -> Vec<MissingTool> {
     let text = |name: &Option<Spanned<String>>| {
         name.as_ref().map(|name| name.value.clone()).unwrap_or_default()
     };
-    let is_enabled = |on: &Option<Spanned<bool>>| on.as_ref().is_none_or(|on| on.value);
-    let servers = agent.tools.mcp.iter().flatten().map(|server| &server.value);
-    let servers = servers.filter(|it| is_enabled(&it.enabled)).map(|server| {
-        let is_optional =
-            |(key, value): &(String, Data)| key == "optional" && *value == Data::Bool(true);
-        let is_optional = server.options.iter().any(is_optional);
-        MissingTool { is_optional, ..missing(DeclaredKind::Mcp)(server.name.clone()) }
-    });
     // Skills and functions of other agents change no call of this one.
     let optional = |missing: MissingTool| MissingTool { is_optional: true, ..missing };
     let skills = agent.skill_packs.iter().map(|skill| text(&skill.name));
@@ -246,14 +266,10 @@ fn unsupported(ground: &PreparedAgent) -> Vec<MissingTool> {
     let agents = agent.agents.iter().flatten().map(|agent| agent.value.name.clone());
     let functions = agent.expose.iter().flatten().map(|function| text(&function.value.name));
     let functions = functions.map(missing(DeclaredKind::Function)).map(optional);
-    servers
-        .chain(skills)
-        .chain(agents.map(missing(DeclaredKind::Delegate)))
-        .chain(functions)
-        .collect()
+    skills.chain(agents.map(missing(DeclaredKind::Delegate))).chain(functions).collect()
 }
 
 /// The tools for a toolbox.
 pub(crate) fn built_in(tools: &[Arc<dyn DeclaredTool>]) -> Vec<Arc<dyn BuiltInTool>> {
-    tools.iter().map(|tool| -> Arc<dyn BuiltInTool> { tool.clone() }).collect()
+    tools.iter().map(|tool| Arc::clone(tool) as Arc<dyn BuiltInTool>).collect()
 }

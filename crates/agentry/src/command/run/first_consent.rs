@@ -1,11 +1,13 @@
 //! Consent before the first run: lists all that the agent may do, and asks the user.
 
+use agentry_compile::model::McpServer;
 use agentry_compile::text::Spanned;
 use agentry_runtime::confine::variables;
 use agentry_runtime::consent::{ConsentListing, ConsentStore, UserConsent};
 
 use super::line_editor::{LineEditor, TypedInput};
-use super::prepared_agent::{PreparedAgent, required_variables};
+use super::mcp_servers::{described, enabled, place};
+use super::prepared_agent::{PreparedAgent, required_variables, server_references};
 use super::stop;
 use super::terminal::{TerminalView, clean};
 use crate::args::{RunArguments, RunFormat};
@@ -21,6 +23,7 @@ pub(crate) fn listing(
         may: ConsentListing::of(&ground.judge),
         variables: variables::listed(&ground.judge, &required_variables(&ground.agent)),
         code: code(ground),
+        servers: servers(ground),
         sandbox: vec![sandbox],
         models,
     }
@@ -43,6 +46,22 @@ fn code(ground: &PreparedAgent) -> Vec<String> {
         format!("script {}: `{}`, which may call {calls}", text(&script.path), text(&script.name))
     });
     block.into_iter().chain(scripts).collect()
+}
+
+/// The MCP servers that are started or connected to, and the variables that each gets.
+fn servers(ground: &PreparedAgent) -> Vec<String> {
+    let line = |declared: &Spanned<McpServer>| {
+        let server = described(ground, declared);
+        let place = place(server).unwrap_or_else(|| "nothing says how to reach it".to_owned());
+        let mut names = server_references(server);
+        names.dedup();
+        let gets = match names.is_empty() {
+            true => String::new(),
+            false => format!(" (gets {})", names.join(", ")),
+        };
+        format!("`{}`: {place}{gets}", declared.name)
+    };
+    enabled(ground).map(line).collect()
 }
 
 /// How consent can be given.

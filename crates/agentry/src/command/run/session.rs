@@ -10,6 +10,7 @@ use agentry_compile::SEARCH_VARIABLES;
 use agentry_compile::text::report::visible;
 use agentry_runtime::approval::Approvals;
 use agentry_runtime::cassette::{self, CassetteRecorder};
+use agentry_runtime::commands::CommandStarter;
 use agentry_runtime::driver::interfaces::{
     AbsentApprover, Approver, Clock, DriverParts, EventLog, OutputSink, RunModels, RunTools,
 };
@@ -28,7 +29,7 @@ use tokio::runtime::Runtime;
 
 use super::approver::TerminalApprover;
 use super::confinement::ConfinedCommands;
-use super::declared_tools::{self, DeclaredTools, built_in};
+use super::declared_tools::{self, DeclaredTools, GatherTerms, built_in};
 use super::first_consent::{ConsentTerms, consent, listing};
 use super::limits::{began, limits, limits_again};
 use super::line_editor::LineEditor;
@@ -103,6 +104,40 @@ fn admitted(path: &str) -> Result<PathBuf, CliFailure> {
     cassette::admit(Path::new(path)).map_err(|error| CliFailure::new(message(error)))
 }
 
+/// How the tools of a run are made ready.
+struct RunReadiness<'a> {
+    without: &'a [String],
+    accepts: bool,
+}
+
+/// The tools of the definition, and what starts the commands of the run.
+struct ReadyTools {
+    declared: DeclaredTools,
+    commands: Arc<dyn CommandStarter>,
+}
+
+impl RunReadiness<'_> {
+    /// Makes the tools ready, or refuses the run.
+    fn check(
+        self,
+        setting: &SessionSetting<'_>,
+        watching: &RunObservers,
+        journal: &Journal,
+    ) -> Result<ReadyTools, CliFailure> {
+        let tell = tell(setting.ground, &watching.hears);
+        let commands = setting.commands.of_run(setting.ground, journal.directory(), tell);
+        let terms = GatherTerms {
+            without: self.without,
+            commands: Arc::clone(&commands),
+            person: Arc::clone(&watching.person),
+            can_ask: watching.attendant.is_some(),
+            accepts_changes: self.accepts,
+        };
+        let declared = declared_tools::ready(setting.ground, &terms)?;
+        Ok(ReadyTools { declared, commands })
+    }
+}
+
 /// The settings that a new and a resumed run have in common.
 pub(crate) struct SessionSetting<'a> {
     pub(crate) ground: &'a PreparedAgent,
@@ -112,6 +147,8 @@ pub(crate) struct SessionSetting<'a> {
     pub(crate) record: Option<&'a str>,
     /// What the run does without, by name.
     pub(crate) without: &'a [String],
+    /// Whether the user accepted changes of servers on the command line.
+    pub(crate) accepts_changes: bool,
 }
 
 impl<'a> RunSession<'a> {
@@ -124,6 +161,7 @@ impl<'a> RunSession<'a> {
         prompt: Option<&str>,
     ) -> Result<Self, CliFailure> {
         ground.tell_what_killed_runs_left();
+        ground.report_masked_secrets();
         // Before the user is asked, and before any request costs money.
         args.record.as_deref().map(admitted).transpose()?;
         let names: Vec<String> = plan.entries.iter().map(PlannedModel::id).collect();
@@ -139,9 +177,10 @@ impl<'a> RunSession<'a> {
             commands,
             record: args.record.as_deref(),
             without: &args.without,
+            accepts_changes: args.accept_changes,
         };
         let watching = RunObservers::new(setting.format, setting.on_ask);
-        let declared = declared_tools::ready(ground, &watching.person, &args.without)?;
+        // Before the servers start, because what they leave behind is kept beside it.
         let journal = Journal::create(
             &ground.home,
             &RunDescription {
@@ -151,9 +190,18 @@ impl<'a> RunSession<'a> {
             Arc::clone(&ground.redactor),
         );
         let journal = journal.map_err(|error| CliFailure::new(error.to_string()))?;
+        let readiness = RunReadiness { without: &args.without, accepts: args.accept_changes };
+        let ready = readiness.check(&setting, &watching, &journal);
+        let ready = match ready {
+            Ok(ready) => ready,
+            Err(failure) => {
+                let _ = journal.discard();
+                return Err(failure);
+            }
+        };
         let limits = limits(&ground.agent, &args.spending, &ground.caps);
         let began = began(&ground.agent, limits, plan.entries.len(), plan.window());
-        let mut session = Self::with(&setting, plan, journal, watching, &declared)?;
+        let mut session = Self::with(&setting, plan, journal, watching, &ready)?;
         session.driver.begin(began).map_err(broken)?;
         session.introduce();
         Ok(session)
@@ -166,8 +214,9 @@ impl<'a> RunSession<'a> {
         journal: Journal,
     ) -> Result<Self, CliFailure> {
         let watching = RunObservers::new(setting.format, setting.on_ask);
-        let declared = declared_tools::ready(setting.ground, &watching.person, setting.without)?;
-        Self::with(setting, plan, journal, watching, &declared)
+        let readiness = RunReadiness { without: setting.without, accepts: setting.accepts_changes };
+        let ready = readiness.check(setting, &watching, &journal)?;
+        Self::with(setting, plan, journal, watching, &ready)
     }
 
     fn with(
@@ -175,11 +224,12 @@ impl<'a> RunSession<'a> {
         plan: ModelPlan,
         journal: Journal,
         watching: RunObservers,
-        declared: &DeclaredTools,
+        ready: &ReadyTools,
     ) -> Result<Self, CliFailure> {
         let ground = setting.ground;
         let approvals: Arc<Approvals> = Arc::default();
-        let tools = tools(setting, &watching, &journal, &approvals, declared)?;
+        let tools = tools(setting, &watching, &journal, &approvals, ready)?;
+        let declared = &ready.declared;
         let directory = journal.directory().to_path_buf();
         let recording = setting.record.map(|path| PendingRecording::new(ground, &directory, path));
         let recording = recording.transpose()?;
@@ -356,7 +406,7 @@ pub(crate) struct RunObservers {
     pub(super) terminal: Arc<Mutex<TerminalView>>,
     hears: OutputSink,
     /// The user at the terminal, if there is one.
-    pub(super) attendant: Option<Arc<TerminalApprover>>,
+    pub(crate) attendant: Option<Arc<TerminalApprover>>,
     pub(crate) person: Arc<dyn Approver>,
 }
 
@@ -383,21 +433,20 @@ fn tools(
     watching: &RunObservers,
     journal: &Journal,
     approvals: &Arc<Approvals>,
-    declared: &DeclaredTools,
+    ready: &ReadyTools,
 ) -> Result<Arc<dyn RunTools>, CliFailure> {
     let images = BeforeImages::new(journal.images());
     let images = images.map_err(|error| CliFailure::new(said(&error)))?;
-    let tell = tell(setting.ground, &watching.hears);
     Ok(Arc::new(setting.ground.tools(RunSurroundings {
         approvals: Arc::clone(approvals),
-        commands: setting.commands.of_run(setting.ground, journal.directory(), tell),
+        commands: Arc::clone(&ready.commands),
         person: Arc::clone(&watching.person),
         output: Arc::clone(&watching.hears),
         images: Some(images),
         directory: journal.directory().to_path_buf(),
         can_ask: watching.attendant.is_some(),
         search: search(),
-        declared: built_in(&declared.tools),
+        declared: built_in(&ready.declared.tools),
     })))
 }
 

@@ -77,7 +77,7 @@ impl ToolBench {
         Ok(Some(runtime()?.block_on(self.judged(&call, time))))
     }
 
-    /// Calls a tool with the usual time.
+    /// Calls a tool with its own time.
     pub(crate) fn call_by_user(
         &self,
         name: &str,
