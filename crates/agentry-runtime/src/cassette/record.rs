@@ -92,6 +92,8 @@ impl CassetteRecorder {
         match happened.event {
             // A replay derives these events from the others.
             RunEvent::Started { .. } | RunEvent::Waited | RunEvent::Resumed => return Ok(()),
+            // A replay runs no delegates, so they spend nothing.
+            RunEvent::Delegated { .. } => return Ok(()),
             // A request that is sent has its own line.
             RunEvent::Asking { .. } if self.is_asked => return Ok(()),
             RunEvent::Asking { .. } => {

@@ -211,6 +211,10 @@ impl ToolHost for CallHost<'_> {
         self.shared.place()
     }
 
+    fn call_id(&self) -> &str {
+        self.id
+    }
+
     fn move_to(&self, directory: PathBuf) {
         self.shared.move_to(directory);
     }

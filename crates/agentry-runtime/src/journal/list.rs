@@ -90,6 +90,25 @@ pub fn list(home: &Path) -> Result<Vec<RunSummary>, JournalError> {
     Ok(names.iter().filter_map(|id| summary(home, id).ok()).collect())
 }
 
+/// Returns the runs of the delegates of a run, the oldest first: their ids and descriptions. A journal that
+/// cannot be read is an error, because it could be one of them.
+pub fn delegates(home: &Path, run: &str) -> Result<Vec<(String, RunDescription)>, JournalError> {
+    let mut found = Vec::new();
+    // A delegate begins after its parent, and ids are in the order of time.
+    for id in names(&runs(home))?.into_iter().filter(|id| id.as_str() > run) {
+        let described = JournalFollower::open(home, &id);
+        let about = match described {
+            Ok((_, about)) => about,
+            Err(JournalError::NeverBegan(_) | JournalError::NoRun(_)) => continue,
+            Err(error) => return Err(error),
+        };
+        if about.parent.as_ref().is_some_and(|parent| parent.run == run) {
+            found.push((id, about));
+        }
+    }
+    Ok(found)
+}
+
 /// Returns the run that the user means: by its id, by a start or end of it, or as `last`.
 pub fn find(home: &Path, given: &str) -> Result<String, JournalError> {
     let mut names = names(&runs(home))?;

@@ -41,6 +41,7 @@ pub use declared::{CallFailure, DeclaredKind, DeclaredTool, ToolOrigin};
 pub(crate) use output_cap::kept_elsewhere;
 pub use real_path::real;
 pub use toolbox::{ToolExtras, Toolbox, section_of};
+pub(crate) use toolbox::{misfits, validator};
 pub use websearch::{SearchClient, SearchService};
 
 use std::future::Future;
@@ -81,6 +82,20 @@ pub struct ToolOutput {
     pub text: String,
     /// Whether it failed.
     pub failed: bool,
+    /// What the call does to its run.
+    pub then: AfterCall,
+}
+
+/// What a call does to its run beside giving a result.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum AfterCall {
+    /// The model gets the result.
+    #[default]
+    GoOn,
+    /// The run is parked with this question, and the call continues when it is resumed.
+    Park(String),
+    /// The run ends with the output of its function, or with what does not fit.
+    Return(Result<Value, String>),
 }
 
 /// A tool that comes with Agentry.
@@ -93,6 +108,11 @@ pub trait BuiltInTool: Send + Sync {
 
     /// Returns everything that a call would touch, or why its arguments are invalid.
     fn touches(&self, arguments: &Value, place: &CallLocation) -> Result<Vec<ToolTouch>, String>;
+
+    /// Returns whether it checks its arguments itself: a call that does not fit is run, and fails.
+    fn checks_itself(&self) -> bool {
+        false
+    }
 
     /// Returns what the user should see before an approval, beside the arguments: a diff.
     fn preview(&self, arguments: &Value, place: &CallLocation) -> Option<String> {
@@ -111,6 +131,11 @@ pub type BoxedFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub trait ToolHost: Send + Sync {
     /// Returns where the call runs.
     fn place(&self) -> CallLocation;
+
+    /// Returns the id of the call in the journal of its run; empty if it is not in one.
+    fn call_id(&self) -> &str {
+        ""
+    }
 
     /// Sets the directory for the relative paths of later calls.
     fn move_to(&self, directory: PathBuf);
@@ -194,12 +219,12 @@ pub struct CallLocation {
 impl ToolOutput {
     /// Creates the result of a successful call.
     pub fn done(text: impl Into<String>) -> Self {
-        Self { text: text.into(), failed: false }
+        Self { text: text.into(), failed: false, then: AfterCall::GoOn }
     }
 
     /// Creates the result of a failed call.
     pub fn failed(text: impl Into<String>) -> Self {
-        Self { text: text.into(), failed: true }
+        Self { text: text.into(), failed: true, then: AfterCall::GoOn }
     }
 }
 
