@@ -72,10 +72,21 @@ impl BudgetShare {
     #[must_use]
     pub fn delegate(&self, name: &str, run: &str, call: &str) -> Self {
         let mut pot = self.lock();
+        let is_same = |entry: &PotEntry| {
+            let parent = entry.parent.as_ref();
+            parent.is_some_and(|parent| parent.at == self.at && parent.call == call)
+        };
+        let known = pot.iter().position(is_same);
         let parent = ParentEntry { at: self.at, call: call.to_owned(), run: run.to_owned() };
         let (name, parent) = (name.to_owned(), Some(parent));
-        pot.push(PotEntry { name, parent, ..PotEntry::default() });
-        Self { pot: Arc::clone(&self.pot), at: pot.len() - 1 }
+        let entry = PotEntry { name, parent, ..PotEntry::default() };
+        // A delegate that was parked continues in its own entry.
+        let at = known.unwrap_or(pot.len());
+        match pot.get_mut(at) {
+            Some(old) => *old = entry,
+            None => pot.push(entry),
+        }
+        Self { pot: Arc::clone(&self.pot), at }
     }
 
     /// Returns the channel on which the charges of its delegates arrive.

@@ -208,6 +208,8 @@ pub enum ModelFailureKind {
     Permanent,
     /// The conversation does not fit the context window.
     TooLong,
+    /// Nothing can help: a step of a pipeline failed.
+    Final,
 }
 
 /// The verdict of the policy about a call.

@@ -236,11 +236,11 @@ fn no_model(state: &mut StepState, failure: &ModelFailure) -> Vec<RunEffect> {
         None => failure.message.clone(),
     };
     match state.on_error {
-        ErrorStrategy::Ask => {
+        ErrorStrategy::Ask if failure.kind != ModelFailureKind::Final => {
             state.phase = RunPhase::Blocked(BlockedRun::Models(why.clone()));
             vec![RunEffect::Put(PersonQuestion::Models { why })]
         }
-        ErrorStrategy::Retry | ErrorStrategy::Fail | ErrorStrategy::Skip => {
+        ErrorStrategy::Ask | ErrorStrategy::Retry | ErrorStrategy::Fail | ErrorStrategy::Skip => {
             end(state, RunEnding::Failed { why })
         }
     }

@@ -23,10 +23,12 @@ impl Judge {
             let lists = parent.rules(*section);
             let lists = lists.filter_map(|(source, rules)| of_parent(source, rules));
             // One layer for each list: a layer has at most one list per section.
-            layers.extend(lists.map(|rules| PolicyLayer {
-                source: LayerSource::Parent,
-                sections: vec![rules],
-            }));
+            layers.extend(
+                lists.map(|rules| PolicyLayer {
+                    source: LayerSource::Parent,
+                    sections: vec![rules],
+                }),
+            );
         }
         Self { memo: Arc::clone(&self.memo), ..Self::new(layers, self.places.clone()) }
     }
@@ -37,7 +39,8 @@ impl Judge {
         if self.places != parent.places {
             return Section::ALL.first().copied();
         }
-        let is_kept = |rules: &RuleList| self.rules(rules.section).any(|(_, own)| decides_as(own, rules));
+        let is_kept =
+            |rules: &RuleList| self.rules(rules.section).any(|(_, own)| decides_as(own, rules));
         let escaped = |section: &&Section| {
             let mut lists = parent.rules(**section);
             lists.any(|(source, rules)| is_restricting(source, rules) && !is_kept(rules))
@@ -161,13 +164,7 @@ mod tests {
                 "TOKEN",
                 Ask,
             ),
-            (
-                judge(&[(Section::Tool, Allow, &[])]),
-                judge(&[]),
-                Section::Tool,
-                "own",
-                Allow,
-            ),
+            (judge(&[(Section::Tool, Allow, &[])]), judge(&[]), Section::Tool, "own", Allow),
             (
                 judge(&[(Section::Tool, Allow, &[])]),
                 judge(&[(Section::Tool, Deny, &[])]),
@@ -201,9 +198,14 @@ mod tests {
         let parent = judge(&[(Section::Bash, Action::Ask, &[])]);
         assert_eq!(child.escapes(&parent), Some(Section::Bash));
         let elsewhere = PathAnchors { workspace: "/other".to_owned(), ..PathAnchors::default() };
-        assert!(child.met(&Judge::new(Vec::new(), elsewhere)).escapes(&Judge::new(
-            Vec::new(),
-            PathAnchors { workspace: "/other".to_owned(), ..PathAnchors::default() }
-        )).is_some());
+        assert!(
+            child
+                .met(&Judge::new(Vec::new(), elsewhere))
+                .escapes(&Judge::new(
+                    Vec::new(),
+                    PathAnchors { workspace: "/other".to_owned(), ..PathAnchors::default() }
+                ))
+                .is_some()
+        );
     }
 }

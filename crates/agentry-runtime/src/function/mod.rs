@@ -61,7 +61,8 @@ impl AgentFunction {
         }
         let required = input.iter().filter(|(_, of)| !type_name::is_optional(&of.value));
         let required: Vec<&String> = required.map(|(argument, _)| argument).collect();
-        let arguments: Vec<_> = input.iter().map(|(it, of)| format!("{it}: {}", of.value)).collect();
+        let arguments: Vec<_> =
+            input.iter().map(|(it, of)| format!("{it}: {}", of.value)).collect();
         let returns = output.as_ref().map_or(String::new(), |it| format!(" -> {}", it.value));
         Some(Self {
             signature: format!("{name}({}){returns}", arguments.join(", ")),
@@ -131,7 +132,11 @@ impl AgentFunction {
         // Where the output is text, the text itself is one.
         let own = Value::String(text.to_owned());
         let is_text = self.output.get("type").is_some_and(|it| it == "string") || self.is_untyped();
-        if is_text && !text.is_empty() && self.check_output(&own).is_ok() { Ok(own) } else { Err(why) }
+        if is_text && !text.is_empty() && self.check_output(&own).is_ok() {
+            Ok(own)
+        } else {
+            Err(why)
+        }
     }
 
     /// Whether the definition writes no type for the output.
@@ -169,7 +174,8 @@ impl FunctionCall {
                 let why = format!("the output of `{}` does not fit: {why}", self.function.name);
                 return Ok((RunEnding::Failed { why }, None));
             }
-            ending = driver.say(format!("{REPAIR}{why}. Give the whole output with `result`.")).await?;
+            ending =
+                driver.say(format!("{REPAIR}{why}. Give the whole output with `result`.")).await?;
         }
     }
 

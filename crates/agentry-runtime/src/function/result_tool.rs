@@ -56,7 +56,8 @@ impl ResultTool {
         let function = self.function();
         let (_, is_wrapped) = self.schema();
         if is_wrapped {
-            let only = given.as_object().filter(|it| it.len() == 1).and_then(|it| it.values().next());
+            let only =
+                given.as_object().filter(|it| it.len() == 1).and_then(|it| it.values().next());
             let only = only.ok_or_else(|| format!("one argument `{WRAPPED}` is expected"))?;
             return function.check_output(only).map(|()| only.clone());
         }

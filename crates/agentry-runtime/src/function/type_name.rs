@@ -89,9 +89,9 @@ fn literal(name: &str) -> Option<&str> {
 
 /// The name and the arguments of a generic type.
 fn inside(name: &str) -> Option<(String, &str)> {
-    let pair = [('[', ']'), ('<', '>')].into_iter().find_map(|(open, close)| {
-        name.strip_suffix(close)?.split_once(open)
-    })?;
+    let pair = [('[', ']'), ('<', '>')]
+        .into_iter()
+        .find_map(|(open, close)| name.strip_suffix(close)?.split_once(open))?;
     Some((pair.0.trim().to_lowercase(), pair.1))
 }
 

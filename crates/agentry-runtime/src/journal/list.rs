@@ -111,9 +111,15 @@ pub fn delegates(home: &Path, run: &str) -> Result<Vec<(String, RunDescription)>
 
 /// Returns the run that the user means: by its id, by a start or end of it, or as `last`.
 pub fn find(home: &Path, given: &str) -> Result<String, JournalError> {
-    let mut names = names(&runs(home))?;
+    let names = names(&runs(home))?;
     if given == "last" {
-        return names.pop().ok_or_else(|| JournalError::NoRun(given.to_owned()));
+        // The run of a delegate is continued by the run above it.
+        let is_own = |id: &&String| {
+            let opened = JournalFollower::open(home, id);
+            opened.map_or(true, |(_, about)| about.parent.is_none())
+        };
+        let last = names.iter().rev().find(is_own);
+        return last.cloned().ok_or_else(|| JournalError::NoRun(given.to_owned()));
     }
     if names.iter().any(|name| name == given) {
         return Ok(given.to_owned());

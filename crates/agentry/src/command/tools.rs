@@ -55,7 +55,7 @@ fn list(agent: &str, args: &ToolsArguments) -> CliOutcome {
         let sandbox = "only the code of its tools is run".to_owned();
         consent(&ground, terms, now(), || listing(&ground, sandbox, Vec::new()))?;
     }
-    let DeclaredTools { tools, missing } = DeclaredTools::gather(&ground, &[])?;
+    let DeclaredTools { tools, missing, .. } = DeclaredTools::gather(&ground, &[])?;
     let commands = Arc::new(RefusedCommands("nothing is executed".to_owned()));
     let person = RunObservers::new(RunFormat::Json, AskFallback::Deny).person;
     let bench = ToolBench::new(&ground, &tools, person, commands, bench_directory()?)?;
@@ -148,7 +148,7 @@ fn call(args: &ToolsCallArguments) -> CliOutcome {
     let commands = ConfinedCommands::new(&ground, false);
     let terms = ConsentTerms { unconfined: false, yes: args.yes, can_ask };
     consent(&ground, terms, now(), || listing(&ground, commands.words(), Vec::new()))?;
-    let DeclaredTools { tools, missing } = DeclaredTools::gather(&ground, &[])?;
+    let DeclaredTools { tools, missing, .. } = DeclaredTools::gather(&ground, &[])?;
     let format = if can_ask { RunFormat::Human } else { RunFormat::Json };
     let person = RunObservers::new(format, AskFallback::Deny).person;
     let directory = bench_directory()?;

@@ -13,6 +13,7 @@ use agentry_runtime::tool::javascript::{JavaScriptTool, ScriptProblem, ToolScrip
 use agentry_runtime::tool::{BuiltInTool, DeclaredKind, DeclaredTool};
 use serde_json::{Value, json};
 
+use super::delegation::{self, DelegateTool};
 use super::prepared_agent::{PreparedAgent, variable};
 use super::session::runtime;
 use super::tool_bench::{BenchOutcome, ToolBench, bench_directory};
@@ -29,6 +30,8 @@ pub(crate) struct DeclaredTools {
     pub(crate) tools: Vec<Arc<dyn DeclaredTool>>,
     /// What is not.
     pub(crate) missing: Vec<MissingTool>,
+    /// The tool for other agents, which is one of the tools, until it is attached to a run.
+    pub(crate) delegates: Option<Arc<DelegateTool>>,
 }
 
 /// Something that the definition declares and a run cannot use.
@@ -46,9 +49,16 @@ impl DeclaredTools {
     /// after consent, because it runs code of the agent.
     pub(crate) fn gather(ground: &PreparedAgent, without: &[String]) -> Result<Self, CliFailure> {
         let mut gathered = javascript(ground)?;
+        gathered.add_delegates(delegation::gather(ground, without));
         gathered.missing.extend(unsupported(ground));
         gathered.leave_out(without);
         Ok(gathered)
+    }
+
+    fn add_delegates(&mut self, (tool, missing): (Option<Arc<DelegateTool>>, Vec<MissingTool>)) {
+        self.missing.extend(missing);
+        self.tools.extend(tool.clone().map(|tool| -> Arc<dyn DeclaredTool> { tool }));
+        self.delegates = tool;
     }
 
     /// Drops the tools that the user does without.
@@ -87,6 +97,9 @@ pub(crate) fn ready(
         let message = format!("`{path}` does not start: {kind} `{name}` is not ready: {reason}");
         let hint = format!("`--without {name}` runs it without that");
         return Err(CliFailure::new(ground.redactor.text(&message)).hint(hint).refused());
+    }
+    if let Some(delegates) = &declared.delegates {
+        delegates.check(ground)?;
     }
     start_up(ground, &declared, person)?;
     Ok(declared)
@@ -128,10 +141,10 @@ fn javascript(ground: &PreparedAgent) -> Result<DeclaredTools, CliFailure> {
     match runtime()?.block_on(script.tools(&ground.judge)) {
         Ok(tools) => {
             let tools = tools.into_iter().map(|tool| at_its_line(ground, tool)).collect();
-            Ok(DeclaredTools { tools, missing: Vec::new() })
+            Ok(DeclaredTools { tools, ..DeclaredTools::default() })
         }
         Err(problem) => {
-            Ok(DeclaredTools { tools: Vec::new(), missing: unusable(ground, &problem) })
+            Ok(DeclaredTools { missing: unusable(ground, &problem), ..DeclaredTools::default() })
         }
     }
 }
@@ -220,20 +233,11 @@ fn unsupported(ground: &PreparedAgent) -> Vec<MissingTool> {
         let is_optional = server.options.iter().any(is_optional);
         MissingTool { is_optional, ..missing(DeclaredKind::Mcp)(server.name.clone()) }
     });
-    // Skills and functions of other agents change no call of this one.
+    // A skill changes no call.
     let optional = |missing: MissingTool| MissingTool { is_optional: true, ..missing };
     let skills = agent.skill_packs.iter().map(|skill| text(&skill.name));
     let skills = skills.map(missing(DeclaredKind::Skill)).map(optional);
-    let agents = agent.agents.iter().flatten().map(|agent| agent.value.name.clone());
-    let functions = agent.expose.iter().flatten().map(|function| text(&function.value.name));
-    let functions = functions.map(missing(DeclaredKind::Function)).map(optional);
-    scripts
-        .map(missing(DeclaredKind::Script))
-        .chain(servers)
-        .chain(skills)
-        .chain(agents.map(missing(DeclaredKind::Delegate)))
-        .chain(functions)
-        .collect()
+    scripts.map(missing(DeclaredKind::Script)).chain(servers).chain(skills).collect()
 }
 
 /// The tools for a toolbox.
