@@ -79,7 +79,7 @@ impl BudgetShare {
         let known = pot.iter().position(is_same);
         let parent = ParentEntry { at: self.at, call: call.to_owned(), run: run.to_owned() };
         let (name, parent) = (name.to_owned(), Some(parent));
-        let entry = PotEntry { name, parent, ..PotEntry::default() };
+        let entry = PotEntry { parent, name, ..PotEntry::default() };
         // A delegate that was parked continues in its own entry.
         let at = known.unwrap_or(pot.len());
         match pot.get_mut(at) {
@@ -103,7 +103,7 @@ impl BudgetShare {
         let mut pot = self.lock();
         let Some(entry) = pot.get_mut(self.at) else { return };
         entry.limits = state.limits;
-        entry.own = state.delegated.values().fold(state.spent, |own, spent| own.without(spent));
+        entry.own = state.delegated.values().fold(state.spent, RunSpending::without);
         entry.journaled.clone_from(&state.delegated);
         entry.asking = state.asking.unwrap_or_default();
         let Some(parent) = entry.parent.clone() else { return };

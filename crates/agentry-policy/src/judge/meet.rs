@@ -86,6 +86,7 @@ fn decides_as(one: &RuleList, other: &RuleList) -> bool {
 #[cfg(test)]
 mod tests {
     use agentry_text::Spanned;
+    use proptest::prelude::*;
 
     use super::*;
     use crate::notations::{nowhere, section};
@@ -207,5 +208,67 @@ mod tests {
                 ))
                 .is_some()
         );
+    }
+
+    /// Rules of names, commands and paths, most of which meet each other.
+    fn any_section() -> impl Strategy<Value = (Section, Action, Vec<String>)> {
+        let section = prop::sample::select(vec![
+            Section::Bash,
+            Section::Edit,
+            Section::Read,
+            Section::Mcp,
+            Section::Env,
+            Section::Delegate,
+        ]);
+        let action = || prop::sample::select(vec![Action::Allow, Action::Ask, Action::Deny]);
+        let pattern =
+            prop::sample::select(vec!["a", "a*", "*b", "a b", "a *", "x/**", "**", "a/b"]);
+        let rule = (pattern, action()).prop_map(|(pattern, action)| format!("{pattern}:{action}"));
+        (section, action(), prop::collection::vec(rule, 0..4))
+    }
+
+    fn any_judge() -> impl Strategy<Value = Judge> {
+        let sections = prop::collection::vec(any_section(), 0..4);
+        (sections, any::<bool>()).prop_map(|(sections, is_partial)| {
+            let mut known = Vec::new();
+            let texts: Vec<(Section, Action, Vec<&str>)> = sections
+                .iter()
+                .filter(|(of, ..)| {
+                    !known.contains(of) && {
+                        known.push(*of);
+                        true
+                    }
+                })
+                .map(|(of, intent, rules)| {
+                    (*of, *intent, rules.iter().map(String::as_str).collect())
+                })
+                .collect();
+            let says: Vec<TestSection<'_>> =
+                texts.iter().map(|(of, intent, rules)| (*of, *intent, rules.as_slice())).collect();
+            if is_partial { partial(&says) } else { judge(&says) }
+        })
+    }
+
+    proptest! {
+        /// Whatever the three policies are, a grandchild never gets more than its parent and its root.
+        #[test]
+        fn a_grandchild_stays_under_all_ceilings(
+            root in any_judge(),
+            child in any_judge(),
+            grandchild in any_judge(),
+            section in prop::sample::select(vec![
+                Section::Bash, Section::Edit, Section::Read, Section::Mcp, Section::Env, Section::Delegate,
+            ]),
+            subject in prop::sample::select(vec!["a", "ab", "a b", "b", "x/y", "a/b", "c", "/outside/x"]),
+        ) {
+            let below = child.met(&root);
+            let lowest = grandchild.met(&below);
+            let verdict = action(&lowest, section, subject);
+            for ceiling in [&root, &child, &grandchild, &below] {
+                prop_assert!(verdict >= action(ceiling, section, subject), "{section} {subject}");
+            }
+            prop_assert_eq!(lowest.escapes(&root), None);
+            prop_assert_eq!(lowest.escapes(&below), None);
+        }
     }
 }

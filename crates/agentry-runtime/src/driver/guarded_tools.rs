@@ -211,8 +211,8 @@ impl ToolHost for CallHost<'_> {
         self.shared.place()
     }
 
-    fn call_id(&self) -> &str {
-        self.id
+    fn call_id(&self) -> Option<&str> {
+        Some(self.id)
     }
 
     fn move_to(&self, directory: PathBuf) {

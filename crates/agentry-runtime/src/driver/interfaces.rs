@@ -180,8 +180,9 @@ pub enum ApprovalRequest<'a> {
     Of(&'a str, &'a ApprovalRequest<'a>),
 }
 
-impl<'a> ApprovalRequest<'a> {
+impl ApprovalRequest<'_> {
     /// Returns the question itself, whoever asks it.
+    #[must_use]
     pub fn plain(self) -> Self {
         match self {
             // A chain names every agent, so there is only one wrapper.

@@ -18,7 +18,7 @@ pub struct ResultTool(FunctionCall);
 
 impl ResultTool {
     /// Creates the tool of a run that carries out this call.
-    pub fn new(call: &FunctionCall) -> Arc<dyn BuiltInTool> {
+    pub fn shared(call: &FunctionCall) -> Arc<dyn BuiltInTool> {
         Arc::new(Self(call.clone()))
     }
 

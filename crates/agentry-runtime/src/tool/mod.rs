@@ -132,9 +132,9 @@ pub trait ToolHost: Send + Sync {
     /// Returns where the call runs.
     fn place(&self) -> CallLocation;
 
-    /// Returns the id of the call in the journal of its run; empty if it is not in one.
-    fn call_id(&self) -> &str {
-        ""
+    /// Returns the id of the call in the journal of its run, if it is in one.
+    fn call_id(&self) -> Option<&str> {
+        None
     }
 
     /// Sets the directory for the relative paths of later calls.

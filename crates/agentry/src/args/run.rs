@@ -71,9 +71,6 @@ pub(crate) struct RunArguments {
     /// The input of the function, as a JSON object
     #[arg(long, value_name = "JSON", requires = "call")]
     pub(crate) input: Option<String>,
-    /// Consent to delegates that changed since you consented to them
-    #[arg(long)]
-    pub(crate) accept_changes: bool,
     /// Run without something that the agent declares and that is not ready, by its name
     #[arg(long, value_name = "NAME")]
     pub(crate) without: Vec<String>,

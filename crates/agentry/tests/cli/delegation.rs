@@ -283,3 +283,69 @@ fn a_typed_delegate_and_a_pipeline() {
     let ran = with(&make(unknown), &bad(), &["run", "lead.agent", "look", "--yes"]).exits(3);
     assert!(ran.stderr.contains("step 1 of `pipeline`: there is no agent `nobody`"), "{ran}");
 }
+
+/// What a grandchild tries: each path is denied by the root, by the middle, by the user, or by nobody.
+const TRIED: [(&str, bool); 4] =
+    [("root/x", false), ("middle/x", false), ("mine/x", false), ("free/x", true)];
+
+/// The rules of the root, the middle and the user hold for a grandchild, also after the tree was killed.
+#[test]
+fn a_grandchild_never_does_what_anyone_above_denies() {
+    for is_killed in [false, true] {
+        let server =
+            Server::answering(move |asked| match (who(asked).as_str(), asked.results.len()) {
+                ("a", 0) => delegate("b", "go on").into(),
+                ("b", 0) => delegate("c", "go on").into(),
+                ("c", _) if is_killed && asked.number == 2 => Reply::Silent,
+                ("c", at) if at < TRIED.len() => write(TRIED[at].0).into(),
+                _ => Turn::text("done").into(),
+            });
+        let rules = |denied: &str| {
+            WRITES.replacen("\"allow\"\n", &format!("\"allow\"\nrules = [{denied}]\n"), 1)
+        };
+        let test = agent(Test::new(), "a", &rules("\"root/**:deny\""));
+        let test = agent(test, "b", &rules("\"middle/**:deny\""));
+        let test = agent(test, "c", WRITES).file(
+            "home/.config/agentry/config.toml",
+            "[policy.edit]\nintent = \"allow\"\nrules = [\"mine/**:deny\"]\n\n[policy.delegate]\nintent = \"allow\"\n",
+        );
+        let args = ["run", "a", "go", "--yes"];
+        if is_killed {
+            let mut command = keyed(&test, &server, &args);
+            let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+            let mut child = child.expect("it runs");
+            wait_for("the grandchild", || server.count() == 3);
+            child.kill().expect("it is killed");
+            child.wait().expect("an end");
+            with(&test, &server, &["resume", "last"]).exits(0);
+        } else {
+            with(&test, &server, &args).exits(0);
+        }
+        for (path, is_written) in TRIED {
+            assert_eq!(test.has(path), is_written, "{path}, killed: {is_killed}");
+        }
+        assert_eq!(runs(&test).len(), 3, "killed: {is_killed}");
+    }
+}
+
+/// Children of one answer run side by side: each waits until the other one has asked the model.
+#[test]
+fn delegates_of_one_answer_run_in_parallel() {
+    let both = std::sync::Arc::new(std::sync::Barrier::new(2));
+    let server = Server::answering(move |asked| match (who(asked).as_str(), asked.results.len()) {
+        ("a", 0) => {
+            let task = |agent: &str| json!({"agent": agent, "prompt": "go"});
+            Turn::call("delegate", task("b")).and_call("delegate", task("c")).into()
+        }
+        ("b" | "c", _) => {
+            both.wait();
+            Turn::text(format!("by {}", who(asked))).into()
+        }
+        _ => Turn::text("done").into(),
+    });
+    let test = ["a", "b", "c"].iter().fold(Test::new(), |test, name| agent(test, name, WRITES));
+    with(&test, &server, &["run", "a", "go", "--yes"]).exits(0);
+    let results = server.asked().last().unwrap().results.clone();
+    let texts: Vec<_> = results.iter().map(|it| it.1.as_str()).collect();
+    assert_eq!(texts, ["by b", "by c"]);
+}

@@ -102,7 +102,7 @@ impl RunAssembly<'_> {
         let images = images.map_err(|error| CliFailure::new(said(&error)))?;
         let tell = tell(self.ground, &self.hears);
         let mut declared = built_in(&self.declared.tools);
-        declared.extend(self.function.map(ResultTool::new));
+        declared.extend(self.function.map(ResultTool::shared));
         Ok(Arc::new(self.ground.tools(RunSurroundings {
             approvals: Arc::clone(approvals),
             commands: self.commands.of_run(self.ground, self.directory, tell),

@@ -226,11 +226,6 @@ impl PreparedAgent {
         surroundings(&self.disk, &self.compiled, &self.protected)
     }
 
-    /// Whether its definition declares that the agents that it names keep their own policy.
-    pub(crate) fn declares_ceiling(&self) -> bool {
-        false
-    }
-
     /// The absolute path of the agent, or its reference to the store.
     pub(crate) fn full_path(&self) -> String {
         let dir = self.disk.absolute(&self.compiled.found.dir);

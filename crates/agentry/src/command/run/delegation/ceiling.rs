@@ -28,9 +28,9 @@ impl DelegationCeiling {
         }
     }
 
-    /// Puts a delegate under this ceiling, and proves that it stays there. With a ceiling of its own it keeps
-    /// its policy. The protected files and the secrets of both count in any case.
-    pub(crate) fn lower(&self, child: &mut PreparedAgent, keeps_own: bool) -> Result<(), String> {
+    /// Puts a delegate under this ceiling, and proves that it stays there. The protected files and the secrets
+    /// of both count.
+    pub(crate) fn lower(&self, child: &mut PreparedAgent) -> Result<(), String> {
         if child.judge.places() != self.judge.places() {
             return Err(format!(
                 "it belongs to the workspace `{}`, and works for agents of that workspace only, not of `{}`",
@@ -38,9 +38,7 @@ impl DelegationCeiling {
                 self.workspace
             ));
         }
-        if !keeps_own {
-            self.narrow(child)?;
-        }
+        self.narrow(child)?;
         child.protected.extend(self.protected.iter().cloned());
         child.protected.sort();
         child.protected.dedup();

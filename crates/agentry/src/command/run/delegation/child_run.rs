@@ -97,8 +97,7 @@ impl ChildRun {
         task: &DelegateTask,
         call: &str,
     ) -> Result<Self, CliFailure> {
-        let keeps_own = scope.is_declared_ceiling && task.delegate.is_declared;
-        let ground = prepared(scope, &task.delegate, keeps_own)?;
+        let ground = prepared(scope, &task.delegate)?;
         let function = function(&ground, &task.job)?;
         let limits = limits(&ground.agent, &SpendingArguments::default(), &ground.caps);
         let engine = engine(scope, &ground, &limits)?;
@@ -118,7 +117,6 @@ impl ChildRun {
         if let Some(delegates) = &declared.delegates {
             let place = ChildPlace {
                 budget: budget.clone(),
-                keeps_own,
                 is_resumed: earlier.is_some(),
                 counts_money: scope.tree.counts_money || limits.cost.is_some(),
             };
@@ -224,7 +222,6 @@ fn answer(state: &StepState) -> String {
 fn prepared(
     scope: &DelegationScope,
     delegate: &KnownDelegate,
-    keeps_own: bool,
 ) -> Result<PreparedAgent, CliFailure> {
     let mut ground = PreparedAgent::read(&delegate.path, None)?;
     if delegate.pin.as_ref().is_some_and(|pin| *pin != ground.digest) {
@@ -233,7 +230,7 @@ fn prepared(
         return Err(CliFailure::new(message).refused());
     }
     admitted(&ground, false)?;
-    scope.ceiling.lower(&mut ground, keeps_own).map_err(|why| CliFailure::new(why).refused())?;
+    scope.ceiling.lower(&mut ground).map_err(|why| CliFailure::new(why).refused())?;
     Ok(ground)
 }
 

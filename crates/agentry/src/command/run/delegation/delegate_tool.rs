@@ -241,10 +241,10 @@ impl BuiltInTool for DelegateTool {
                 Ok(task) => task,
                 Err(why) => return ToolOutput::failed(why),
             };
-            let (Some(scope), false) = (self.scope.get(), host.call_id().is_empty()) else {
+            let (Some(scope), Some(call)) = (self.scope.get(), host.call_id()) else {
                 return ToolOutput::failed("agents work only in a run");
             };
-            child_run::work(scope, &task, host.call_id()).await
+            child_run::work(scope, &task, call).await
         })
     }
 }

@@ -43,8 +43,6 @@ pub(crate) struct DelegationScope {
     /// The agents from the root to this run.
     pub(super) chain: Vec<ChainLink>,
     pub(super) ceiling: DelegationCeiling,
-    /// Whether delegates that the definition names keep their own policy.
-    pub(super) is_declared_ceiling: bool,
     /// The user at the root.
     pub(super) person: Arc<dyn Approver>,
     /// The output of the root.
@@ -71,7 +69,6 @@ impl DelegationScope {
             run: run.to_owned(),
             chain: vec![ChainLink::of(ground)],
             ceiling: DelegationCeiling::of(ground),
-            is_declared_ceiling: ground.declares_ceiling(),
             person: Arc::clone(&watching.person),
             hears: Arc::clone(&watching.hears),
             can_ask: watching.attendant.is_some(),
@@ -89,7 +86,7 @@ impl DelegationScope {
         run: &str,
         place: ChildPlace,
     ) -> Result<Arc<Self>, CliFailure> {
-        let ChildPlace { budget, keeps_own, is_resumed, counts_money } = place;
+        let ChildPlace { budget, is_resumed, counts_money } = place;
         let mut chain = self.chain.clone();
         chain.push(ChainLink::of(child));
         Ok(Arc::new(Self {
@@ -97,8 +94,6 @@ impl DelegationScope {
             run: run.to_owned(),
             chain,
             ceiling: DelegationCeiling::of(child),
-            // Below an agent that was narrowed, nobody gets more than that agent.
-            is_declared_ceiling: keeps_own && child.declares_ceiling(),
             person: Arc::clone(&self.person),
             hears: Arc::clone(&self.hears),
             can_ask: self.can_ask,
@@ -138,8 +133,6 @@ impl DelegationScope {
 /// What differs between the children of a run.
 pub(super) struct ChildPlace {
     pub(super) budget: BudgetShare,
-    /// Whether it keeps its own policy.
-    pub(super) keeps_own: bool,
     pub(super) is_resumed: bool,
     pub(super) counts_money: bool,
 }
