@@ -12,8 +12,8 @@ use crate::test::Test;
 
 /// An agent with rules, as a directory.
 fn agent(test: Test, name: &str, rules: &str) -> Test {
-    let text = format!("name = \"{name}\"\ndescription = \"The {name}\"\n\n{rules}");
-    let test = test.file(format!("{name}/agent.toml"), text);
+    let definition = format!("name = \"{name}\"\ndescription = \"The {name}\"\n\n{rules}");
+    let test = test.file(format!("{name}/agent.toml"), definition);
     test.file(format!("{name}/system-prompt.md"), format!("You are {name}.\n"))
 }
 
@@ -53,7 +53,7 @@ fn playing(scripts: Vec<(&'static str, Vec<Turn>)>) -> Server {
 }
 
 fn runs(test: &Test) -> Vec<Value> {
-    test.run("runs --format json").json().as_array().unwrap().clone()
+    test.run("runs --format json").json().as_array().expect("a list").clone()
 }
 
 #[test]

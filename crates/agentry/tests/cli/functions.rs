@@ -48,9 +48,9 @@ fn the_output_is_typed_json() {
 #[test]
 fn an_output_that_does_not_fit_fails_after_one_repair() {
     let bad = || Turn::call("result", json!({"result": "many"})).into();
-    let text = || Turn::text("many").into();
+    let plain = || Turn::text("many").into();
     for replies in
-        [vec![bad(), bad()], vec![text(), text()], vec![text(), bad()], vec![bad(), text()]]
+        [vec![bad(), bad()], vec![plain(), plain()], vec![plain(), bad()], vec![bad(), plain()]]
     {
         let server = Server::playing(replies);
         let test = counter();

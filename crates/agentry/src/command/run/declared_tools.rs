@@ -242,5 +242,5 @@ fn unsupported(ground: &PreparedAgent) -> Vec<MissingTool> {
 
 /// The tools for a toolbox.
 pub(crate) fn built_in(tools: &[Arc<dyn DeclaredTool>]) -> Vec<Arc<dyn BuiltInTool>> {
-    tools.iter().map(|tool| -> Arc<dyn BuiltInTool> { tool.clone() }).collect()
+    tools.iter().cloned().map(|tool| -> Arc<dyn BuiltInTool> { tool }).collect()
 }

@@ -20,9 +20,10 @@ pub(crate) fn named(ground: &PreparedAgent, name: &str) -> Result<FunctionCall, 
         return Ok(FunctionCall::new(function.clone()));
     }
     let known: Vec<String> = functions.iter().map(|it| format!("`{}`", it.signature)).collect();
-    let hint = match known.is_empty() {
-        true => "it exposes no functions: `expose` of a manifest lists them".to_owned(),
-        false => format!("it exposes {}", known.join(", ")),
+    let hint = if known.is_empty() {
+        "it exposes no functions: `expose` of a manifest lists them".to_owned()
+    } else {
+        format!("it exposes {}", known.join(", "))
     };
     Err(CliFailure::new(format!("`{}` has no function `{name}`", ground.path())).hint(hint))
 }

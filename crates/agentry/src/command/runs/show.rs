@@ -1,5 +1,6 @@
 //! `agentry runs show`: shows one run from its start.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use agentry_compile::text::report::visible;
@@ -86,7 +87,7 @@ fn drawn(branches: &[DelegateBranch], indent: &str) -> String {
         let name = visible(&summary.about.name);
         let state = summary.state.as_str();
         let spent = report::spent(spent);
-        out.push_str(&format!("{indent}{edge}{name} ({}) {state}: {spent}\n", summary.id));
+        let _ = writeln!(out, "{indent}{edge}{name} ({}) {state}: {spent}", summary.id);
         out.push_str(&drawn(below, &format!("{indent}{inner}")));
     }
     out

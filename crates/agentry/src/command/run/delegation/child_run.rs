@@ -14,7 +14,7 @@ use agentry_runtime::{MessageRole, RunEnding, RunLimits, StepState, TimedEvent};
 use serde_json::Value;
 
 use super::chain_approver::ChainApprover;
-use super::known::{KnownDelegate, chain_text};
+use super::delegate_list::{KnownDelegate, chain_text};
 use super::scope::{ChildPlace, DelegationScope};
 use crate::args::SpendingArguments;
 use crate::command::run::assembly::{
@@ -40,7 +40,7 @@ pub(super) enum DelegateJob {
     /// Follow a prompt.
     Prompt(String),
     /// Carry out a function with this input.
-    Call(AgentFunction, Value),
+    Call(Box<AgentFunction>, Value),
 }
 
 impl DelegateJob {
@@ -86,8 +86,13 @@ pub(super) async fn work(
 
 fn refused(name: &str, failure: &CliFailure) -> ToolOutput {
     let hint = failure.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
-    let details: String = failure.details.iter().map(|line| format!("\n  {line}")).collect();
-    ToolOutput::failed(format!("`{name}` does not start: {}{hint}{details}", failure.message))
+    let lines = failure.details.iter().map(String::as_str);
+    let details = [""].into_iter().chain(lines).collect::<Vec<_>>().join("\n  ");
+    ToolOutput::failed(format!(
+        "`{name}` does not start: {}{hint}{}",
+        failure.message,
+        details.trim_end()
+    ))
 }
 
 impl ChildRun {

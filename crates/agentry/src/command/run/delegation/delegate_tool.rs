@@ -15,8 +15,9 @@ use agentry_runtime::tool::{
 use serde_json::{Value, json};
 
 use super::child_run::{self, DelegateJob, DelegateTask};
-use super::known::{self, KnownDelegate};
+use super::delegate_list::{self, KnownDelegate};
 use super::scope::DelegationScope;
+use crate::args::SpendingArguments;
 use crate::command::run::declared_tools::MissingTool;
 use crate::command::run::models::{self, PriceNeed};
 use crate::command::run::pipeline;
@@ -49,7 +50,7 @@ pub(crate) fn gather(
         missing.push(MissingTool { name, kind, reason, is_optional });
     };
     let mut known = Vec::new();
-    for delegate in known::declared(ground) {
+    for delegate in delegate_list::declared(ground) {
         let is_out = without.iter().any(|out| is_same(out, &delegate.name));
         match &delegate.problem {
             Some(why) => lacks(&delegate.name, why.clone(), is_out),
@@ -58,7 +59,7 @@ pub(crate) fn gather(
         }
     }
     let is_new = |it: &KnownDelegate| !known.iter().any(|other| other.name == it.name);
-    let others: Vec<_> = known::of_workspace(ground).into_iter().filter(is_new).collect();
+    let others: Vec<_> = delegate_list::of_workspace(ground).into_iter().filter(is_new).collect();
     known.extend(others);
     let sources = &ground.compiled.sources;
     let origin = ground.agent.agents.iter().flatten().next().map(|first| ToolOrigin {
@@ -86,7 +87,8 @@ impl DelegateTool {
         for delegate in self.known.iter().filter(|known| known.is_declared) {
             let ready = PreparedAgent::read(&delegate.path, None).and_then(|child| {
                 admitted(&child, false)?;
-                let limits = limits::limits(&child.agent, &Default::default(), &child.caps);
+                let limits =
+                    limits::limits(&child.agent, &SpendingArguments::default(), &child.caps);
                 match pipeline::engine(&child.agent) {
                     Some(_) => Ok(()),
                     None => models::plan(&child, None, PriceNeed::under(&limits)).map(drop),
@@ -148,12 +150,12 @@ impl DelegateTool {
             (None, Some(prompt), None) => DelegateJob::Prompt(prompt),
             (Some(function), Some(prompt), None) => {
                 let input = function.input_of(&prompt).map_err(|why| misfit(function, &why))?;
-                DelegateJob::Call(function.clone(), input)
+                DelegateJob::Call(Box::new(function.clone()), input)
             }
             (function, None, Some(input)) => {
                 let function = function.map_or_else(only, Ok)?;
                 function.check_input(&input).map_err(|why| misfit(function, &why))?;
-                DelegateJob::Call(function.clone(), input)
+                DelegateJob::Call(Box::new(function.clone()), input)
             }
             (_, None, None) | (_, Some(_), Some(_)) => {
                 return Err("pass either `prompt`, or `input` for a function".to_owned());

@@ -9,8 +9,8 @@
 pub(crate) mod ceiling;
 mod chain_approver;
 mod child_run;
+mod delegate_list;
 mod delegate_tool;
-pub(crate) mod known;
 pub(crate) mod scope;
 
 pub(crate) use delegate_tool::{DelegateTool, gather};

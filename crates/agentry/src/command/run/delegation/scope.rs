@@ -10,7 +10,7 @@ use agentry_runtime::journal;
 use tokio::sync::Semaphore;
 
 use super::ceiling::DelegationCeiling;
-use super::known::{ChainLink, KnownDelegate, chain_text};
+use super::delegate_list::{ChainLink, KnownDelegate, chain_text};
 use crate::command::run::prepared_agent::PreparedAgent;
 use crate::command::run::session::{RunObservers, SessionSetting};
 use crate::output::CliFailure;
@@ -22,6 +22,7 @@ const MOST_CHILDREN: usize = 16;
 
 /// What holds for all runs of a tree.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is about another thing")]
 pub(crate) struct TreeSettings {
     /// The model that the user named, for delegates that name none.
     pub(crate) model: Option<String>,
