@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::budget::{RunLimits, RunSpending};
-use crate::conversation::{Message, TokenUsage};
+use crate::conversation::{Message, TokenUsage, ToolCall};
 use crate::state::ErrorStrategy;
 
 /// An event with its time.
@@ -51,6 +51,13 @@ pub enum RunEvent {
     Turned(ModelTurn),
     /// The model did not answer.
     TurnFailed(ModelFailure),
+    /// A running call made a call of its own, as scripts do.
+    Called {
+        /// The call that made it.
+        within: String,
+        /// The new call. Its id is unique in the run.
+        call: ToolCall,
+    },
     /// A call was judged.
     Judged {
         /// The call.

@@ -27,6 +27,7 @@ pub mod effect;
 pub mod event;
 pub mod function;
 pub mod guard_look;
+mod inner_call;
 pub mod journal;
 mod private_files;
 pub mod prompt;
@@ -49,5 +50,6 @@ pub use event::{
     ApprovalAnswer, CallClass, CallJudgement, ModelFailure, ModelFailureKind, ModelTurn, RunEnding,
     RunEvent, TimedEvent,
 };
+pub use private_files::directories as create_private_directories;
 pub use state::{CallState, ErrorStrategy, RunPhase, StepState};
 pub use step::step;

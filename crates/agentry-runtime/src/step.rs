@@ -2,6 +2,7 @@
 
 mod compact;
 mod delegate;
+mod inner;
 mod limits;
 mod resume;
 
@@ -84,6 +85,7 @@ pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
         RunEvent::Asking { usage } => asking(state, usage),
         RunEvent::Turned(turn) => turned(state, turn),
         RunEvent::TurnFailed(failure) => failed(state, &failure),
+        RunEvent::Called { within, call } => inner::called(state, within, call),
         RunEvent::Judged { id, verdict, reason, class } => {
             judged(state, &id, verdict, reason, class)
         }
@@ -93,6 +95,7 @@ pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
             let launched = |call: &&mut CallState| call.progress == CallProgress::Launched;
             if let Some(call) = state.call_mut(&id).filter(launched) {
                 call.progress = CallProgress::Running;
+                call.has_started = true;
             }
             Vec::new()
         }
@@ -339,12 +342,16 @@ fn go_on(state: &mut StepState) -> Vec<RunEffect> {
 fn ended(state: &mut StepState, id: &str, text: String, failed: bool) -> Vec<RunEffect> {
     let on_error = state.on_error;
     let Some(call) = state.call_mut(id) else { return Vec::new() };
+    if call.within.is_some() {
+        return inner::ended(state, id, text, failed);
+    }
     if !matches!(call.progress, CallProgress::Launched | CallProgress::Running) {
         return Vec::new();
     }
     match on_error {
         ErrorStrategy::Ask if failed => {
             call.progress = CallProgress::Failed(text.clone());
+            state.forget_inner(id);
             return vec![RunEffect::Put(PersonQuestion::Failed { id: id.to_owned(), why: text })];
         }
         // A call that may have changed something is not repeated. The model gets the failure and can check.
@@ -355,6 +362,8 @@ fn ended(state: &mut StepState, id: &str, text: String, failed: bool) -> Vec<Run
         ErrorStrategy::Fail if failed => return end(state, RunEnding::Failed { why: text }),
         _ => call.progress = CallProgress::Over(text, failed),
     }
+    // Another attempt begins anew: the failure may be that of an inner call.
+    state.forget_inner(id);
     advance(state)
 }
 
@@ -365,11 +374,11 @@ fn advance(state: &mut StepState) -> Vec<RunEffect> {
     }
     if let Some(question) = state.parking.clone() {
         // Running calls may finish; no other call starts.
-        return if state.any_runs() {
-            Vec::new()
-        } else {
-            end(state, RunEnding::Parked { question })
-        };
+        if state.any_runs() {
+            return Vec::new();
+        }
+        state.suspend();
+        return end(state, RunEnding::Parked { question });
     }
     for call in &mut state.calls {
         // Its arguments have placeholders instead of secrets, so it would do something else.
@@ -411,6 +420,7 @@ fn advance(state: &mut StepState) -> Vec<RunEffect> {
         }
         only_parallel &= is_parallel;
     }
+    effects.extend(inner::launch(state));
     effects
 }
 

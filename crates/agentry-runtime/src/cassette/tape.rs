@@ -164,6 +164,9 @@ impl Tape {
         };
         reading.expected.event(&event);
         let happened = TimedEvent { at, event };
+        if reading.is_inner(&happened.event) {
+            return Ok(());
+        }
         let slot = match &happened.event {
             RunEvent::Said { .. } => {
                 self.said.push_back(happened);
@@ -206,7 +209,8 @@ impl Tape {
             }
             // The last call that ended has changed the directory.
             RunEvent::Moved { .. } => (EventSlot::Moved, reading.ended.clone()),
-            RunEvent::Started { .. }
+            RunEvent::Called { .. }
+            | RunEvent::Started { .. }
             | RunEvent::Waited
             | RunEvent::Resumed
             | RunEvent::Adjusted { .. }
@@ -358,7 +362,9 @@ impl Tape {
 
     /// Returns the directory that a call changed to, if it did.
     pub fn moved(&mut self, call: &ToolCall) -> Option<String> {
-        match self.next(EventSlot::Moved, &call.id)?.event {
+        // A script may have changed it several times.
+        let moved = std::iter::from_fn(|| self.next(EventSlot::Moved, &call.id));
+        match moved.last()?.event {
             RunEvent::Moved { directory } => Some(directory),
             _ => None,
         }

@@ -15,6 +15,8 @@ use crate::provider::{AnswerDelta, ProviderRequest};
 use crate::redact::Redactor;
 use crate::tool::{self, BoxedFuture, ToolSpec};
 
+pub use super::inner_calls::{InnerPort, InnerReply, InnerRequest};
+
 /// Everything that a driver needs.
 pub struct DriverParts {
     /// The system prompt.
@@ -125,6 +127,11 @@ pub trait RunTools: Send + Sync {
 
     /// Runs a call.
     fn run<'a>(&'a self, call: &'a ToolCall) -> BoxedFuture<'a, tool::ToolOutput>;
+
+    /// Receives the way by which running calls make calls of their own.
+    fn connect(&self, port: InnerPort) {
+        drop(port);
+    }
 
     /// Cuts a result to at most `most` bytes. The cut text may name a file with the whole.
     fn shortened(&self, text: &str, most: usize) -> String {

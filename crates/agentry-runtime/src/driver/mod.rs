@@ -1,9 +1,11 @@
 //! Carries out the effects of [`crate::step()`]: asks models, judges and runs calls, asks the user. Writes
 //! every event to the log before its effects.
 
+mod call_lineage;
 mod call_output;
 mod compact;
 pub mod guarded_tools;
+mod inner_calls;
 pub mod interfaces;
 pub mod live_models;
 pub mod output;
@@ -31,7 +33,8 @@ use crate::event::{CallClass, RunEnding, RunEvent, TimedEvent};
 use crate::state::{RunPhase, StepState};
 use crate::step::{RunEffect, step};
 use crate::tool::ToolSpec;
-use interfaces::DriverParts;
+use inner_calls::OpenCalls;
+use interfaces::{DriverParts, InnerRequest};
 use output::RunOutput;
 
 /// Runs one agent.
@@ -44,6 +47,10 @@ pub struct RunDriver {
     tasks: JoinSet<RunEvent>,
     /// Held by the task that asks the user, so that there is one question at a time.
     asking: Arc<Mutex<()>>,
+    /// Calls that running calls ask for.
+    requests: UnboundedReceiver<InnerRequest>,
+    /// Those that have no result yet.
+    open: OpenCalls,
     cancels: UnboundedReceiver<CancelScope>,
     /// What its delegates spend.
     charges: UnboundedReceiver<DelegateCharge>,
@@ -76,6 +83,8 @@ impl RunDriver {
     /// Creates a driver for a run without events.
     pub fn new(parts: DriverParts, approvals: Arc<Approvals>) -> Self {
         let (canceller, cancels) = unbounded_channel();
+        let (port, requests) = unbounded_channel();
+        parts.tools.connect(port);
         let directory = parts.tools.directory();
         let tool =
             |it: &ToolSpec| it.name.len() + it.description.len() + it.schema.to_string().len();
@@ -91,6 +100,8 @@ impl RunDriver {
             effects: VecDeque::new(),
             tasks: JoinSet::new(),
             asking: Arc::default(),
+            requests,
+            open: OpenCalls::default(),
             cancels,
             canceller,
         }
@@ -209,7 +220,12 @@ impl RunDriver {
                 self.parts.budget.set_cancelled(true);
             }
             let ended = matches!(event, RunEvent::Ended { .. });
+            if let RunEvent::Ended { id, .. } = &event {
+                let id = id.clone();
+                self.stop_below(&id).await?;
+            }
             self.happen(event)?;
+            self.reply();
             if ended {
                 self.moved()?;
             }
@@ -236,10 +252,11 @@ impl RunDriver {
             () = time => RunEvent::TimeUp,
             // Before the results: a delegate is charged before its call ends.
             Some(charge) = self.charges.recv() => charged(charge),
-            ended = self.tasks.join_next() => match ended {
-                Some(Ok(event)) => event,
+            Some(request) = self.requests.recv() => self.admit(request),
+            ended = finished(&mut self.tasks) => match ended {
+                Some(event) => event,
                 // No task and no question is left, so no event would ever come.
-                Some(Err(_)) | None => RunEvent::Cancelled { run: true },
+                None => RunEvent::Cancelled { run: true },
             },
         }
     }
@@ -252,8 +269,9 @@ impl RunDriver {
         // The log comes first: if it fails, the event has no effects.
         self.parts.log.append(&happened, durable).map_err(BrokenRun)?;
         let heard = self.heard(&happened.event);
-        if let RunEvent::Answered { answer, .. } = &happened.event {
+        if let RunEvent::Answered { id, answer } = &happened.event {
             self.approvals.note(answer);
+            id.iter().for_each(|id| self.open.answered(id));
         }
         let before = self.state.limits;
         let answered = matches!(happened.event, RunEvent::Answered { .. });
@@ -271,7 +289,9 @@ impl RunDriver {
         match event {
             RunEvent::Ended { id, text, failed } => {
                 let text = self.parts.redactor.text(&text);
-                let room = self.state.room_for_result();
+                let is_inner = self.state.call(&id).is_some_and(|call| call.within.is_some());
+                // The result of an inner call has limits of its own.
+                let room = if is_inner { usize::MAX } else { self.state.room_for_result() };
                 let long = text.len() > room;
                 let text = if long { self.parts.tools.shortened(&text, room) } else { text };
                 RunEvent::Ended { id, text, failed }
@@ -313,9 +333,11 @@ impl RunDriver {
                 message: redactor.text(&failure.message),
             },
             RunEvent::Judged { id, verdict, reason, class } => {
+                let within = self.state.call(id)?.within.clone();
                 let call = &self.state.call(id)?.call;
                 RunOutput::Call {
                     id: id.clone(),
+                    within,
                     tool: call.tool.clone(),
                     arguments: redactor.value(call.arguments.clone()),
                     verdict: *verdict,
@@ -361,6 +383,20 @@ impl RunDriver {
     /// Cancels all tasks, and waits until they have ended.
     async fn stop(&mut self) {
         self.tasks.shutdown().await;
+        self.open.clear();
+        // What they asked for last is not wanted any more.
+        while self.requests.try_recv().is_ok() {}
+    }
+}
+
+/// Waits for the event of a task; `None` if there is no task. A task that was stopped has none.
+async fn finished(tasks: &mut JoinSet<RunEvent>) -> Option<RunEvent> {
+    loop {
+        match tasks.join_next().await? {
+            Ok(event) => return Some(event),
+            Err(error) if error.is_cancelled() => {}
+            Err(_) => return None,
+        }
     }
 }
 

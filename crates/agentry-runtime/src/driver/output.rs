@@ -70,6 +70,9 @@ pub enum RunOutput {
     Call {
         /// The id of the call.
         id: String,
+        /// The call that made it, if the model did not.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        within: Option<String>,
         /// The tool.
         tool: String,
         /// Its arguments.

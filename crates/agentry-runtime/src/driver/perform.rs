@@ -128,24 +128,41 @@ impl RunDriver {
             return self.happen(RunEvent::Exhausted { limit });
         }
         self.happen(RunEvent::Started { id: id.clone() })?;
+        let is_inner = self.state.call(&id).is_some_and(|call| call.within.is_some());
         let tools = Arc::clone(&self.parts.tools);
         let work = {
             let id = id.clone();
             async move {
                 let tool::ToolOutput { text, failed, then } = tools.run(&call).await;
                 match then {
+                    // A call of a script gives a result, and does nothing to the run.
+                    _ if is_inner => RunEvent::Ended { id, text, failed },
                     AfterCall::GoOn => RunEvent::Ended { id, text, failed },
                     AfterCall::Park(question) => RunEvent::Suspended { id, question },
                     AfterCall::Return(output) => RunEvent::Returned { id, text, output },
                 }
             }
         };
-        self.tasks.spawn(caught(work, move |why| RunEvent::Ended {
+        let about = id.clone();
+        let work = caught(work, move |why| RunEvent::Ended {
             id,
             text: format!("a defect in the tool: {why}"),
             failed: true,
-        }));
+        });
+        self.spawn(Some(&about), work);
         Ok(())
+    }
+
+    /// Starts a task about a call.
+    fn spawn(&mut self, id: Option<&str>, work: impl Future<Output = RunEvent> + Send + 'static) {
+        let (running, ended) = tokio::sync::oneshot::channel();
+        let abort = self.tasks.spawn(async move {
+            let _running = running;
+            work.await
+        });
+        if let Some(id) = id {
+            self.open.started(id, abort, ended);
+        }
     }
 
     /// Asks the user.
@@ -173,10 +190,13 @@ impl RunDriver {
             putting.approvals.note(&answer);
             RunEvent::Answered { id: about, answer }
         };
-        self.tasks.spawn(caught(work, move |why| RunEvent::Answered {
+        let call = id.clone();
+        call.iter().for_each(|id| self.open.asked(id));
+        let work = caught(work, move |why| RunEvent::Answered {
             id,
             answer: ApprovalAnswer::No(Some(format!("no user could be asked: {why}"))),
-        }));
+        });
+        self.spawn(call.as_deref(), work);
     }
 
     /// Logs a directory that a call has changed to, so that a resumed run starts there.

@@ -106,11 +106,10 @@ pub struct RunSettings {
     /// The function that it carries out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
-    /// What the user does without.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub without: Vec<String>,
     /// The directory in which it was started.
     pub directory: Option<PathBuf>,
+    /// What it does without, by name.
+    pub without: Vec<String>,
     /// All rules of its policy.
     pub policy: Vec<RuleLine>,
 }
@@ -209,6 +208,13 @@ impl Journal {
     /// Returns the directory of the run.
     pub fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// Removes the journal of a run that never began.
+    pub fn discard(self) -> io::Result<()> {
+        let directory = self.directory.clone();
+        drop(self);
+        fs::remove_dir_all(directory)
     }
 
     /// Returns the directory of the before-images.

@@ -46,6 +46,7 @@ pub(super) fn resumed(state: &mut StepState) -> Vec<RunEffect> {
 pub(super) fn unfinished(state: &mut StepState) -> Vec<RunEffect> {
     let mut effects = Vec::new();
     let on_unfinished = state.on_unfinished();
+    state.keep_inner();
     for call in &mut state.calls {
         let id = call.call.id.clone();
         call.forgotten = is_redacted(&call.call.arguments);
@@ -94,6 +95,7 @@ pub(super) fn unfinished(state: &mut StepState) -> Vec<RunEffect> {
     effects
 }
 
-const UNKNOWN: &str = "the run was killed while this call ran: it is not known what it did";
+pub(super) const UNKNOWN: &str =
+    "the run was killed while this call ran: it is not known what it did";
 pub(super) const FORGOTTEN: &str = "not run: the run was killed, and the secrets in this call were not written \
     down; make the call again";

@@ -10,21 +10,24 @@
 
 mod bash;
 mod change;
-mod declared;
+mod declared_tool;
 mod edit;
 pub(crate) mod files;
 mod glob;
 mod grep;
 pub mod javascript;
 mod list;
+pub mod mcp;
 mod output_cap;
 mod patch;
+mod pause_clock;
 mod question;
 mod read;
 mod real_path;
 #[cfg(test)]
 mod reference_tests;
 mod replace;
+pub mod script;
 #[cfg(test)]
 mod testing;
 mod todo;
@@ -37,8 +40,9 @@ mod webfetch;
 mod websearch;
 mod write;
 
-pub use declared::{CallFailure, DeclaredKind, DeclaredTool, ToolOrigin};
+pub use declared_tool::{CallFailure, DeclaredKind, DeclaredTool, TIME, ToolOrigin};
 pub(crate) use output_cap::kept_elsewhere;
+pub use pause_clock::PauseClock;
 pub use real_path::real;
 pub use toolbox::{ToolExtras, Toolbox, section_of};
 pub(crate) use toolbox::{misfits, validator};
@@ -49,8 +53,10 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
 
-use agentry_compile::policy::Section;
+use agentry_compile::policy::{PolicyLayer, Section};
 use serde_json::Value;
 
 use crate::event::{CallClass, CallJudgement};
@@ -114,6 +120,11 @@ pub trait BuiltInTool: Send + Sync {
         false
     }
 
+    /// Returns whether the user confirms each call, whatever the policy allows.
+    fn needs_confirmation(&self) -> bool {
+        false
+    }
+
     /// Returns what the user should see before an approval, beside the arguments: a diff.
     fn preview(&self, arguments: &Value, place: &CallLocation) -> Option<String> {
         let _ = (arguments, place);
@@ -172,10 +183,71 @@ pub trait ToolHost: Send + Sync {
         streams: CommandStreams,
     ) -> io::Result<StartedCommand>;
 
+    /// Makes a call of another tool: within these bounds, under the policy of the run, and with the
+    /// approval of the user where the policy wants one. Fails if the call is refused.
+    fn call<'a>(&'a self, call: InnerCall<'a>) -> BoxedFuture<'a, Result<ToolOutput, String>> {
+        let refused = format!("refused: `{}` cannot be called here", call.tool);
+        Box::pin(std::future::ready(Err(refused)))
+    }
+
+    /// Returns how long such calls have waited for the user.
+    fn waited(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// Returns the limits of the output of this call.
+    fn output_limit(&self) -> OutputLimit {
+        OutputLimit::MODEL
+    }
+
     /// Rolls back what commands must not have created, and returns reports about it.
     fn settle(&self) -> Vec<String> {
         Vec::new()
     }
+}
+
+/// The limits of an output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutputLimit {
+    /// The most bytes.
+    pub whole: usize,
+    /// The most bytes of one line of a file.
+    pub line: usize,
+}
+
+impl OutputLimit {
+    /// What a model gets.
+    pub(crate) const MODEL: Self = Self { whole: output_cap::MOST, line: output_cap::MOST_OF_LINE };
+
+    /// What a script gets that may have `most` bytes: whole lines.
+    pub(crate) fn of_script(most: usize) -> Self {
+        let whole = most.max(output_cap::MOST);
+        // A line with its number always fits, so that reading goes on.
+        Self { whole, line: whole - 100 }
+    }
+}
+
+/// A call of another tool, by a running call.
+pub struct InnerCall<'a> {
+    /// The name of the tool, or another name of a built-in one.
+    pub tool: String,
+    /// Its arguments.
+    pub arguments: Value,
+    /// What the running call may call.
+    pub bounds: &'a Arc<CallBounds>,
+}
+
+/// What a call may call, beside what the policy allows.
+#[derive(Debug, Clone)]
+pub struct CallBounds {
+    /// The tool whose call it is, for messages.
+    pub of: String,
+    /// The names of the tools.
+    pub tools: Vec<String>,
+    /// The layer of the policy for the calls.
+    pub layer: PolicyLayer,
+    /// The most bytes of one output.
+    pub most_output: usize,
 }
 
 /// The standard streams of a command.

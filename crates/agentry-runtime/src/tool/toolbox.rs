@@ -85,6 +85,14 @@ impl Toolbox {
         self.offered(name).map(|offered| &*offered.tool)
     }
 
+    /// Returns the name of a tool that may be called by another name, or in another case.
+    pub fn name_of(&self, name: &str) -> Result<String, String> {
+        let names = || self.tools.iter().map(|offered| &offered.spec.name);
+        let own = native_tool(name).filter(|own| names().any(|it| it == own));
+        let declared = || names().find(|it| it.to_lowercase() == name.to_lowercase()).cloned();
+        own.map(str::to_owned).or_else(declared).ok_or_else(|| self.unknown(name))
+    }
+
     /// Returns what a call changes; the strictest class for an unknown tool.
     pub fn class(&self, name: &str, arguments: &Value) -> CallClass {
         self.get(name).map_or(CallClass::External, |tool| tool.class(arguments))

@@ -74,6 +74,9 @@ pub(crate) struct RunArguments {
     /// Run without something that the agent declares and that is not ready, by its name
     #[arg(long, value_name = "NAME")]
     pub(crate) without: Vec<String>,
+    /// Use servers and tools that changed since you agreed to them
+    #[arg(long)]
+    pub(crate) accept_changes: bool,
     /// Run commands without the sandbox
     #[arg(long)]
     pub(crate) unconfined: bool,

@@ -35,6 +35,7 @@ pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
     let settings = &about.settings;
     let ground = ground(&about)?;
     ground.tell_what_killed_runs_left();
+    ground.report_masked_secrets();
     admitted(&ground, false)?;
     may_leave_sandbox(&ground, settings.unconfined)?;
     unchanged(&ground, &about, args.accept_changes)?;
@@ -65,6 +66,7 @@ pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
             is_resumed: true,
             counts_money: money == PriceNeed::Limited,
         },
+        accepts_changes: args.accept_changes,
     };
     RunSession::over(&setting, engine, journal)?.go_on(happened, args, about.prompt.is_none())
 }

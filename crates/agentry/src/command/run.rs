@@ -10,12 +10,16 @@ pub(crate) mod function;
 pub(crate) mod limits;
 mod line_editor;
 mod markdown;
+pub(crate) mod mcp_servers;
 pub(crate) mod models;
 mod outer_workspaces;
+mod pin_review;
 pub(crate) mod pipeline;
 pub(crate) mod prepared_agent;
 mod recording;
 pub(crate) mod replay;
+mod script_tools;
+mod server_variables;
 pub(crate) mod session;
 mod stop;
 mod talk;
@@ -72,9 +76,11 @@ pub(crate) fn run(args: &RunArguments) -> CliOutcome {
         record: args.record.as_deref(),
         function,
         without: &args.without,
+        accepts_changes: args.accept_changes,
         tree: TreeSettings {
             model: args.model.clone(),
             unconfined: args.unconfined,
+            accepts_changes: args.accept_changes,
             counts_money: money == PriceNeed::Limited,
             ..TreeSettings::default()
         },

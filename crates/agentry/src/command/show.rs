@@ -1,13 +1,13 @@
 //! `agentry show`: prints an agent as Agentry reads it.
 
 use agentry_compile::text::report::visible;
-use agentry_compile::{declared, prompt, resolved, rows};
+use agentry_compile::{PromptPart, declared, prompt, resolved, rows};
 use serde_json::{Value, json};
 
 use crate::args::{ResultFormat, ShowArguments};
-use crate::command::{find_one, usable};
+use crate::command::{find_one, mask_note, usable};
 use crate::disk::DiskWorld;
-use crate::output::{CliOutcome, ExitKind, columns, cut, print, print_json};
+use crate::output::{CliOutcome, ExitKind, columns, cut, print, print_json, remark};
 
 pub(crate) fn run(args: &ShowArguments) -> CliOutcome {
     let disk = DiskWorld::default();
@@ -36,12 +36,22 @@ pub(crate) fn run(args: &ShowArguments) -> CliOutcome {
     Ok(ExitKind::Done)
 }
 
-fn show_prompt(parts: &[agentry_compile::PromptPart], format: ResultFormat) {
+fn show_prompt(parts: &[PromptPart], format: ResultFormat) {
+    for part in parts.iter().filter(|part| part.is_masked) {
+        remark(&format!("note: {}", mask_note(&part.origin)));
+    }
     match format {
         ResultFormat::Json => {
             let parts: Vec<Value> = parts
                 .iter()
-                .map(|part| json!({"name": part.name, "origin": part.origin, "text": part.text}))
+                .map(|part| {
+                    json!({
+                        "name": part.name,
+                        "origin": part.origin,
+                        "text": part.text,
+                        "masked": part.is_masked,
+                    })
+                })
                 .collect();
             print_json(&Value::Array(parts));
         }

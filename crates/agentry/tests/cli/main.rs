@@ -28,6 +28,7 @@ mod import;
 mod import_report;
 mod inherit;
 mod lock;
+mod mcp;
 mod new;
 mod policy;
 mod quarantine;
@@ -54,7 +55,9 @@ mod run_variables;
 mod runs;
 mod sandbox;
 mod sandbox_exec;
+mod schedule;
 mod schema;
+mod script_tools;
 mod search;
 #[path = "../../../agentry-runtime/tests/server/mod.rs"]
 mod server;

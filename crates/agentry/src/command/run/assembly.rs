@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use agentry_runtime::TimedEvent;
 use agentry_runtime::approval::Approvals;
 use agentry_runtime::budget_pot::BudgetShare;
+use agentry_runtime::commands::CommandStarter;
 use agentry_runtime::driver::RunDriver;
 use agentry_runtime::driver::interfaces::{
     Approver, DriverParts, EventLog, OutputSink, RunModels, RunTools,
@@ -20,9 +21,9 @@ use agentry_runtime::rule_lines::{digest, written};
 use agentry_runtime::undo::BeforeImages;
 
 use super::confinement::ConfinedCommands;
-use super::declared_tools::{DeclaredTools, built_in};
+use super::declared_tools::{self, DeclaredTools, GatherTerms, built_in};
 use super::prepared_agent::{PreparedAgent, RunSurroundings};
-use super::session::{now, search};
+use super::session::{RunObservers, SessionSetting, now, search};
 use crate::output::{CliFailure, said};
 
 /// What answers the requests of a run.
@@ -58,6 +59,57 @@ impl EventLog for SharedJournal {
     }
 }
 
+/// The tools of the definition, and what starts the commands of the run.
+pub(super) struct ReadyTools {
+    pub(super) declared: DeclaredTools,
+    pub(super) commands: Arc<dyn CommandStarter>,
+}
+
+/// Who answers and watches while tools are made ready.
+pub(super) struct ReadyTerms<'a> {
+    pub(super) without: &'a [String],
+    pub(super) accepts_changes: bool,
+    pub(super) person: &'a Arc<dyn Approver>,
+    pub(super) hears: &'a OutputSink,
+    pub(super) can_ask: bool,
+}
+
+impl ReadyTools {
+    /// Makes the tools of a session ready, or refuses the run.
+    pub(super) fn of_run(
+        setting: &SessionSetting<'_>,
+        watching: &RunObservers,
+        journal: &Journal,
+    ) -> Result<Self, CliFailure> {
+        let terms = ReadyTerms {
+            without: setting.without,
+            accepts_changes: setting.accepts_changes,
+            person: &watching.person,
+            hears: &watching.hears,
+            can_ask: watching.attendant.is_some(),
+        };
+        Self::of(setting.ground, &setting.commands, journal.directory(), &terms)
+    }
+
+    /// Makes the tools of a run ready, or refuses the run.
+    pub(super) fn of(
+        ground: &PreparedAgent,
+        commands: &ConfinedCommands,
+        directory: &Path,
+        terms: &ReadyTerms<'_>,
+    ) -> Result<Self, CliFailure> {
+        let commands = commands.of_run(ground, directory, tell(ground, terms.hears));
+        let terms = GatherTerms {
+            without: terms.without,
+            commands: Arc::clone(&commands),
+            person: Arc::clone(terms.person),
+            can_ask: terms.can_ask,
+            accepts_changes: terms.accepts_changes,
+        };
+        Ok(Self { declared: declared_tools::ready(ground, &terms)?, commands })
+    }
+}
+
 /// The parts of a run.
 pub(super) struct RunAssembly<'a> {
     pub(super) ground: &'a PreparedAgent,
@@ -65,8 +117,7 @@ pub(super) struct RunAssembly<'a> {
     pub(super) log: Box<dyn EventLog>,
     /// The directory of the run.
     pub(super) directory: &'a Path,
-    pub(super) commands: &'a ConfinedCommands,
-    pub(super) declared: &'a DeclaredTools,
+    pub(super) ready: &'a ReadyTools,
     pub(super) function: Option<&'a FunctionCall>,
     pub(super) person: Arc<dyn Approver>,
     pub(super) hears: OutputSink,
@@ -80,7 +131,7 @@ impl RunAssembly<'_> {
     pub(super) fn build(self) -> Result<(RunDriver, Arc<dyn RunTools>), CliFailure> {
         let approvals: Arc<Approvals> = Arc::default();
         let tools = self.tools(&approvals)?;
-        let note = self.declared.note().map(|note| format!("\n\n{note}")).unwrap_or_default();
+        let note = self.ready.declared.note().map(|note| format!("\n\n{note}")).unwrap_or_default();
         let parts = DriverParts {
             system: format!("{}{note}", self.ground.system).into(),
             models: self.models,
@@ -100,12 +151,11 @@ impl RunAssembly<'_> {
     fn tools(&self, approvals: &Arc<Approvals>) -> Result<Arc<dyn RunTools>, CliFailure> {
         let images = BeforeImages::new(journal::images(self.directory));
         let images = images.map_err(|error| CliFailure::new(said(&error)))?;
-        let tell = tell(self.ground, &self.hears);
-        let mut declared = built_in(&self.declared.tools);
+        let mut declared = built_in(&self.ready.declared.tools);
         declared.extend(self.function.map(ResultTool::shared));
         Ok(Arc::new(self.ground.tools(RunSurroundings {
             approvals: Arc::clone(approvals),
-            commands: self.commands.of_run(self.ground, self.directory, tell),
+            commands: Arc::clone(&self.ready.commands),
             person: Arc::clone(&self.person),
             output: Arc::clone(&self.hears),
             images: Some(images),

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use agentry_compile::model::{Agent, Format};
+use agentry_compile::model::{Agent, Format, McpServer};
 use agentry_compile::policy::{Action, Judge, Section, SectionCall, Verdict};
-use agentry_compile::render::{DefinitionPart, definition, judged, other_agents};
+use agentry_compile::render::{DefinitionPart, definition, judged};
 use agentry_compile::text::Severity;
 use agentry_compile::text::report::visible;
 use agentry_compile::{
@@ -27,9 +27,10 @@ use agentry_runtime::tool::{BuiltInTool, CallLocation, SearchClient, ToolExtras,
 use agentry_runtime::undo::BeforeImages;
 
 use super::outer_workspaces;
+use super::server_variables::references;
 use crate::command::guard::protected_paths;
 use crate::command::render::lock_check::{RenderLocks, UnlockedAgent};
-use crate::command::{find_one, reported, show, usable, work_here};
+use crate::command::{find_one, mask_note, reported, show, usable, work_here};
 use crate::disk::{DiskWorld, stored_root};
 use crate::home::{agentry_home, sweep};
 use crate::output::{CliFailure, remark};
@@ -48,6 +49,8 @@ pub(crate) struct PreparedAgent {
     /// The paths that it must not write to.
     pub(crate) protected: Vec<String>,
     pub(crate) system: String,
+    /// The texts of the prompt in which a secret is masked: `path:line`.
+    masked: Vec<String>,
     pub(crate) settings: ResolveSettings,
     /// The spending caps of the workspace and of the user.
     pub(crate) caps: SpendingCaps,
@@ -101,7 +104,8 @@ impl PreparedAgent {
             return Err(CliFailure::new(message).finding());
         }
         let digest = digest(&*disk, &compiled);
-        let system = system(&prompt(&*disk, &compiled));
+        let parts = prompt(&*disk, &compiled);
+        let masked = parts.iter().filter(|part| part.is_masked).map(|part| part.origin.clone());
         // An agent of the store was read from there, and works in the current workspace.
         work_here(&disk, &mut compiled);
         RenderLocks::default().admit(&*disk, &compiled, UnlockedAgent::IsRefused)?;
@@ -117,8 +121,9 @@ impl PreparedAgent {
         let redactor = Arc::new(Redactor::new(secrets.clone()));
         Ok(Self {
             digest,
-            protected: protected(&disk, &compiled),
-            system,
+            protected: protected_paths(&disk, &compiled),
+            masked: masked.collect(),
+            system: system(&parts),
             workspace: PathBuf::from(&judge.places().workspace),
             caps: outer_workspaces::caps(&disk, &outer)?
                 .narrowed(config.run)
@@ -136,6 +141,13 @@ impl PreparedAgent {
             compiled,
             disk,
         })
+    }
+
+    /// Reports the secrets that the model does not see.
+    pub(crate) fn report_masked_secrets(&self) {
+        for origin in &self.masked {
+            remark(&format!("note: {}", mask_note(origin)));
+        }
     }
 
     /// Removes the placeholders of killed runs, and reports what else they changed, since it may affect this
@@ -173,14 +185,8 @@ impl PreparedAgent {
             // Both spellings: a call may name the home through a link.
             hidden: real(&self.home).into_iter().chain([self.home.clone()]).collect(),
         };
-        let rulebook = Rulebook {
-            world: self.disk.clone(),
-            judge: self.judge.clone(),
-            protected: self.protected.clone(),
-            sources: self.compiled.sources.clone(),
-        };
         let shared = SharedRun {
-            rulebook,
+            rulebook: self.rulebook(),
             approvals,
             place: Mutex::new(place),
             images,
@@ -190,6 +196,16 @@ impl PreparedAgent {
             redactor: Arc::clone(&self.redactor),
         };
         GuardedTools::new(toolbox, Arc::new(shared))
+    }
+
+    /// What decides about its calls.
+    pub(crate) fn rulebook(&self) -> Rulebook {
+        Rulebook {
+            world: self.disk.clone(),
+            judge: self.judge.clone(),
+            protected: self.protected.clone(),
+            sources: self.compiled.sources.clone(),
+        }
     }
 
     /// The verdict of the policy on passing a variable to commands.
@@ -251,17 +267,6 @@ fn config(disk: &DiskWorld, directory: &str) -> Result<WorkspaceConfig, CliFailu
     Ok(config)
 }
 
-/// The paths that no call of a run may write to: also the definitions of the other agents of the workspace.
-fn protected(disk: &DiskWorld, compiled: &CompiledAgent) -> Vec<String> {
-    let mut paths = protected_paths(disk, compiled);
-    let others = other_agents(disk, compiled);
-    let real = disk.real_of_all(&others);
-    paths.extend(others.into_iter().zip(real).map(|(path, real)| real.unwrap_or(path)));
-    paths.sort();
-    paths.dedup();
-    paths
-}
-
 /// The inputs of a confinement on this machine beside the policy; a run and `sandbox explain` share
 /// them.
 pub(crate) fn surroundings(
@@ -319,7 +324,16 @@ fn secrets(agent: &Agent, granted: &[String], settings: &ResolveSettings) -> Vec
     let keys = settings.providers.iter().flat_map(|provider| provider.keys.iter().cloned());
     let granted = granted.iter().filter(|name| sounds_secret(name)).cloned();
     let mut names: Vec<String> = keys.chain(required_variables(agent)).chain(granted).collect();
+    let declared = agent.tools.mcp.iter().flatten().map(|server| &server.value);
+    names.extend(declared.chain(&settings.servers).flat_map(server_references));
     names.sort();
     names.dedup();
     names.into_iter().filter_map(|name| KnownSecret::new(name.clone(), variable(&name)?)).collect()
+}
+
+/// The variables that the settings of a server refer to.
+pub(crate) fn server_references(server: &McpServer) -> Vec<String> {
+    let McpServer { args, url, headers, env, .. } = server;
+    let texts = args.iter().flatten().chain(url).chain(headers.iter().chain(env).map(|it| &it.1));
+    texts.flat_map(|text| references(&text.value)).map(str::to_owned).collect()
 }

@@ -15,13 +15,16 @@ use agentry_runtime::driver::output::RunOutput;
 use agentry_runtime::driver::replay::ReplayedWorld;
 use agentry_runtime::driver::{BrokenRun, RunDriver};
 use agentry_runtime::provider::http;
+use agentry_runtime::tool::BuiltInTool;
 use agentry_runtime::tool::SearchClient;
 use agentry_runtime::tool::javascript::replayed_tools;
 use agentry_runtime::{RunEnding, RunPhase, TimedEvent};
 
+use super::declared_tools::built_in;
 use super::exit;
 use super::limits::{began, limits};
 use super::prepared_agent::{PreparedAgent, RunSurroundings};
+use super::script_tools::scripts;
 use super::session::{broken, runtime, sink};
 use super::terminal::{TerminalView, clean};
 use crate::args::{RunArguments, SpendingArguments};
@@ -82,7 +85,7 @@ pub(crate) fn play(
         // The same tools as when recorded, whether or not a user is present now.
         can_ask: tape.has_tool("question"),
         search: tape.has_tool("websearch").then(search).flatten(),
-        declared: replayed_tools(&ground.agent, &ground.judge),
+        declared: replayed(ground)?,
     });
     let played = Arc::new(ReplayedWorld::new(tape, Arc::new(tools)));
     let clock = Arc::clone(&played);
@@ -120,6 +123,13 @@ pub(crate) fn play(
     });
     let ending = runtime()?.block_on(talk(&mut driver, &played, prompt)).map_err(broken)?;
     Ok(ReplayOutcome { ending, difference: played.difference() })
+}
+
+/// The tools of the definition as a model gets them; none of them is run.
+fn replayed(ground: &PreparedAgent) -> Result<Vec<Arc<dyn BuiltInTool>>, CliFailure> {
+    let mut tools = replayed_tools(&ground.agent, &ground.judge);
+    tools.extend(built_in(&scripts(ground)?.tools));
+    Ok(tools)
 }
 
 /// A search service that is never called.

@@ -18,9 +18,8 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 
 use super::approver::TerminalApprover;
-use super::assembly::{NewRun, RunAssembly, RunEngine, SharedJournal, create_journal};
+use super::assembly::{NewRun, ReadyTools, RunAssembly, RunEngine, SharedJournal, create_journal};
 use super::confinement::ConfinedCommands;
-use super::declared_tools::{self, DeclaredTools};
 use super::delegation::scope::{DelegationScope, TreeSettings};
 use super::first_consent::{ConsentTerms, consent, listing};
 use super::limits::{began, limits, limits_again};
@@ -66,6 +65,8 @@ pub(crate) struct SessionSetting<'a> {
     pub(crate) without: &'a [String],
     /// What holds for the runs of all delegates.
     pub(crate) tree: TreeSettings,
+    /// Whether the user accepted changes of servers on the command line.
+    pub(crate) accepts_changes: bool,
 }
 
 impl<'a> RunSession<'a> {
@@ -78,6 +79,7 @@ impl<'a> RunSession<'a> {
     ) -> Result<Self, CliFailure> {
         let ground = setting.ground;
         ground.tell_what_killed_runs_left();
+        ground.report_masked_secrets();
         // Before the user is asked, and before any request costs money.
         args.record.as_deref().map(admitted).transpose()?;
         let listed = || listing(ground, setting.commands.words(), engine.names.clone());
@@ -86,7 +88,6 @@ impl<'a> RunSession<'a> {
             remark(&format!("note: {note}"));
         }
         let watching = RunObservers::of(setting);
-        let declared = declared_tools::ready(ground, &watching.person, setting.without)?;
         let new = NewRun {
             settings: settings(args),
             models: engine.names.clone(),
@@ -94,10 +95,18 @@ impl<'a> RunSession<'a> {
             sandbox: setting.commands.name(),
             parent: None,
         };
+        // Before the servers start, because what they leave behind is kept beside it.
         let journal = create_journal(ground, new)?;
+        let ready = match ReadyTools::of_run(setting, &watching, &journal) {
+            Ok(ready) => ready,
+            Err(failure) => {
+                let _ = journal.discard();
+                return Err(failure);
+            }
+        };
         let limits = limits(&ground.agent, &args.spending, &ground.caps);
         let began = began(&ground.agent, limits, engine.names.len(), engine.window);
-        let mut session = Self::with(setting, engine, journal, watching, &declared)?;
+        let mut session = Self::with(setting, engine, journal, watching, &ready)?;
         session.driver.begin(began).map_err(broken)?;
         session.introduce();
         Ok(session)
@@ -110,8 +119,8 @@ impl<'a> RunSession<'a> {
         journal: Journal,
     ) -> Result<Self, CliFailure> {
         let watching = RunObservers::of(setting);
-        let declared = declared_tools::ready(setting.ground, &watching.person, setting.without)?;
-        Self::with(setting, engine, journal, watching, &declared)
+        let ready = ReadyTools::of_run(setting, &watching, &journal)?;
+        Self::with(setting, engine, journal, watching, &ready)
     }
 
     fn with(
@@ -119,14 +128,14 @@ impl<'a> RunSession<'a> {
         engine: RunEngine,
         journal: Journal,
         watching: RunObservers,
-        declared: &DeclaredTools,
+        ready: &ReadyTools,
     ) -> Result<Self, CliFailure> {
         let ground = setting.ground;
         let directory = journal.directory().to_path_buf();
         let recording = setting.record.map(|path| PendingRecording::new(ground, &directory, path));
         let recording = recording.transpose()?;
         let budget = BudgetShare::root(ground.agent.name());
-        if let Some(delegates) = &declared.delegates {
+        if let Some(delegates) = &ready.declared.delegates {
             let scope = DelegationScope::root(setting, &watching, journal.id(), &budget)?;
             delegates.attach(scope);
         }
@@ -139,8 +148,7 @@ impl<'a> RunSession<'a> {
             models,
             log,
             directory: &directory,
-            commands: &setting.commands,
-            declared,
+            ready,
             function: setting.function.as_ref(),
             person: Arc::clone(&watching.person),
             hears: Arc::clone(&watching.hears),
@@ -317,7 +325,7 @@ pub(crate) struct RunObservers {
     pub(super) terminal: Arc<Mutex<TerminalView>>,
     pub(super) hears: OutputSink,
     /// The user at the terminal, if there is one.
-    pub(super) attendant: Option<Arc<TerminalApprover>>,
+    pub(crate) attendant: Option<Arc<TerminalApprover>>,
     pub(crate) person: Arc<dyn Approver>,
 }
 

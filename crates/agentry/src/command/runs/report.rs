@@ -81,6 +81,9 @@ fn event(happened: &TimedEvent) -> String {
         RunEvent::Said { text } => indented("> ", text),
         RunEvent::Turned(turn) => turned(turn),
         RunEvent::TurnFailed(failure) => failed("", failure),
+        RunEvent::Called { within, call: ToolCall { id, tool, arguments, .. } } => {
+            line(&format!("  {within}: * {tool} {arguments} ({id})"))
+        }
         RunEvent::Judged { id, verdict, reason, .. } => {
             line(&format!("  {id}: {} ({reason})", verdict.as_str()))
         }

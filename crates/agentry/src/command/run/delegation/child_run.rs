@@ -18,13 +18,13 @@ use super::delegate_list::{KnownDelegate, chain_text};
 use super::scope::{ChildPlace, DelegationScope};
 use crate::args::SpendingArguments;
 use crate::command::run::assembly::{
-    NewRun, RunAssembly, RunEngine, SharedJournal, create_journal,
+    NewRun, ReadyTerms, ReadyTools, RunAssembly, RunEngine, SharedJournal, create_journal,
 };
 use crate::command::run::confinement::ConfinedCommands;
 use crate::command::run::limits::{began, limits};
 use crate::command::run::models::{self, PriceNeed};
 use crate::command::run::prepared_agent::PreparedAgent;
-use crate::command::run::{admitted, declared_tools, pipeline};
+use crate::command::run::{admitted, pipeline};
 use crate::output::CliFailure;
 
 /// What a call asks of another agent.
@@ -111,15 +111,31 @@ impl ChildRun {
         let chain = chain_text(&scope.chain, &task.delegate.name);
         let person: Arc<dyn Approver> =
             Arc::new(ChainApprover { person: Arc::clone(&scope.person), chain: chain.clone() });
-        let declared = declared_tools::ready(&ground, &person, &[])?;
         let earlier = scope.begun(call);
         let (journal, happened) = match &earlier {
             Some(id) => reopened(scope, &ground, id)?,
             None => (begun(scope, &ground, task, call, (&engine, &commands))?, Vec::new()),
         };
+        let hears = wrapped(&scope.hears, chain, journal.id());
+        let terms = ReadyTerms {
+            without: &[],
+            accepts_changes: scope.tree.accepts_changes,
+            person: &person,
+            hears: &hears,
+            can_ask: scope.can_ask,
+        };
+        let ready = match ReadyTools::of(&ground, &commands, journal.directory(), &terms) {
+            Ok(ready) => ready,
+            // A journal without an event would only be in the way.
+            Err(failure) if earlier.is_none() => {
+                let _ = journal.discard();
+                return Err(failure);
+            }
+            Err(failure) => return Err(failure),
+        };
         scope.begin(call, journal.id());
         let budget = scope.budget.delegate(ground.agent.name(), journal.id(), call);
-        if let Some(delegates) = &declared.delegates {
+        if let Some(delegates) = &ready.declared.delegates {
             let place = ChildPlace {
                 budget: budget.clone(),
                 is_resumed: earlier.is_some(),
@@ -128,7 +144,6 @@ impl ChildRun {
             delegates.attach(scope.below(&ground, journal.id(), place)?);
         }
         let directory = journal.directory().to_path_buf();
-        let hears = wrapped(&scope.hears, chain, journal.id());
         let journal = SharedJournal(Arc::new(Mutex::new(journal)));
         let (models, window) = (engine.names.len(), engine.window);
         let assembly = RunAssembly {
@@ -136,8 +151,7 @@ impl ChildRun {
             models: engine.models,
             log: Box::new(journal.clone()),
             directory: &directory,
-            commands: &commands,
-            declared: &declared,
+            ready: &ready,
             function: function.as_ref(),
             person,
             hears,
