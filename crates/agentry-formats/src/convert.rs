@@ -178,6 +178,7 @@ fn has_notation(policy: &Policy, notation: LayerSource) -> bool {
         LayerSource::ToolPermissions => policy.tool_permissions.is_some(),
         LayerSource::Base
         | LayerSource::User
+        | LayerSource::Parent
         | LayerSource::AllowedTools
         | LayerSource::Default
         | LayerSource::BuiltIn => false,

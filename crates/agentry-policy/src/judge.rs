@@ -3,6 +3,7 @@
 mod command;
 mod files;
 mod line;
+mod meet;
 mod nested_commands;
 mod operands;
 mod simplify;

@@ -1,8 +1,9 @@
 //! Every event of a run. The journal is a list of them, and [`crate::step()`] consumes them.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::budget::RunLimits;
+use crate::budget::{RunLimits, RunSpending};
 use crate::conversation::{Message, TokenUsage, ToolCall};
 use crate::state::ErrorStrategy;
 
@@ -88,6 +89,36 @@ pub enum RunEvent {
         text: String,
         /// Whether it failed.
         failed: bool,
+    },
+    /// The function of the run has its output, or it was repaired in vain.
+    Returned {
+        /// The call that gave it.
+        id: String,
+        /// The text for the model.
+        text: String,
+        /// The output, or what does not fit.
+        output: Result<Value, String>,
+    },
+    /// A call waits for the user: the run of a delegate is parked.
+    Suspended {
+        /// The call.
+        id: String,
+        /// The question.
+        question: String,
+    },
+    /// A delegate has spent something; its run writes its own journal.
+    Delegated {
+        /// The call that started it.
+        id: String,
+        /// Its run.
+        run: String,
+        /// Everything that it has spent so far, with its own delegates.
+        spent: RunSpending,
+    },
+    /// The limit of a run above this one is reached.
+    Exhausted {
+        /// The limit, and the agent whose limit it is.
+        limit: String,
     },
     /// Older messages were replaced by a summary.
     Compacted {
@@ -184,6 +215,8 @@ pub enum ModelFailureKind {
     Permanent,
     /// The conversation does not fit the context window.
     TooLong,
+    /// Nothing can help: a step of a pipeline failed.
+    Final,
 }
 
 /// The verdict of the policy about a call.
@@ -196,6 +229,13 @@ pub enum CallJudgement {
     Ask,
     /// It does not run.
     Deny,
+}
+
+impl CallClass {
+    /// Whether it may run in parallel with others of its kind.
+    pub(crate) const fn is_parallel(self) -> bool {
+        matches!(self, Self::Read | Self::Delegate)
+    }
 }
 
 impl CallJudgement {
@@ -215,6 +255,9 @@ impl CallJudgement {
 pub enum CallClass {
     /// Nothing: it reads files or the web. It may run in parallel with other reads, and be run again.
     Read,
+    /// Whatever another agent does: its own run has a journal. It may run in parallel, and is resumed rather
+    /// than run again.
+    Delegate,
     /// Something on this machine.
     Write,
     /// Something beyond this machine, or something that cannot be determined.

@@ -15,6 +15,7 @@
 pub mod approval;
 mod approval_scope;
 pub mod budget;
+pub mod budget_pot;
 pub mod cassette;
 pub mod commands;
 pub mod confine;
@@ -24,6 +25,7 @@ pub mod conversation;
 pub mod driver;
 pub mod effect;
 pub mod event;
+pub mod function;
 pub mod guard_look;
 mod inner_call;
 pub mod journal;

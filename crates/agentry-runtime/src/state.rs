@@ -1,9 +1,10 @@
 //! The state of a run: everything that its events have built up. [`crate::step()`] reads and changes it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::budget::{NextAction, RunLimits, RunSpending};
 use crate::context_window::{self, BYTES_PER_TOKEN};
@@ -48,6 +49,10 @@ pub struct StepState {
     pub queue: Vec<String>,
     /// The question to park the run for, as soon as no call runs any more.
     pub parking: Option<String>,
+    /// What each delegate has spent, by the call that started it. It is part of `spent`.
+    pub delegated: BTreeMap<String, RunSpending>,
+    /// The output of the function that the run carries out, or what does not fit.
+    pub output: Option<Result<Value, String>>,
     /// How many answers with tool calls in a row were truncated.
     pub(crate) cut_off: u32,
     /// The usage of the last answer; zero if the messages were changed since.
@@ -197,6 +202,8 @@ impl Default for StepState {
             attempts: 0,
             queue: Vec::new(),
             parking: None,
+            delegated: BTreeMap::new(),
+            output: None,
             cut_off: 0,
             last: TokenUsage::default(),
             asking: None,

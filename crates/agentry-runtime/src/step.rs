@@ -1,6 +1,7 @@
 //! The run loop as a pure function: takes an event, changes the state, and returns effects for the driver.
 
 mod compact;
+mod delegate;
 mod inner;
 mod limits;
 mod resume;
@@ -41,6 +42,11 @@ pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
         reopen::adjust(state, limits, models, window);
         return Vec::new();
     }
+    // A delegate may report its last request after the run has ended: it is charged all the same.
+    if let RunEvent::Delegated { id, spent, run: _ } = happened.event {
+        delegate::charge(state, id, spent);
+        return Vec::new();
+    }
     let is_unfinished = matches!(happened.event, RunEvent::Said { .. }) && reopen::reopen(state);
     // A message reopens an ended run above; every other event comes too late.
     if matches!(state.phase, RunPhase::Ended(_)) {
@@ -69,6 +75,7 @@ pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
         }
         RunEvent::Said { text } => {
             state.queue.push(text);
+            state.output = None;
             match state.phase {
                 RunPhase::Idle => ask(state),
                 RunPhase::Calling if is_unfinished => resume::unfinished(state),
@@ -93,6 +100,9 @@ pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
             Vec::new()
         }
         RunEvent::Ended { id, text, failed } => ended(state, &id, text, failed),
+        RunEvent::Returned { id, text, output } => delegate::returned(state, &id, text, output),
+        RunEvent::Suspended { id, question } => delegate::suspended(state, &id, question),
+        RunEvent::Exhausted { limit } => end(state, RunEnding::OverBudget { limit }),
         RunEvent::Compacted { messages, summary, usage } => {
             compacted(state, messages, summary, usage)
         }
@@ -103,6 +113,7 @@ pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
         | RunEvent::Moved { .. }
         | RunEvent::Resumed
         | RunEvent::Adjusted { .. }
+        | RunEvent::Delegated { .. }
         | RunEvent::Undone { .. } => Vec::new(),
     }
 }
@@ -228,11 +239,11 @@ fn no_model(state: &mut StepState, failure: &ModelFailure) -> Vec<RunEffect> {
         None => failure.message.clone(),
     };
     match state.on_error {
-        ErrorStrategy::Ask => {
+        ErrorStrategy::Ask if failure.kind != ModelFailureKind::Final => {
             state.phase = RunPhase::Blocked(BlockedRun::Models(why.clone()));
             vec![RunEffect::Put(PersonQuestion::Models { why })]
         }
-        ErrorStrategy::Retry | ErrorStrategy::Fail | ErrorStrategy::Skip => {
+        ErrorStrategy::Ask | ErrorStrategy::Retry | ErrorStrategy::Fail | ErrorStrategy::Skip => {
             end(state, RunEnding::Failed { why })
         }
     }
@@ -371,7 +382,9 @@ fn advance(state: &mut StepState) -> Vec<RunEffect> {
     }
     for call in &mut state.calls {
         // Its arguments have placeholders instead of secrets, so it would do something else.
-        if call.forgotten && call.progress == CallProgress::Ready {
+        // A delegate that has begun has its own journal.
+        let is_lost = call.forgotten && call.class != CallClass::Delegate;
+        if is_lost && call.progress == CallProgress::Ready {
             call.progress = CallProgress::Over(resume::FORGOTTEN.to_owned(), true);
         }
     }
@@ -380,15 +393,15 @@ fn advance(state: &mut StepState) -> Vec<RunEffect> {
         return ask(state);
     }
     let mut effects = Vec::new();
-    // Reads run in parallel; a call that changes something runs alone, in its order.
-    let mut only_reads = true;
+    // Reads and delegates run in parallel; any other call runs alone, in its order.
+    let mut only_parallel = true;
     for at in 0..state.calls.len() {
         let Some(call) = state.calls.get(at) else { break };
         if matches!(call.progress, CallProgress::Over(..)) {
             continue;
         }
-        let is_read = call.class == CallClass::Read;
-        let may_start = if is_read { only_reads } else { only_reads && is_first(state, at) };
+        let is_parallel = call.class.is_parallel();
+        let may_start = only_parallel && (is_parallel || is_first(state, at));
         if call.progress == CallProgress::Ready && may_start {
             if let Some(limit) = state.exceeded() {
                 let over = over(state, limit);
@@ -405,7 +418,7 @@ fn advance(state: &mut StepState) -> Vec<RunEffect> {
                 effects.push(RunEffect::Run { id: call.call.id.clone() });
             }
         }
-        only_reads &= is_read;
+        only_parallel &= is_parallel;
     }
     effects.extend(inner::launch(state));
     effects

@@ -91,7 +91,11 @@ impl CassetteRecorder {
         self.expected.event(&happened.event);
         match happened.event {
             // A replay derives these events from the others.
-            RunEvent::Started { .. } | RunEvent::Waited | RunEvent::Resumed => return Ok(()),
+            RunEvent::Started { .. }
+            | RunEvent::Waited
+            | RunEvent::Resumed
+            // A replay runs no delegates, so they spend nothing.
+            | RunEvent::Delegated { .. } => return Ok(()),
             // A request that is sent has its own line.
             RunEvent::Asking { .. } if self.is_asked => return Ok(()),
             RunEvent::Asking { .. } => {

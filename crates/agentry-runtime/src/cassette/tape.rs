@@ -199,7 +199,9 @@ impl Tape {
                 return Ok(());
             }
             RunEvent::Judged { id, .. } => (EventSlot::Judged, id.clone()),
-            RunEvent::Ended { id, .. } => (EventSlot::Ended, id.clone()),
+            RunEvent::Ended { id, .. }
+            | RunEvent::Returned { id, .. }
+            | RunEvent::Suspended { id, .. } => (EventSlot::Ended, id.clone()),
             RunEvent::Answered { id, .. } => (EventSlot::Answered, id.clone().unwrap_or_default()),
             RunEvent::Compacted { .. } => {
                 self.questions.0 += 1;
@@ -212,6 +214,8 @@ impl Tape {
             | RunEvent::Waited
             | RunEvent::Resumed
             | RunEvent::Adjusted { .. }
+            | RunEvent::Delegated { .. }
+            | RunEvent::Exhausted { .. }
             | RunEvent::Undone { .. } => return Ok(()),
         };
         if slot.0 == EventSlot::Ended {

@@ -167,8 +167,8 @@ impl GuardedTools {
                 }
             }
         }
-        let ToolOutput { text, failed } = self.run(&call).await;
-        InnerReply::Ran(ToolOutput { text: self.shared.redactor.text(&text), failed })
+        let output = self.run(&call).await;
+        InnerReply::Ran(ToolOutput { text: self.shared.redactor.text(&output.text), ..output })
     }
 
     fn judged(&self) -> std::sync::MutexGuard<'_, HashMap<String, JudgedCall>> {
@@ -312,6 +312,10 @@ impl CallHost<'_> {
 impl ToolHost for CallHost<'_> {
     fn place(&self) -> CallLocation {
         self.shared.place()
+    }
+
+    fn call_id(&self) -> Option<&str> {
+        Some(self.id)
     }
 
     fn move_to(&self, directory: PathBuf) {

@@ -11,7 +11,7 @@ use super::{BrokenRun, RunDriver};
 use crate::conversation::ToolCall;
 use crate::event::RunEvent;
 use crate::state::{CallProgress, CallState};
-use crate::tool::{PauseClock, ToolOutput};
+use crate::tool::{AfterCall, PauseClock, ToolOutput};
 
 /// The way to the driver.
 pub type InnerPort = mpsc::UnboundedSender<InnerRequest>;
@@ -106,7 +106,7 @@ impl RunDriver {
                 }) => {
                     let (text, failed) = (text.clone(), *failed);
                     if *has_started {
-                        InnerReply::Ran(ToolOutput { text, failed })
+                        InnerReply::Ran(ToolOutput { text, failed, then: AfterCall::GoOn })
                     } else {
                         InnerReply::Refused(text)
                     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::budget_pot::BudgetShare;
 use crate::context_window;
 use crate::conversation::{Message, TokenUsage, ToolCall};
 use crate::driver::compact::compacted;
@@ -36,6 +37,8 @@ pub struct DriverParts {
     pub redactor: Arc<Redactor>,
     /// Whether retries wait; a replay does not.
     pub waits: bool,
+    /// The budget that it shares with the runs above and below it.
+    pub budget: BudgetShare,
 }
 
 /// Returns milliseconds since the Unix epoch.
@@ -180,6 +183,20 @@ pub enum ApprovalRequest<'a> {
     Limit(&'a str),
     /// Whether to try all models again, although none answers for this reason.
     Models(&'a str),
+    /// A question of a delegate: the chain of agents that leads to it, and what it asks.
+    Of(&'a str, &'a ApprovalRequest<'a>),
+}
+
+impl ApprovalRequest<'_> {
+    /// Returns the question itself, whoever asks it.
+    #[must_use]
+    pub fn plain(self) -> Self {
+        match self {
+            // A chain names every agent, so there is only one wrapper.
+            Self::Of(_, asked) => *asked,
+            asked => asked,
+        }
+    }
 }
 
 /// The user's answer.

@@ -27,6 +27,7 @@ use tokio::task::JoinSet;
 
 use crate::approval::Approvals;
 use crate::budget::RunLimits;
+use crate::budget_pot::DelegateCharge;
 use crate::conversation::ToolCall;
 use crate::event::{CallClass, RunEnding, RunEvent, TimedEvent};
 use crate::state::{RunPhase, StepState};
@@ -51,6 +52,8 @@ pub struct RunDriver {
     /// Those that have no result yet.
     open: OpenCalls,
     cancels: UnboundedReceiver<CancelScope>,
+    /// What its delegates spend.
+    charges: UnboundedReceiver<DelegateCharge>,
     canceller: UnboundedSender<CancelScope>,
     /// The directory for relative paths, as last written to the log.
     directory: String,
@@ -87,6 +90,7 @@ impl RunDriver {
             |it: &ToolSpec| it.name.len() + it.description.len() + it.schema.to_string().len();
         let tools: usize = parts.tools.specs().iter().map(tool).sum();
         Self {
+            charges: parts.budget.listen(),
             directory,
             beside: parts.system.len() + tools,
             heard: Arc::default(),
@@ -136,6 +140,7 @@ impl RunDriver {
             }
             step(&mut self.state, happened);
         }
+        self.parts.budget.report(&self.state);
     }
 
     /// Applies other limits and models from now on, if they differ.
@@ -173,6 +178,7 @@ impl RunDriver {
         if waiting.iter().any(|cancel| *cancel != CancelScope::Turn) {
             let _ = self.canceller.send(CancelScope::Run);
         }
+        self.parts.budget.set_cancelled(false);
         self.happen(RunEvent::Said { text })?;
         self.go().await
     }
@@ -183,6 +189,9 @@ impl RunDriver {
         // Even after an error, no task is left running.
         self.stop().await;
         let ending = ending?;
+        while let Ok(charge) = self.charges.try_recv() {
+            self.happen(charged(charge))?;
+        }
         let spent = self.state.spent;
         (self.parts.output)(RunOutput::Ended { ending: ending.clone(), spent });
         Ok(ending)
@@ -206,6 +215,9 @@ impl RunDriver {
             let event = self.next().await;
             if matches!(event, RunEvent::Cancelled { .. } | RunEvent::TimeUp) {
                 self.stopping()?;
+            }
+            if matches!(event, RunEvent::Cancelled { .. }) {
+                self.parts.budget.set_cancelled(true);
             }
             let ended = matches!(event, RunEvent::Ended { .. });
             if let RunEvent::Ended { id, .. } = &event {
@@ -238,6 +250,8 @@ impl RunDriver {
                 cancel => RunEvent::Cancelled { run: cancel != Some(CancelScope::Turn) },
             },
             () = time => RunEvent::TimeUp,
+            // Before the results: a delegate is charged before its call ends.
+            Some(charge) = self.charges.recv() => charged(charge),
             Some(request) = self.requests.recv() => self.admit(request),
             ended = finished(&mut self.tasks) => match ended {
                 Some(event) => event,
@@ -262,6 +276,7 @@ impl RunDriver {
         let before = self.state.limits;
         let answered = matches!(happened.event, RunEvent::Answered { .. });
         let effects = step(&mut self.state, happened);
+        self.parts.budget.report(&self.state);
         let limits = self.state.limits;
         let raised = (answered && limits != before).then_some(RunOutput::Limits { limits });
         heard.into_iter().chain(raised).for_each(|output| (self.parts.output)(output));
@@ -280,6 +295,11 @@ impl RunDriver {
                 let long = text.len() > room;
                 let text = if long { self.parts.tools.shortened(&text, room) } else { text };
                 RunEvent::Ended { id, text, failed }
+            }
+            RunEvent::Returned { id, text, output } => {
+                let redactor = &self.parts.redactor;
+                let output = output.map(|it| redactor.value(it)).map_err(|it| redactor.text(&it));
+                RunEvent::Returned { id, text, output }
             }
             other => other,
         }
@@ -332,6 +352,9 @@ impl RunDriver {
             RunEvent::Ended { id, text, failed } => {
                 RunOutput::Result { id: id.clone(), text: text.clone(), failed: *failed }
             }
+            RunEvent::Returned { id, text, output } => {
+                RunOutput::Result { id: id.clone(), text: text.clone(), failed: output.is_err() }
+            }
             RunEvent::Compacted { messages, summary, .. } => {
                 RunOutput::Compacted { messages: *messages, summary: redactor.text(summary) }
             }
@@ -342,6 +365,19 @@ impl RunDriver {
     /// Returns a copy of the call with that id.
     fn call(&self, id: &str) -> Option<ToolCall> {
         self.state.call(id).map(|state| state.call.clone())
+    }
+
+    /// Ends a run that is dropped while it works, if the run above it was cancelled. Otherwise its journal stays
+    /// open, and it continues when the run above it is resumed.
+    pub fn leave(&mut self) {
+        let is_over = matches!(self.state.phase, RunPhase::Idle | RunPhase::Ended(_));
+        if is_over || !self.parts.budget.is_cancelled_above() {
+            return;
+        }
+        // A journal that cannot be written leaves the run open as well.
+        let _ = self.stopping();
+        let _ = self.happen(RunEvent::Cancelled { run: true });
+        self.effects.clear();
     }
 
     /// Cancels all tasks, and waits until they have ended.
@@ -362,4 +398,10 @@ async fn finished(tasks: &mut JoinSet<RunEvent>) -> Option<RunEvent> {
             Err(_) => return None,
         }
     }
+}
+
+/// The event for what a delegate has spent.
+fn charged(charge: DelegateCharge) -> RunEvent {
+    let DelegateCharge { call, run, spent } = charge;
+    RunEvent::Delegated { id: call, run, spent }
 }

@@ -135,6 +135,15 @@ pub enum RunOutput {
         /// The summary.
         summary: String,
     },
+    /// An output of the run of a delegate.
+    Delegate {
+        /// The agents that lead to it, with its own name at the end.
+        agent: String,
+        /// Its run.
+        run: String,
+        /// The output.
+        output: Box<RunOutput>,
+    },
     /// Nothing is left to do until the next message.
     Ended {
         /// How the run ended.

@@ -73,7 +73,8 @@ pub(super) fn unfinished(state: &mut StepState) -> Vec<RunEffect> {
                 state.spent.steps = state.spent.steps.saturating_sub(1);
                 call.progress = CallProgress::Ready;
             }
-            CallProgress::Running if call.class == CallClass::Read => {
+            // A delegate continues its own run, which has a journal.
+            CallProgress::Running if call.class.is_parallel() => {
                 call.progress = CallProgress::Ready;
             }
             CallProgress::Running => match on_unfinished {

@@ -45,6 +45,7 @@ pub(crate) use output_cap::kept_elsewhere;
 pub use pause_clock::PauseClock;
 pub use real_path::real;
 pub use toolbox::{ToolExtras, Toolbox, section_of};
+pub(crate) use toolbox::{misfits, validator};
 pub use websearch::{SearchClient, SearchService};
 
 use std::future::Future;
@@ -87,6 +88,20 @@ pub struct ToolOutput {
     pub text: String,
     /// Whether it failed.
     pub failed: bool,
+    /// What the call does to its run.
+    pub then: AfterCall,
+}
+
+/// What a call does to its run beside giving a result.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum AfterCall {
+    /// The model gets the result.
+    #[default]
+    GoOn,
+    /// The run is parked with this question, and the call continues when it is resumed.
+    Park(String),
+    /// The run ends with the output of its function, or with what does not fit.
+    Return(Result<Value, String>),
 }
 
 /// A tool that comes with Agentry.
@@ -99,6 +114,11 @@ pub trait BuiltInTool: Send + Sync {
 
     /// Returns everything that a call would touch, or why its arguments are invalid.
     fn touches(&self, arguments: &Value, place: &CallLocation) -> Result<Vec<ToolTouch>, String>;
+
+    /// Returns whether it checks its arguments itself: a call that does not fit is run, and fails.
+    fn checks_itself(&self) -> bool {
+        false
+    }
 
     /// Returns whether the user confirms each call, whatever the policy allows.
     fn needs_confirmation(&self) -> bool {
@@ -122,6 +142,11 @@ pub type BoxedFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub trait ToolHost: Send + Sync {
     /// Returns where the call runs.
     fn place(&self) -> CallLocation;
+
+    /// Returns the id of the call in the journal of its run, if it is in one.
+    fn call_id(&self) -> Option<&str> {
+        None
+    }
 
     /// Sets the directory for the relative paths of later calls.
     fn move_to(&self, directory: PathBuf);
@@ -266,12 +291,12 @@ pub struct CallLocation {
 impl ToolOutput {
     /// Creates the result of a successful call.
     pub fn done(text: impl Into<String>) -> Self {
-        Self { text: text.into(), failed: false }
+        Self { text: text.into(), failed: false, then: AfterCall::GoOn }
     }
 
     /// Creates the result of a failed call.
     pub fn failed(text: impl Into<String>) -> Self {
-        Self { text: text.into(), failed: true }
+        Self { text: text.into(), failed: true, then: AfterCall::GoOn }
     }
 }
 

@@ -109,7 +109,9 @@ impl Toolbox {
         let Some(offered) = self.offered(name) else {
             return Err(self.unknown(name));
         };
-        offered.check(arguments)?;
+        if !offered.tool.checks_itself() {
+            offered.check(arguments)?;
+        }
         offered.tool.touches(arguments, place)
     }
 
@@ -135,17 +137,7 @@ impl OfferedTool {
         }
         // Compiling a schema is slow, and most tools are never called in a run.
         let validator = self.validator.get_or_init(|| validator(&self.spec.schema)).as_ref()?;
-        let problems: Vec<String> = validator
-            .iter_errors(arguments)
-            .take(5)
-            .map(|error| {
-                // The message is masked, because the value may be very long.
-                let message = error.masked().to_string();
-                let at = error.instance_path().to_string();
-                let at = if at.is_empty() { String::new() } else { format!("`{at}`: ") };
-                format!("{at}{}", output_cap::start(&message, 300))
-            })
-            .collect();
+        let problems = misfits(validator, arguments);
         if problems.is_empty() {
             return Ok(());
         }
@@ -154,8 +146,20 @@ impl OfferedTool {
     }
 }
 
+/// Returns the first few problems of a value, as text.
+pub(crate) fn misfits(validator: &Validator, value: &Value) -> Vec<String> {
+    let problem = |error: jsonschema::ValidationError<'_>| {
+        // The message is masked, because the value may be very long.
+        let message = error.masked().to_string();
+        let at = error.instance_path().to_string();
+        let at = if at.is_empty() { String::new() } else { format!("`{at}`: ") };
+        format!("{at}{}", output_cap::start(&message, 300))
+    };
+    validator.iter_errors(value).take(5).map(problem).collect()
+}
+
 /// Compiles a schema. Its patterns are matched in linear time, whoever wrote them.
-pub(super) fn validator(schema: &Value) -> Result<Validator, String> {
+pub(crate) fn validator(schema: &Value) -> Result<Validator, String> {
     let options = jsonschema::options().with_pattern_options(jsonschema::PatternOptions::regex());
     options.build(schema).map_err(|error| error.to_string())
 }

@@ -33,7 +33,7 @@ impl<'a> ScriptBroker<'a> {
             return Err(format!("refused: it makes at most {most} calls (`maxToolCalls`)"));
         }
         let call = InnerCall { tool: tool.clone(), arguments, bounds: self.bounds };
-        let ToolOutput { text, failed } = self.host.call(call).await?;
+        let ToolOutput { text, failed, .. } = self.host.call(call).await?;
         let output = output_cap::start(&text, self.limits.output).to_owned();
         Ok(InnerOutput { name: tool, output, failed })
     }

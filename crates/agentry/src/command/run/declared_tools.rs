@@ -14,6 +14,7 @@ use agentry_runtime::tool::javascript::{JavaScriptTool, ScriptProblem, ToolScrip
 use agentry_runtime::tool::{BuiltInTool, DeclaredKind, DeclaredTool, TIME};
 use serde_json::{Value, json};
 
+use super::delegation::{self, DelegateTool};
 use super::mcp_servers::servers;
 use super::prepared_agent::{PreparedAgent, variable};
 use super::script_tools::scripts;
@@ -36,6 +37,8 @@ pub(crate) struct DeclaredTools {
     pub(crate) missing: Vec<MissingTool>,
     /// What the prompt says about them, beside what is missing.
     pub(crate) notes: Vec<String>,
+    /// The tool for other agents, which is one of the tools, until it is attached to a run.
+    pub(crate) delegates: Option<Arc<DelegateTool>>,
 }
 
 /// What decides about the tools beside the definition.
@@ -72,6 +75,7 @@ impl DeclaredTools {
         let mut gathered = javascript(ground)?;
         gathered.join(scripts(ground)?);
         gathered.join(servers(ground, terms)?);
+        gathered.join(delegates(ground, terms.without));
         gathered.missing.extend(unsupported(ground));
         gathered.leave_out(terms.without);
         Ok(gathered)
@@ -79,10 +83,11 @@ impl DeclaredTools {
 
     /// Adds the tools of another kind.
     fn join(&mut self, other: Self) {
-        let Self { tools, missing, notes } = other;
+        let Self { tools, missing, notes, delegates } = other;
         self.tools.extend(tools);
         self.missing.extend(missing);
         self.notes.extend(notes);
+        self.delegates = self.delegates.take().or(delegates);
     }
 
     /// Drops the tools that the user does without.
@@ -122,6 +127,9 @@ pub(crate) fn ready(
         let message = format!("`{path}` does not start: {kind} `{name}` is not ready: {reason}");
         let hint = format!("`--without {name}` runs it without that");
         return Err(CliFailure::new(ground.redactor.text(&message)).hint(hint).refused());
+    }
+    if let Some(delegates) = &declared.delegates {
+        delegates.check(ground)?;
     }
     start_up(ground, &declared, &terms.person)?;
     Ok(declared)
@@ -248,6 +256,13 @@ fn code_path(ground: &PreparedAgent) -> Option<&str> {
     Some(ground.compiled.sources.path(first.span))
 }
 
+/// The other agents, behind one tool.
+fn delegates(ground: &PreparedAgent, without: &[String]) -> DeclaredTools {
+    let (tool, missing) = delegation::gather(ground, without);
+    let tools = tool.iter().map(|tool| Arc::clone(tool) as Arc<dyn DeclaredTool>).collect();
+    DeclaredTools { tools, missing, delegates: tool, ..DeclaredTools::default() }
+}
+
 /// What the definition declares and no run can use yet.
 fn unsupported(ground: &PreparedAgent) -> Vec<MissingTool> {
     let agent = &ground.agent;
@@ -259,14 +274,10 @@ fn unsupported(ground: &PreparedAgent) -> Vec<MissingTool> {
     let text = |name: &Option<Spanned<String>>| {
         name.as_ref().map(|name| name.value.clone()).unwrap_or_default()
     };
-    // Skills and functions of other agents change no call of this one.
+    // A skill changes no call.
     let optional = |missing: MissingTool| MissingTool { is_optional: true, ..missing };
     let skills = agent.skill_packs.iter().map(|skill| text(&skill.name));
-    let skills = skills.map(missing(DeclaredKind::Skill)).map(optional);
-    let agents = agent.agents.iter().flatten().map(|agent| agent.value.name.clone());
-    let functions = agent.expose.iter().flatten().map(|function| text(&function.value.name));
-    let functions = functions.map(missing(DeclaredKind::Function)).map(optional);
-    skills.chain(agents.map(missing(DeclaredKind::Delegate))).chain(functions).collect()
+    skills.map(missing(DeclaredKind::Skill)).map(optional).collect()
 }
 
 /// The tools for a toolbox.

@@ -43,6 +43,9 @@ pub(crate) struct PreparedAgent {
     pub(crate) agent: Agent,
     pub(crate) digest: String,
     pub(crate) judge: Judge,
+    /// Its policy without that of the agent that it works for. It decides which tools are offered, so that a
+    /// refusal says what the parent denies.
+    pub(crate) own_judge: Option<Judge>,
     /// The paths that it must not write to.
     pub(crate) protected: Vec<String>,
     pub(crate) system: String,
@@ -55,6 +58,8 @@ pub(crate) struct PreparedAgent {
     /// The home directory of Agentry.
     pub(crate) home: PathBuf,
     pub(crate) redactor: Arc<Redactor>,
+    /// The secrets that are redacted.
+    pub(crate) secrets: Vec<KnownSecret>,
     /// The names of the variables that its commands get.
     pub(crate) granted: Vec<String>,
     /// The candidate models, before any server is asked.
@@ -112,7 +117,8 @@ impl PreparedAgent {
         let config = config(&disk, &compiled.workspace)?;
         let agent = resolved(&compiled);
         let granted = variables::granted(&judge, &required_variables(&agent), variable_names());
-        let redactor = Arc::new(Redactor::new(secrets(&agent, &granted, &settings)));
+        let secrets = secrets(&agent, &granted, &settings);
+        let redactor = Arc::new(Redactor::new(secrets.clone()));
         Ok(Self {
             digest,
             protected: protected_paths(&disk, &compiled),
@@ -125,6 +131,8 @@ impl PreparedAgent {
             skills: skills(&plan),
             models: plan.models,
             redactor,
+            secrets,
+            own_judge: None,
             granted,
             agent,
             judge,
@@ -165,7 +173,8 @@ impl PreparedAgent {
             declared,
         } = around;
         let extras = ToolExtras { person: can_ask, search, skills: self.skills.clone() };
-        let mut toolbox = Toolbox::of(&self.agent, &self.judge, extras);
+        let offering = self.own_judge.as_ref().unwrap_or(&self.judge);
+        let mut toolbox = Toolbox::of(&self.agent, offering, extras);
         declared.into_iter().for_each(|tool| toolbox.add(tool));
         let place = CallLocation {
             workspace: self.workspace.clone(),

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use agentry_compile::SpendingCaps;
 use agentry_runtime::approval::Approvals;
+use agentry_runtime::budget_pot::BudgetShare;
 use agentry_runtime::cassette::{CassetteDifference, Tape};
 use agentry_runtime::commands::RefusedCommands;
 use agentry_runtime::driver::interfaces::{
@@ -99,6 +100,7 @@ pub(crate) fn play(
         redactor: Arc::clone(&ground.redactor),
         // Recorded back-off pauses are skipped.
         waits: false,
+        budget: BudgetShare::default(),
     };
     let mut driver = RunDriver::new(parts, approvals);
     played.stop_by(driver.canceller());

@@ -110,7 +110,7 @@ impl ToolBench {
 
     async fn perform(&self, call: &ToolCall, time: Duration) -> BenchOutcome {
         let Some(tool) = self.tools.iter().find(|tool| tool.spec().name == call.tool) else {
-            let ToolOutput { text, failed } = self.guarded.run(call).await;
+            let ToolOutput { text, failed, .. } = self.guarded.run(call).await;
             return if failed {
                 BenchOutcome::Failed(CallFailure::new(text))
             } else {

@@ -55,6 +55,7 @@ fn failed(model: &str, failure: &ModelFailure) -> String {
         ModelFailureKind::Temporary => "no answer for now",
         ModelFailureKind::Permanent => "no answer",
         ModelFailureKind::TooLong => "too long for the model",
+        ModelFailureKind::Final => "the pipeline ended",
     };
     let model = if model.is_empty() { String::new() } else { format!("{model}: ") };
     indented("! ", &format!("{model}{kind}: {}", failure.message))
@@ -63,7 +64,17 @@ fn failed(model: &str, failure: &ModelFailure) -> String {
 /// An event in a few lines; empty if it is of no use to the user.
 fn event(happened: &TimedEvent) -> String {
     match &happened.event {
+        RunEvent::Returned { id, text, output } => {
+            let verb = if output.is_err() { "failed" } else { "returned" };
+            let output = output.as_ref().map_or(text.clone(), ToString::to_string);
+            line(&format!("  {id}: {verb}")) + &indented("    ", &output)
+        }
+        RunEvent::Suspended { id, question } => {
+            line(&format!("  {id}: waits for an answer: {question}"))
+        }
+        RunEvent::Exhausted { limit } => line(&format!("! the limit of {limit} is reached")),
         RunEvent::Began { .. }
+        | RunEvent::Delegated { .. }
         | RunEvent::Asking { .. }
         | RunEvent::Started { .. }
         | RunEvent::Waited => String::new(),

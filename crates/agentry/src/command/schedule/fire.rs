@@ -93,6 +93,8 @@ fn run_agent(row: &FiringRow, on_ask: AskFallback, format: RunFormat) -> CliOutc
         accept_changes: false,
         record: None,
         replay: None,
+        call: None,
+        input: None,
         on_ask,
         without: Vec::new(),
         unconfined: false,
