@@ -5,6 +5,7 @@ mod corpus;
 mod growing;
 mod guard;
 mod importing;
+mod javascript;
 mod locking;
 mod measure;
 mod policy;
@@ -26,6 +27,7 @@ const USAGE: &str = "\
 usage: cargo xtask bench [COMMAND]
 
   (nothing)          measures everything; 1 if a target is missed
+  javascript         measures JavaScript tools only
   lock               measures locking and the store only
   policy             measures verdicts and comparisons only
   render             measures rendering and the guard only
@@ -40,12 +42,14 @@ fn main() -> ExitCode {
     let result = match words.as_slice() {
         [] => run(),
         ["policy"] => Ok(shown(&policy_table())),
+        ["javascript"] => javascript_table().map(|table| shown(&table)),
         ["lock"] => lock_table().map(|table| shown(&table)),
         ["sandbox"] => sandbox_table().map(|table| shown(&table)),
         ["render"] => render_table().map(|table| shown(&table)),
         ["run"] => run_table().map(|table| shown(&table)),
         ["corpus", count, dir] => write_corpus(count, Path::new(dir)),
-        // This program is also the helper of the sandbox.
+        // This program is also a worker, and the helper of the sandbox.
+        [agentry_javascript::WORKER] => return agentry_javascript::serve().into(),
         [agentry_sandbox::HELPER] => return agentry_sandbox::serve().into(),
         [measure::CHILD, program, arguments @ ..] => measure::child(program, arguments),
         _ => Err(USAGE.to_owned()),
@@ -84,6 +88,7 @@ fn run() -> Result<bool, String> {
     policy::verdicts(&mut table);
     policy::comparisons(&mut table);
     sandbox::confining(&mut table)?;
+    javascript::calling(&mut table)?;
     Ok(shown(&table))
 }
 
@@ -110,6 +115,13 @@ fn lock_table() -> Result<Table, String> {
 fn sandbox_table() -> Result<Table, String> {
     let mut table = Table::default();
     sandbox::confining(&mut table)?;
+    Ok(table)
+}
+
+/// JavaScript tools only.
+fn javascript_table() -> Result<Table, String> {
+    let mut table = Table::default();
+    javascript::calling(&mut table)?;
     Ok(table)
 }
 

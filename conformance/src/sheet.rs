@@ -281,10 +281,8 @@ fn skips(gap: &Gap, case: &Case, guard: Guard) -> bool {
     };
     let is_quiet = !line.contains(MORE) && QUIET.iter().any(starts);
     let at_once = gap.detail.contains("runs it at once") && is_quiet;
-    // The agent has the approvals of the session that starts it, and the suite starts one that never asks.
-    let is_of_session = gap.detail.starts_with("session: ") && gap.detail.contains("the approvals");
     let never = gap.detail.contains("never asks about it");
-    guard == Guard::Without && (at_once || is_of_session || never)
+    guard == Guard::Without && (at_once || never)
 }
 
 /// Whether a gap of the section explains this call. Under the guard the verdict is that of `policy why`,
@@ -346,7 +344,7 @@ mod tests {
     #[test]
     fn a_skipped_question_is_a_gap_and_a_denial_is_not() {
         let rendering =
-            rendering("`ls` is ask in the source, and Codex runs it at once, like others");
+            rendering("`ls` is ask in the source, and Gemini runs it at once, like others");
         let cases = [
             (Wish::Ask, "ls -l", Judgement::Gap),
             (Wish::Ask, "git log --oneline -5", Judgement::Gap),
@@ -364,13 +362,13 @@ mod tests {
     }
 
     #[test]
-    fn the_approvals_of_a_session_excuse_no_denial() {
+    fn the_approvals_of_a_session_excuse_no_command() {
         let rendering = rendering("session: Codex gives an agent the sandbox, the approvals, the");
-        for (wish, expected) in [(Wish::Ask, Judgement::Gap), (Wish::Deny, Judgement::Milder)] {
+        for wish in [Wish::Ask, Wish::Deny] {
             let (tool, subject) = ("bash", "make all".to_owned());
             let case = Case { tool, section: "bash", trap: None, subject };
             let found = judge(wish, &Verdict::Ran, &case, (&rendering, Guard::Without));
-            assert_eq!(found, expected, "{wish:?}");
+            assert_eq!(found, Judgement::Milder, "{wish:?}");
         }
     }
 

@@ -5,27 +5,10 @@ use agentry_compile::{
     FixMode, MemoryWorld, WorkspaceConfig, check_harness, discover_all, fix_harness,
 };
 
-/// One path of every kind of file.
-const PATHS: &[&str] = &[
-    ".claude/agents/x.md",
-    "plugins/a/agents/x.md",
-    ".opencode/agents/x.md",
-    ".pi/agents/x.md",
-    ".codex/agents/x.toml",
-    ".codex/config.toml",
-    ".gemini/agents/x.md",
-    ".gemini/settings.json",
-    ".github/agents/x.agent.md",
-    ".cursor/agents/x.md",
-    ".cursor/rules/x.mdc",
-    ".cursor/hooks.json",
-    ".claude/settings.json",
-    "opencode.json",
-    ".mcp.json",
-    "skills/x/SKILL.md",
-    "AGENTS.md",
-    "CLAUDE.md",
-];
+#[path = "../../crates/agentry-compile/tests/suite/harness_paths.rs"]
+mod harness_paths;
+
+use harness_paths::PATHS;
 
 /// Checks, shows and fixes the bytes as every kind of file.
 pub fn everywhere(bytes: &[u8]) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use agentry_formats::{ConvertedAgent, OutputShape, WriteTarget, convert, gain, info};
 use agentry_model::{Agent, ConversionLoss, ConversionLossKind, Format};
-use agentry_policy::PolicyContext;
+use agentry_policy::{Action, Judge, PolicyContext, RuleList, Section};
 use agentry_text::path::{join, name, split};
 use agentry_text::{Diagnostic, Severity};
 
@@ -111,7 +111,12 @@ fn prove(
     let (found, files) = placed(request, shape, &converted.files);
     let overlay = OverlayWorld { world, files };
     let result = read_openly(&overlay, &found);
-    if let Some(widened) = gain(&own_judge(compiled), &own_judge(&result)) {
+    let after = own_judge(&result);
+    if let Some(widened) = gain(&own_judge(compiled), &after) {
+        return Err(ConversionRefusal::Widened(widened));
+    }
+    if leaves_sandbox(compiled, &result, &after) {
+        let widened = "commands run only in Agentry's sandbox in the source".to_owned();
         return Err(ConversionRefusal::Widened(widened));
     }
     let (before, after) = (prompt(world, compiled), prompt(&overlay, &result));
@@ -119,6 +124,14 @@ fn prove(
     prompt_losses(&before, &after, heading, &mut converted.losses);
     added_parts(compiled.found.format, request.to, &mut converted.losses);
     Ok(())
+}
+
+/// Whether commands that need the sandbox in the source may run without it in the result.
+fn leaves_sandbox(before: &CompiledAgent, result: &CompiledAgent, after: &Judge) -> bool {
+    let denies = |rules: &RuleList| rules.all().all(|rule| rule.action == Action::Deny);
+    before.whole().policy.needs_sandbox()
+        && !result.whole().policy.needs_sandbox()
+        && !after.rules(Section::Bash).any(|(_, rules)| denies(rules))
 }
 
 /// The result as an agent on disk, with its files by path.
@@ -154,7 +167,7 @@ fn prompt_losses(
 ) {
     let after: Vec<_> = after.iter().map(|part| part.text.as_str()).collect();
     let after = after.join("\n");
-    for PromptPart { name, origin, text } in before {
+    for PromptPart { name, origin, text, .. } in before {
         let field = part_field(name, origin);
         let is_known = losses.iter().any(|loss| loss.field == field);
         // Each format has its own heading above the rules.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use agentry_formats::{AgentPackage, info};
 use agentry_model::{Agent, Inheritance, digest as full_digest, tree};
-use agentry_text::{Data, path, table};
+use agentry_text::{Data, Spanned, limits, path, table};
 
 use crate::files::WorldFiles;
 use crate::pipeline::CompiledAgent;
@@ -48,12 +48,31 @@ pub(crate) fn digest_of(
         let texts = parts.iter().map(|part| part.text.as_str());
         entries.push(("file_texts".to_owned(), Data::strings(texts)));
     }
+    // Scripts of the workspace are code of the agent as well.
+    let scripts = workspace_scripts(world, compiled);
+    if let Data::Map(entries) = &mut data
+        && !scripts.is_empty()
+    {
+        entries.push(("script_texts".to_owned(), Data::strings(scripts.iter())));
+    }
     if let (Some(table), Data::Map(entries)) = (info(compiled.found.format).settings, &mut data) {
         for (_, settings) in entries.iter_mut().filter(|(key, _)| key == "settings") {
             *settings = table::meaning(table, std::mem::replace(settings, Data::Null));
         }
     }
     full_digest::full(&meaning(data, ""))
+}
+
+/// The texts of the scripts that are not in the agent's directory.
+fn workspace_scripts(world: &dyn World, compiled: &CompiledAgent) -> Vec<String> {
+    let scripts = compiled.whole().tools.scripts.iter();
+    let paths = scripts.filter(|script| script.source.is_none()).filter_map(|it| it.path.as_ref());
+    let read = |path: &Spanned<String>| {
+        let root = &compiled.workspace;
+        let bytes = world.read(root, &path::join(root, path), limits::FILE_BYTES).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    paths.filter_map(read).collect()
 }
 
 /// The canonical form without differences that do not matter: empty lists and blocks, line ends, the

@@ -18,6 +18,8 @@ pub struct PromptPart {
     pub origin: String,
     /// Its text.
     pub text: String,
+    /// Whether a secret was masked in it.
+    pub is_masked: bool,
 }
 
 /// The name of context files in prompts.
@@ -25,16 +27,11 @@ pub(crate) const CONTEXT: &str = "context";
 
 /// The parts of the system prompt in order, with secrets masked.
 pub fn prompt(world: &dyn World, compiled: &CompiledAgent) -> Vec<PromptPart> {
-    masked(world, compiled).into_iter().map(|(part, _)| part).collect()
-}
-
-/// The same parts, each with whether a secret was masked in it.
-pub(crate) fn masked(world: &dyn World, compiled: &CompiledAgent) -> Vec<(PromptPart, bool)> {
     let mask = SecretMask::new(&compiled.sources);
     let masked = |part: PromptPart| {
         let text = mask.text(part.text.clone());
         let is_masked = text != part.text;
-        (PromptPart { text, ..part }, is_masked)
+        PromptPart { text, is_masked, ..part }
     };
     unmasked(world, compiled).into_iter().map(masked).collect()
 }
@@ -48,6 +45,7 @@ fn unmasked(world: &dyn World, compiled: &CompiledAgent) -> Vec<PromptPart> {
         name,
         origin: "agentry".to_owned(),
         text: (*text).to_owned(),
+        is_masked: false,
     };
     parts.extend(fixed_parts.iter().map(fixed));
     files(world, compiled, &mut parts);
@@ -121,6 +119,7 @@ pub(crate) fn files(world: &dyn World, compiled: &CompiledAgent, parts: &mut Vec
             name: file.name,
             origin: format!("{}:1", file.path),
             text: file.text.clone(),
+            is_masked: false,
         })
         .collect();
     for (name, _, path) in named_files(world, compiled) {
@@ -132,7 +131,7 @@ pub(crate) fn files(world: &dyn World, compiled: &CompiledAgent, parts: &mut Vec
             continue;
         };
         let text = String::from_utf8_lossy(&bytes).trim().to_owned();
-        found.push(PromptPart { name, origin: format!("{path}:1"), text });
+        found.push(PromptPart { name, origin: format!("{path}:1"), text, is_masked: false });
     }
     // Context comes before rules. The sort is stable, so files of bases stay first within each kind.
     found.sort_by_key(|part| part.name != CONTEXT);
@@ -179,7 +178,7 @@ pub(crate) fn climbed(dir: &str, path: &str) -> String {
 fn part(compiled: &CompiledAgent, name: &'static str, span: Span, text: String) -> PromptPart {
     let sources = &compiled.sources;
     let origin = format!("{}:{}", sources.path(span), sources.start(span).line);
-    PromptPart { name, origin, text }
+    PromptPart { name, origin, text, is_masked: false }
 }
 
 /// The instruction for a built-in trait. Any other trait is its own instruction.

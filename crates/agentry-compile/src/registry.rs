@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use agentry_formats::{FORMATS, agentry_block, front_matter, mcp, skill};
+use agentry_formats::{FORMATS, agentry_block, front_matter, mcp, script, skill};
 use agentry_text::{LintRule, acl, hygiene, json, table, toml, tree_rules, yaml};
 
 /// Every rule, in code order.
@@ -25,6 +25,7 @@ pub fn registry() -> &'static [&'static LintRule] {
         rules.extend(mcp::RULES);
         rules.extend(agentry_block::RULES);
         rules.extend(skill::RULES);
+        rules.extend(script::RULES);
         FORMATS.iter().for_each(|format| rules.extend(format.rules));
         agentry_check::harness::RULES.iter().for_each(|topic| rules.extend(*topic));
         rules.extend(agentry_check::CHECKS.iter().map(|check| check.rule));

@@ -100,6 +100,12 @@ impl RunPrompt {
         parts.into_iter().chain(skills).chain(machine.iter().cloned()).chain(rules).collect()
     }
 
+    /// The places of the parts in which a secret is masked: `path:line`.
+    pub fn masked(&self) -> Vec<String> {
+        let masked = self.parts.iter().filter(|part| part.is_masked);
+        masked.map(|part| part.origin.clone()).collect()
+    }
+
     /// Adds the instructions of the workspace, unless the definition has them as a context file.
     fn instructions(&mut self, world: &dyn World, workspace: &str) {
         let path = join(workspace, INSTRUCTIONS);
@@ -129,7 +135,7 @@ impl RunPrompt {
         let text = defused(&limited(clean.trim(), MOST_OF_INSTRUCTIONS));
         let [mark, _] = MARKS;
         let text = format!("<{mark} file=\"{INSTRUCTIONS}\">\n{text}\n</{mark}>");
-        self.machine.push(PromptPart { name: INSTRUCTIONS, origin, text });
+        self.machine.push(PromptPart { name: INSTRUCTIONS, origin, text, is_masked: false });
     }
 }
 
@@ -147,6 +153,7 @@ fn environment(world: &dyn World, workspace: &str, facts: &EnvironmentFacts) -> 
     let line = |(name, value): (&str, String)| format!("{name}: {}\n", one_line(&value));
     let text: String = lines.into_iter().map(line).collect();
     PromptPart {
+        is_masked: false,
         name: mark,
         origin: "agentry".to_owned(),
         text: format!("<{mark}>\n{text}</{mark}>"),
@@ -219,7 +226,7 @@ pub fn skill_list<'a>(skills: impl IntoIterator<Item = &'a LoadableSkill>) -> Op
          the tool `skill` before you start, follow it, and report each of its steps with `skill_step`.\n\
          {text}{more}"
     );
-    Some(PromptPart { name: "skills", origin: "agentry".to_owned(), text })
+    Some(PromptPart { name: "skills", origin: "agentry".to_owned(), text, is_masked: false })
 }
 
 /// A value on one line, without hidden characters and marks.

@@ -2,16 +2,18 @@
 //! cannot express, so that a conversion never widens what an agent may do.
 
 use agentry_model::{
-    Agent, AgentRequirements, AgentStatus, Declared, ListMerge, MergeModes, TextMerge,
+    Agent, AgentRequirements, AgentStatus, Declared, DeclaredList, ListMerge, McpServer,
+    MergeModes, TextMerge,
 };
 use agentry_policy::{Action, PatternRule, Permissions, PolicyTest, Section, SectionRules};
 use agentry_text::data::MapBuilder;
 use agentry_text::table::{Coercion, KeyMatching, TextForm, UnknownKeys, validate};
 use agentry_text::{
-    Data, Field, FieldKind, FieldTable, Findings, Spanned, TableRecord, TreeNode, rules,
+    Data, Field, FieldKind, FieldTable, Findings, Spanned, TableRecord, TreeEntry, TreeMap,
+    TreeNode, rules,
 };
 
-use crate::policy_tests;
+use crate::{mcp, policy_tests};
 
 /// The key of the block, as the formats with extensions write it.
 pub const KEY: &str = "x-agentry";
@@ -62,9 +64,19 @@ pub static X_AGENTRY: FieldTable = FieldTable::new(
             "Whether the agent is in use; a disabled one does not start.",
         ),
         Field::optional(
+            "tool_timeout_ms",
+            FieldKind::Int(1, 600_000),
+            "The time of a call of a JavaScript tool, in milliseconds; 30000 if left out.",
+        ),
+        Field::optional(
             "required",
             FieldKind::Block(&REQUIRED),
             "What must hold before the agent starts.",
+        ),
+        Field::optional(
+            "mcp_servers",
+            FieldKind::Map(&FieldKind::Block(&mcp::SERVER)),
+            "MCP servers by name, for formats without a field for them.",
         ),
     ],
 )
@@ -173,13 +185,16 @@ pub struct AgentryBlock {
     pub requirements: AgentRequirements,
     /// The examples beside the permissions.
     pub tests: Vec<Spanned<PolicyTest>>,
+    /// The MCP servers.
+    pub servers: DeclaredList<McpServer>,
 }
 
 impl AgentryBlock {
     /// Copies each value into `agent` that its format did not declare.
     pub(crate) fn adopt(self, agent: &mut Agent) {
-        let Self { permissions, base, merge, status, requirements, tests } = self;
+        let Self { permissions, base, merge, status, requirements, tests, servers } = self;
         let AgentRequirements { env, startup } = requirements;
+        agent.tools.mcp = agent.tools.mcp.take().or(servers);
         let inheritance = &mut agent.inheritance;
         inheritance.base = inheritance.base.take().or(base);
         // All or nothing: merge modes of the format and of the block are never mixed.
@@ -198,7 +213,7 @@ impl AgentryBlock {
 
     /// Returns the block as data. The policy tests are left out: they are written in another block.
     pub fn to_data(&self) -> Data {
-        let Self { permissions, base, merge, status, requirements, tests: _ } = self;
+        let Self { permissions, base, merge, status, requirements, tests: _, servers } = self;
         let AgentRequirements { env, startup } = requirements;
         let mut required = MapBuilder::new();
         let env = env.as_ref().map(|names| Data::strings(names.iter().map(|name| &name.value)));
@@ -210,6 +225,11 @@ impl AgentryBlock {
         out.set_full("merge", merge_data(merge));
         out.str_opt("status", status.as_ref().map(|status| status.as_str()));
         out.set_full("required", required.build());
+        let servers = servers.as_ref().map(|servers| {
+            let entry = |it: &Spanned<McpServer>| (it.name.clone(), mcp::to_data(it).build());
+            Data::Map(servers.iter().map(entry).collect())
+        });
+        out.set_opt("mcp_servers", servers);
         out.build()
     }
 }
@@ -240,7 +260,17 @@ pub fn read(node: &TreeNode, findings: &mut Findings) -> AgentryBlock {
             env: required.and_then(|required| required.strings("env")),
             startup: required.and_then(|required| required.str("startup")),
         },
+        servers: record.map("mcp_servers").map(|servers| read_servers(servers, findings)),
     }
+}
+
+fn read_servers(servers: &TreeMap, findings: &mut Findings) -> Vec<Spanned<McpServer>> {
+    let server = |entry: &TreeEntry| {
+        let record = TableRecord::new(&mcp::SERVER, &entry.value, Coercion::Strict);
+        let name = Spanned::new(entry.key.text.clone(), entry.key.span);
+        Spanned::new(mcp::read(record, &name, findings), entry.key.span)
+    };
+    servers.entries.iter().map(server).collect()
 }
 
 /// Reads how a child is merged with its base, from a record of [`MERGE`].

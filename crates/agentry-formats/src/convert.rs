@@ -36,6 +36,24 @@ pub struct ConvertedAgent {
 /// that the format cannot express go into the `x-agentry` block, which only Agentry reads. So nothing
 /// is widened.
 pub fn convert(agent: &Agent, format: Format, target: &WriteTarget) -> ConvertedAgent {
+    if !agent.policy.needs_sandbox() || info(format).notation == LayerSource::Trust {
+        return convert_whole(agent, format, target);
+    }
+    // Only trust says that a command may run in the sandbox and nowhere else.
+    let mut outside = agent.clone();
+    outside.policy.leave_sandbox();
+    let mut result = convert_whole(&outside, format, target);
+    result.losses.push(ConversionLoss {
+        field: "trust.exec".to_owned(),
+        kind: ConversionLossKind::Narrowed,
+        detail: format!("{format} cannot say `sandboxed`: no command is allowed"),
+    });
+    result.losses.sort();
+    result
+}
+
+/// Converts an agent without a grant that presupposes the sandbox, or into a format that can say so.
+fn convert_whole(agent: &Agent, format: Format, target: &WriteTarget) -> ConvertedAgent {
     let place = agent.policy_context(&target.place.dir);
     let target = &WriteTarget { place, ..target.clone() };
     let notation = info(format).notation;
@@ -104,7 +122,7 @@ fn result_judge(agent: &Agent, format: Format, target: &WriteTarget) -> Judge {
     judge(&agent, target)
 }
 
-/// Returns the start conditions of `agent` that `format` cannot express.
+/// Returns the start conditions and servers of `agent` that `format` cannot express.
 fn gates(agent: &Agent, format: Format) -> AgentryBlock {
     let carries = |field: &str| info(format).carries.contains(&field);
     let in_use = |status: &Spanned<AgentStatus>| status.value == AgentStatus::Active;
@@ -112,17 +130,20 @@ fn gates(agent: &Agent, format: Format) -> AgentryBlock {
     let status = agent.identity.status.filter(|status| !carries("status") && !in_use(status));
     let requirements =
         if carries("required") { AgentRequirements::default() } else { agent.requirements.clone() };
-    AgentryBlock { status, requirements, ..AgentryBlock::default() }
+    let servers = agent.tools.mcp.clone().filter(|_| !carries("tools.mcp"));
+    AgentryBlock { status, requirements, servers, ..AgentryBlock::default() }
 }
 
 /// The fields of the model that a block carries, except the rules.
 fn carried_fields(block: &AgentryBlock) -> Vec<String> {
-    let AgentryBlock { permissions: _, base: _, merge: _, status, requirements, tests: _ } = block;
+    let AgentryBlock { permissions: _, base: _, merge: _, status, requirements, tests: _, servers } =
+        block;
     let AgentRequirements { env, startup } = requirements;
     let fields = [
         ("status", status.is_some()),
         ("required.env", env.is_some()),
         ("required.startup", startup.is_some()),
+        ("tools.mcp", servers.is_some()),
     ];
     fields.into_iter().filter(|(_, is)| *is).map(|(field, _)| field.to_owned()).collect()
 }
@@ -157,6 +178,7 @@ fn has_notation(policy: &Policy, notation: LayerSource) -> bool {
         LayerSource::ToolPermissions => policy.tool_permissions.is_some(),
         LayerSource::Base
         | LayerSource::User
+        | LayerSource::Parent
         | LayerSource::AllowedTools
         | LayerSource::Default
         | LayerSource::BuiltIn => false,

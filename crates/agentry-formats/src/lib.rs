@@ -26,6 +26,7 @@ pub mod manifest;
 pub mod mcp;
 pub mod policy_tests;
 mod references;
+pub mod script;
 pub mod skill;
 pub mod startup;
 #[cfg(test)]

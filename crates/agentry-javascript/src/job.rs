@@ -29,6 +29,26 @@ pub struct ToolJob<'a> {
     pub env: &'a [(String, String)],
 }
 
+/// A file of a script, under the path by which others import it. The first one of a script has its `run`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModuleFile {
+    /// The path, relative to the directory of the agent.
+    pub path: String,
+    /// The text.
+    pub text: String,
+}
+
+/// The result of a call that a script made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InnerOutput {
+    /// The name of the tool that ran.
+    pub name: String,
+    /// What it returned.
+    pub output: String,
+    /// Whether it failed.
+    pub failed: bool,
+}
+
 /// The limits of one job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobLimits {
@@ -67,6 +87,8 @@ pub enum JobFailure {
         message: String,
         /// Where in the file, if the engine knows it.
         place: Option<CodePlace>,
+        /// The path of that file, if the job has modules.
+        file: Option<String>,
     },
     /// The time was up.
     #[error("it took longer than {} ms and was stopped", .0.as_millis())]
@@ -143,6 +165,16 @@ pub trait JobBroker: Send + Sync {
 
     /// Forgets a body.
     fn close(&self, body: u64);
+
+    /// Makes the call of another tool for a script. Fails if the call is refused.
+    fn call(
+        &self,
+        tool: String,
+        arguments: Value,
+    ) -> BrokerFuture<'_, Result<InnerOutput, String>> {
+        let _ = arguments;
+        Box::pin(std::future::ready(Err(format!("refused: `{tool}` cannot be called here"))))
+    }
 
     /// Receives a log line.
     fn log(&self, level: LogLevel, text: &str);

@@ -20,8 +20,8 @@ mod talk;
 mod worker;
 
 pub use job::{
-    BrokerFuture, DescribedTool, FetchHead, FetchRequest, JobBroker, JobFailure, JobLimits,
-    LogLevel, ScriptBlock, ToolJob,
+    BrokerFuture, DescribedTool, FetchHead, FetchRequest, InnerOutput, JobBroker, JobFailure,
+    JobLimits, LogLevel, ModuleFile, ScriptBlock, ToolJob,
 };
 pub use place::CodePlace;
 pub use pool::WorkerPool;

@@ -18,9 +18,13 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::oneshot;
 
 use crate::WORKER;
-use crate::job::{DescribedTool, JobBroker, JobFailure, JobLimits, ScriptBlock, ToolJob};
+use crate::job::{
+    DescribedTool, JobBroker, JobFailure, JobLimits, ModuleFile, ScriptBlock, ToolJob,
+};
 use crate::place::in_file;
-use crate::protocol::{self, CallMessage, JobMessage, JobOutcome, ThrownError, WorkerMessage};
+use crate::protocol::{
+    self, CallMessage, JobMessage, JobOutcome, JobTask, ThrownError, WorkerMessage,
+};
 use crate::talk::JobConversation;
 
 /// What the loader of programs needs, beside the program. A worker gives it up before its first job.
@@ -91,7 +95,8 @@ impl WorkerPool {
         limits: JobLimits,
         broker: &dyn JobBroker,
     ) -> Result<Vec<DescribedTool>, JobFailure> {
-        let described = self.perform(blocks, None, limits, broker).await?;
+        let described = self.perform(JobTask::Describe(blocks.to_vec()), limits, broker).await;
+        let described = described.map_err(|stop| stop.in_blocks(blocks))?;
         serde_json::from_value(described).map_err(|error| threw(format!("its tools: {error}")))
     }
 
@@ -109,26 +114,37 @@ impl WorkerPool {
             arguments: arguments.to_string(),
             env: env.to_vec(),
         };
-        self.perform(blocks, Some(call), limits, broker).await
+        let task = JobTask::Call(blocks.to_vec(), call);
+        self.perform(task, limits, broker).await.map_err(|stop| stop.in_blocks(blocks))
+    }
+
+    /// Calls `run` of the first of these modules, and returns its result. The others can be imported.
+    pub async fn run_script(
+        self: &Arc<Self>,
+        modules: &[ModuleFile],
+        inputs: &Value,
+        limits: JobLimits,
+        broker: &dyn JobBroker,
+    ) -> Result<Value, JobFailure> {
+        let task = JobTask::Run(modules.to_vec(), inputs.to_string());
+        self.perform(task, limits, broker).await.map_err(|stop| stop.in_modules(modules))
     }
 
     async fn perform(
         self: &Arc<Self>,
-        blocks: &[ScriptBlock],
-        call: Option<CallMessage>,
+        task: JobTask,
         limits: JobLimits,
         broker: &dyn JobBroker,
-    ) -> Result<Value, JobFailure> {
+    ) -> Result<Value, JobStop> {
         let JobLimits { time, most_output } = limits;
         let milliseconds = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        let job =
-            Box::new(JobMessage { blocks: blocks.to_vec(), call, time: milliseconds, most_output });
+        let job = Box::new(JobMessage { task, time: milliseconds, most_output });
         let worker = self.take().await.map_err(JobFailure::Unavailable)?;
         let conversation = JobConversation::new(broker);
         // Dropping the worker kills it: at the deadline, and when the caller gives up.
         let ended = tokio::select! {
             ended = worker.work(conversation, job) => ended,
-            () = overdue(time + GRACE, broker) => return Err(JobFailure::TimedOut(time)),
+            () = overdue(time + GRACE, broker) => return Err(JobFailure::TimedOut(time).into()),
         };
         let (worker, outcome) = ended.map_err(JobFailure::Crashed)?;
         if let Some(worker) = worker {
@@ -136,11 +152,8 @@ impl WorkerPool {
         }
         match outcome {
             JobOutcome::Returned(json) => serde_json::from_str(&json)
-                .map_err(|error| threw(format!("its result cannot be read: {error}"))),
-            JobOutcome::Threw(ThrownError { message, at }) => {
-                let place = at.and_then(|(line, byte)| in_file(blocks, line, byte));
-                Err(JobFailure::Threw { message, place })
-            }
+                .map_err(|error| threw(format!("its result cannot be read: {error}")).into()),
+            JobOutcome::Threw(thrown) => Err(JobStop::Threw(thrown)),
         }
     }
 
@@ -212,6 +225,46 @@ impl WorkerPool {
         let (back_end, wanted) = support(&self.program).choose(&wanted)?;
         let started = Sandbox::start(&self.program, back_end, wanted, None);
         Ok(Arc::clone(sandbox.insert(Arc::new(started.map_err(|error| error.to_string())?))))
+    }
+}
+
+/// Why a job has no result, before its place is looked up.
+enum JobStop {
+    Threw(ThrownError),
+    Failed(JobFailure),
+}
+
+impl From<JobFailure> for JobStop {
+    fn from(failure: JobFailure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl JobStop {
+    fn in_blocks(self, blocks: &[ScriptBlock]) -> JobFailure {
+        match self {
+            Self::Failed(failure) => failure,
+            Self::Threw(ThrownError { message, at, .. }) => {
+                let place = at.and_then(|(line, byte)| in_file(blocks, line, byte));
+                JobFailure::Threw { message, place, file: None }
+            }
+        }
+    }
+
+    fn in_modules(self, modules: &[ModuleFile]) -> JobFailure {
+        match self {
+            Self::Failed(failure) => failure,
+            Self::Threw(ThrownError { message, at, file }) => {
+                // Code can forge its stack, so only files that were sent count.
+                let module = modules.iter().find(|module| module.path == file);
+                let place = module.zip(at).and_then(|(module, (line, byte))| {
+                    let block = ScriptBlock { line: 1, text: module.text.clone() };
+                    in_file(&[block], line, byte)
+                });
+                let file = place.and(module).map(|module| module.path.clone());
+                JobFailure::Threw { message, place, file }
+            }
+        }
     }
 }
 
@@ -287,7 +340,7 @@ fn has_input(from: &OwnedFd, time: Duration) -> bool {
 }
 
 fn threw(message: String) -> JobFailure {
-    JobFailure::Threw { message, place: None }
+    JobFailure::Threw { message, place: None, file: None }
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::job::{FetchHead, FetchRequest, LogLevel, ScriptBlock};
+use crate::job::{FetchHead, FetchRequest, InnerOutput, LogLevel, ModuleFile, ScriptBlock};
 
 /// The most bytes of the JSON of a message: the largest result, with its quotes escaped.
 pub(crate) const MOST_JSON: usize = 40 << 20;
@@ -26,14 +26,23 @@ pub(crate) enum PoolMessage {
 /// One job.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct JobMessage {
-    /// The code.
-    pub(crate) blocks: Vec<ScriptBlock>,
-    /// The tool to call; `None` describes all tools.
-    pub(crate) call: Option<CallMessage>,
+    /// What to do.
+    pub(crate) task: JobTask,
     /// The time until the job's signal aborts, in milliseconds.
     pub(crate) time: u64,
     /// The most bytes of the result.
     pub(crate) most_output: usize,
+}
+
+/// What a job does.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum JobTask {
+    /// Describes the tools that blocks return.
+    Describe(Vec<ScriptBlock>),
+    /// Calls one of the tools that blocks return.
+    Call(Vec<ScriptBlock>, CallMessage),
+    /// Calls `run` of the first module, with inputs as JSON.
+    Run(Vec<ModuleFile>, String),
 }
 
 /// A call of one tool.
@@ -70,6 +79,8 @@ pub(crate) enum WorkerRequest {
     Close { body: u64 },
     /// The answer to an earlier request is not wanted.
     Cancel { request: u64 },
+    /// A call of another tool.
+    Call { tool: String, arguments: serde_json::Value },
 }
 
 /// The answer to a request.
@@ -81,6 +92,8 @@ pub(crate) enum RequestAnswer {
     Piece,
     /// Nothing follows.
     End,
+    /// The result of a call.
+    Called(InnerOutput),
     /// The request failed or was refused.
     Failed(String),
 }
@@ -98,8 +111,10 @@ pub(crate) enum JobOutcome {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ThrownError {
     pub(crate) message: String,
-    /// The line in the agent file, and the byte in it, both from 1.
+    /// The line in the file, and the byte in it, both from 1.
     pub(crate) at: Option<(u32, u32)>,
+    /// The path of the module; empty for a block.
+    pub(crate) file: String,
 }
 
 /// Returns a message as bytes.

@@ -172,6 +172,9 @@ async fn brokered(
             broker.close(body);
             Ok(RequestAnswer::End)
         }
+        WorkerRequest::Call { tool, arguments } => {
+            broker.call(tool, arguments).await.map(RequestAnswer::Called)
+        }
         WorkerRequest::Cancel { .. } => Ok(RequestAnswer::End),
     };
     (answer.unwrap_or_else(RequestAnswer::Failed), Vec::new())

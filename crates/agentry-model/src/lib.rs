@@ -39,7 +39,7 @@ pub use policy_context::ASK_BEFORE_WRITING;
 pub use schedule::{MisfirePolicy, OverlapPolicy, Schedule};
 pub use skill::{SkillPack, SkillRef, SkillStep, StepKind};
 pub use tools::{
-    AgentTools, JavaScriptFunction, McpServer, McpTransport, ScriptLimits, ScriptTool,
+    AgentTools, JavaScriptFunction, McpServer, McpTransport, ScriptLimits, ScriptModule, ScriptTool,
 };
 
 pub use agentry_policy::{Declared, DeclaredList};

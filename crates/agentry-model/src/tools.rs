@@ -74,6 +74,25 @@ pub struct ScriptTool {
     pub inputs: Declared<Data>,
     /// The text of the script, if it is in the agent's directory.
     pub source: Declared<String>,
+    /// The files of the agent's directory that it imports.
+    pub modules: Vec<ScriptModule>,
+    /// The program that is to run it, if the definition names one.
+    pub runtime: Declared<String>,
+    /// What runs the tool, if the definition says that it is something other than a script.
+    pub executor: Declared<String>,
+    /// Whether the person must confirm each call.
+    pub confirms: Declared<bool>,
+    /// Which arguments are files that it reads and writes.
+    pub files: Declared<Data>,
+}
+
+/// A file that a script imports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScriptModule {
+    /// Its path, relative to the agent's directory.
+    pub path: String,
+    /// Its text.
+    pub source: Spanned<String>,
 }
 
 /// The limits of a script.

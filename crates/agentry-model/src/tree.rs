@@ -13,7 +13,8 @@ use crate::{
     Agent, AgentBehaviour, AgentIdentity, AgentInstructions, AgentMemory, AgentRef,
     AgentRequirements, AgentTools, Declared, DeclaredList, ExposedFunction, Inheritance,
     JavaScriptFunction, McpServer, MemoryFile, MergeModes, ModelChoice, PipelineStage,
-    ProviderAuth, RunBudget, Schedule, ScriptLimits, ScriptTool, SkillPack, SkillRef, SkillStep,
+    ProviderAuth, RunBudget, Schedule, ScriptLimits, ScriptModule, ScriptTool, SkillPack, SkillRef,
+    SkillStep,
 };
 
 /// Converts an agent to a tree of its declared values, each with its span.
@@ -438,7 +439,20 @@ fn mcp_server(server: &McpServer, out: &mut EntryBuilder) {
 }
 
 fn script(script: &ScriptTool, out: &mut EntryBuilder) {
-    let ScriptTool { name, description, path, allowed_tools, limits, inputs, source } = script;
+    let ScriptTool {
+        name,
+        description,
+        path,
+        allowed_tools,
+        limits,
+        inputs,
+        source,
+        modules,
+        runtime,
+        executor,
+        confirms,
+        files,
+    } = script;
     let ScriptLimits { timeout_ms, max_tool_calls, max_output_bytes } = limits;
     out.field("name", name);
     out.field("description", description);
@@ -451,6 +465,15 @@ fn script(script: &ScriptTool, out: &mut EntryBuilder) {
     });
     out.data("inputs", inputs.as_ref());
     out.field("source", source);
+    out.block("modules", |out| {
+        for ScriptModule { path, source } in modules {
+            out.field(path, &Some(source.clone()));
+        }
+    });
+    out.field("runtime", runtime);
+    out.field("executor", executor);
+    out.field("confirms", confirms);
+    out.data("files", files.as_ref());
 }
 
 fn function(

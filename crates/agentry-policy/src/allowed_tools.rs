@@ -112,4 +112,23 @@ mod tests {
         let call = SectionCall { section: Section::Read, subject: "x", directory: "/workspace" };
         assert_eq!(inside.judge(call, &NoLinks).action, Action::Deny);
     }
+
+    /// A section without rules asks by default, and a list of tools does not change that.
+    #[test]
+    fn a_list_of_tools_grants_nothing() {
+        let places = PathAnchors::default();
+        let tools = ["Write", "Bash", "WebFetch"]
+            .map(|name| Spanned::new(name.to_owned(), Span::start_of(FileId(0))));
+        let silent = Judge::new(Vec::new(), places.clone());
+        let inside = silent.narrowed(allowed_tools(&tools, &places));
+        let cases = [
+            (Section::Edit, "x"),
+            (Section::Bash, "make"),
+            (Section::Webfetch, "https://example.org/"),
+        ];
+        for (section, subject) in cases {
+            let call = SectionCall { section, subject, directory: "/workspace" };
+            assert_eq!(inside.judge(call, &NoLinks).action, Action::Ask, "{section}");
+        }
+    }
 }

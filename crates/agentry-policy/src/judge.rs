@@ -3,6 +3,7 @@
 mod command;
 mod files;
 mod line;
+mod meet;
 mod nested_commands;
 mod operands;
 mod simplify;
@@ -63,8 +64,10 @@ impl Judge {
     pub fn narrowed(&self, layer: PolicyLayer) -> Self {
         let mut layers = self.layers.clone();
         layers.push(layer);
+        // A section without rules keeps its default: the new layer alone must not decide about it.
+        let (places, silence) = (self.places.clone(), self.silence.clone());
         // Memoised answers depend on the rules alone, so both judges share them.
-        Self { memo: Arc::clone(&self.memo), ..Self::new(layers, self.places.clone()) }
+        Self { layers, places, silence, memo: Arc::clone(&self.memo) }
     }
 
     /// Returns the verdict about a call, with a reason for each of its parts.

@@ -26,6 +26,8 @@ crate::words! {
         Base = "base",
         /// The user's default policy.
         User = "user",
+        /// The rules of the agent that this one works for.
+        Parent = "parent",
         /// The tools that a script or a skill may call.
         AllowedTools = "allowed_tools",
         /// The default where no layer has rules.

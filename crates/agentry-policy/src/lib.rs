@@ -91,6 +91,14 @@ impl Policy {
         let exec = self.trust.as_ref().and_then(|trust| trust.exec);
         exec.is_some_and(|exec| exec.value == ExecTrust::Sandboxed)
     }
+
+    /// Removes what it may do only inside the sandbox: commands, and servers on this machine.
+    pub fn leave_sandbox(&mut self) {
+        let exec = self.trust.as_mut().and_then(|trust| trust.exec.as_mut());
+        if let Some(exec) = exec.filter(|exec| exec.value == ExecTrust::Sandboxed) {
+            exec.value = ExecTrust::None;
+        }
+    }
 }
 
 /// A value that the author wrote, or `None`.

@@ -50,6 +50,33 @@ impl RunSpending {
         }
     }
 
+    /// Returns the sum of both, without the time: a delegate works in the time of its parent.
+    #[must_use]
+    pub fn with(mut self, other: &Self) -> Self {
+        self.turns = self.turns.saturating_add(other.turns);
+        self.steps = self.steps.saturating_add(other.steps);
+        self.use_up(other.usage);
+        self
+    }
+
+    /// Returns what remains without the other one; the time stays.
+    #[must_use]
+    pub fn without(mut self, other: &Self) -> Self {
+        self.turns = self.turns.saturating_sub(other.turns);
+        self.steps = self.steps.saturating_sub(other.steps);
+        let TokenUsage { input, cached, output, cost } = other.usage;
+        self.usage.input = self.usage.input.saturating_sub(input);
+        self.usage.cached = self.usage.cached.saturating_sub(cached);
+        self.usage.output = self.usage.output.saturating_sub(output);
+        self.usage.cost = self.usage.cost.map(|own| own.saturating_sub(cost.unwrap_or(0)));
+        self
+    }
+
+    /// Returns whether both are equal, apart from the time.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        (self.turns, self.steps, self.usage) == (other.turns, other.steps, other.usage)
+    }
+
     /// Returns the first limit that this usage would exceed, as text.
     pub fn passed_by(&self, usage: TokenUsage, limits: &RunLimits) -> Option<String> {
         let mut then = *self;

@@ -31,6 +31,15 @@ pub trait CommandStarter: Send + Sync {
         streams: CommandStreams,
     ) -> io::Result<StartedCommand>;
 
+    /// Starts a program that gets these variables instead of those that commands are granted.
+    fn start_with(
+        &self,
+        argv: Vec<String>,
+        directory: PathBuf,
+        variables: Vec<(String, String)>,
+        streams: CommandStreams,
+    ) -> io::Result<StartedCommand>;
+
     /// Returns what confines the commands, or why nothing does.
     fn confined_by(&self) -> CommandConfinement;
 
@@ -90,8 +99,10 @@ pub struct WriteReach {
 /// Commands that run without a sandbox, because the user passed `--unconfined`.
 #[derive(Debug, Default)]
 pub struct UnconfinedCommands {
-    /// The whole environment of a command.
-    pub env: Vec<(String, String)>,
+    /// The environment of every program: `PATH` and the like.
+    pub usual: Vec<(String, String)>,
+    /// The variables that commands are granted in addition.
+    pub granted: Vec<(String, String)>,
 }
 
 impl CommandStarter for UnconfinedCommands {
@@ -101,12 +112,23 @@ impl CommandStarter for UnconfinedCommands {
         directory: PathBuf,
         streams: CommandStreams,
     ) -> io::Result<StartedCommand> {
+        self.start_with(argv, directory, self.granted.clone(), streams)
+    }
+
+    fn start_with(
+        &self,
+        argv: Vec<String>,
+        directory: PathBuf,
+        variables: Vec<(String, String)>,
+        streams: CommandStreams,
+    ) -> io::Result<StartedCommand> {
         let (program, arguments) =
             argv.split_first().ok_or_else(|| io::Error::other("there is no command"))?;
         let CommandStreams { input, output, errors } = streams;
         let mut command = std::process::Command::new(program);
         command.args(arguments).current_dir(directory).env_clear();
-        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        let env = self.usual.iter().chain(&variables);
+        command.envs(env.map(|(name, value)| (name, value)));
         command.stdin(Stdio::from(input)).stdout(Stdio::from(output)).stderr(Stdio::from(errors));
         // A group of its own, so that the drop of the guard also kills the command's children.
         command.process_group(0);
@@ -140,6 +162,16 @@ pub struct RefusedCommands(pub String);
 impl CommandStarter for RefusedCommands {
     fn start(&self, _: Vec<String>, _: PathBuf, _: CommandStreams) -> io::Result<StartedCommand> {
         Err(io::Error::new(io::ErrorKind::PermissionDenied, self.0.clone()))
+    }
+
+    fn start_with(
+        &self,
+        argv: Vec<String>,
+        directory: PathBuf,
+        _: Vec<(String, String)>,
+        streams: CommandStreams,
+    ) -> io::Result<StartedCommand> {
+        self.start(argv, directory, streams)
     }
 
     fn confined_by(&self) -> CommandConfinement {
@@ -182,7 +214,10 @@ struct ChosenConfinement {
 /// A running sandbox.
 struct ReadySandbox {
     sandbox: Sandbox,
+    /// The environment of commands.
     env: Vec<(String, String)>,
+    /// The same without what commands are granted.
+    usual: Vec<(String, String)>,
     /// Whether it starts no more commands.
     spent: AtomicBool,
     reach: WriteReach,
@@ -191,6 +226,15 @@ struct ReadySandbox {
 }
 
 impl ReadySandbox {
+    /// The environment of a program: that of commands, or one with these variables. What the definition
+    /// writes for a program replaces the usual values.
+    fn environment(&self, variables: Option<&[(String, String)]>) -> Vec<(String, String)> {
+        let Some(variables) = variables else { return self.env.clone() };
+        let is_replaced = |name: &str| variables.iter().any(|(other, _)| other == name);
+        let usual = self.usual.iter().filter(|(name, _)| !is_replaced(name));
+        usual.chain(variables).cloned().collect()
+    }
+
     fn is_spent(&self) -> bool {
         self.spent.load(Ordering::Relaxed) || self.sandbox.is_over()
     }
@@ -257,17 +301,26 @@ impl SandboxedCommands {
             listener.map(|listener| NetworkProxy::start(listener, hosts.clone())).transpose();
         let proxy = proxy.map_err(|error| format!("there is no way out: {error}"))?;
         let env = environment(&self.granted, &self.lookup, &sandbox, port);
-        Ok(ReadySandbox { sandbox, env, spent: AtomicBool::new(false), reach, _proxy: proxy })
+        let usual = environment(&[], &self.lookup, &sandbox, port);
+        Ok(ReadySandbox {
+            sandbox,
+            env,
+            usual,
+            spent: AtomicBool::new(false),
+            reach,
+            _proxy: proxy,
+        })
     }
 }
 
 impl SandboxedCommands {
-    /// Starts a command in the sandbox. Retries in a new sandbox if a protected path was replaced from
-    /// outside before the command started.
+    /// Starts a command in the sandbox, with these variables or those that commands are granted. Retries in
+    /// a new sandbox if a protected path was replaced from outside before the command started.
     fn begin(
         &self,
         argv: &[String],
         directory: &Path,
+        variables: Option<&[(String, String)]>,
         streams: &CommandStreams,
     ) -> io::Result<(SandboxCommandGuard, CommandEnding)> {
         // A limit, because another process could replace a protected path again and again.
@@ -279,7 +332,7 @@ impl SandboxedCommands {
             let command = ConfinedCommand {
                 argv: argv.to_vec(),
                 directory: directory.to_owned(),
-                env: ready.env.clone(),
+                env: ready.environment(variables),
                 input: streams.input.try_clone()?,
                 output: streams.output.try_clone()?,
                 errors: streams.errors.try_clone()?,
@@ -302,14 +355,8 @@ impl SandboxedCommands {
 /// Receives how a command ended.
 type CommandEnding = tokio::sync::oneshot::Receiver<Result<CommandExit, SandboxError>>;
 
-impl CommandStarter for SandboxedCommands {
-    fn start(
-        &self,
-        argv: Vec<String>,
-        directory: PathBuf,
-        streams: CommandStreams,
-    ) -> io::Result<StartedCommand> {
-        let (guard, ending) = self.begin(&argv, &directory, &streams)?;
+impl SandboxedCommands {
+    fn started((guard, ending): (SandboxCommandGuard, CommandEnding)) -> StartedCommand {
         let same = Arc::clone(&guard.ready);
         let ended = Box::pin(async move {
             let ended = ending.await.unwrap_or(Err(SandboxError::Gone));
@@ -318,7 +365,28 @@ impl CommandStarter for SandboxedCommands {
             same.spent.fetch_or(is_spent, Ordering::Relaxed);
             ended.map(|ended| ended.code).map_err(io::Error::other)
         });
-        Ok(StartedCommand { ended, guard: Box::new(guard) })
+        StartedCommand { ended, guard: Box::new(guard) }
+    }
+}
+
+impl CommandStarter for SandboxedCommands {
+    fn start(
+        &self,
+        argv: Vec<String>,
+        directory: PathBuf,
+        streams: CommandStreams,
+    ) -> io::Result<StartedCommand> {
+        Ok(Self::started(self.begin(&argv, &directory, None, &streams)?))
+    }
+
+    fn start_with(
+        &self,
+        argv: Vec<String>,
+        directory: PathBuf,
+        variables: Vec<(String, String)>,
+        streams: CommandStreams,
+    ) -> io::Result<StartedCommand> {
+        Ok(Self::started(self.begin(&argv, &directory, Some(&variables), &streams)?))
     }
 
     fn confined_by(&self) -> CommandConfinement {

@@ -19,6 +19,8 @@ pub struct ConsentListing {
     pub variables: Vec<String>,
     /// The code of the definition that runs: its JavaScript tools.
     pub code: Vec<String>,
+    /// The MCP servers that are started or connected to.
+    pub servers: Vec<String>,
     /// What confines its commands.
     pub sandbox: Vec<String>,
     /// The models that get its conversation.
@@ -43,7 +45,7 @@ impl ConsentListing {
 
     /// Returns the listing as rows of two columns.
     pub fn rows(&self) -> Vec<(String, String)> {
-        let Self { may, variables, code, sandbox, models } = self;
+        let Self { may, variables, code, servers, sandbox, models } = self;
         let mut rows = Vec::new();
         let mut add = |name: &str, lines: &[String]| {
             let none = ["nothing".to_owned()];
@@ -60,6 +62,9 @@ impl ConsentListing {
         );
         if !code.is_empty() {
             add("code", code);
+        }
+        if !servers.is_empty() {
+            add("servers", servers);
         }
         add("sandbox", sandbox);
         add("models", models);

@@ -1,9 +1,10 @@
 //! Every event of a run. The journal is a list of them, and [`crate::step()`] consumes them.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::budget::RunLimits;
-use crate::conversation::{Message, TokenUsage};
+use crate::budget::{RunLimits, RunSpending};
+use crate::conversation::{Message, TokenUsage, ToolCall};
 use crate::skill::progress::SkillNote;
 use crate::state::ErrorStrategy;
 
@@ -51,6 +52,13 @@ pub enum RunEvent {
     Turned(ModelTurn),
     /// The model did not answer.
     TurnFailed(ModelFailure),
+    /// A running call made a call of its own, as scripts do.
+    Called {
+        /// The call that made it.
+        within: String,
+        /// The new call. Its id is unique in the run.
+        call: ToolCall,
+    },
     /// A call was judged.
     Judged {
         /// The call.
@@ -90,6 +98,36 @@ pub enum RunEvent {
         id: String,
         /// What it means.
         note: SkillNote,
+    },
+    /// The function of the run has its output, or it was repaired in vain.
+    Returned {
+        /// The call that gave it.
+        id: String,
+        /// The text for the model.
+        text: String,
+        /// The output, or what does not fit.
+        output: Result<Value, String>,
+    },
+    /// A call waits for the user: the run of a delegate is parked.
+    Suspended {
+        /// The call.
+        id: String,
+        /// The question.
+        question: String,
+    },
+    /// A delegate has spent something; its run writes its own journal.
+    Delegated {
+        /// The call that started it.
+        id: String,
+        /// Its run.
+        run: String,
+        /// Everything that it has spent so far, with its own delegates.
+        spent: RunSpending,
+    },
+    /// The limit of a run above this one is reached.
+    Exhausted {
+        /// The limit, and the agent whose limit it is.
+        limit: String,
     },
     /// Older messages were replaced by a summary.
     Compacted {
@@ -186,6 +224,8 @@ pub enum ModelFailureKind {
     Permanent,
     /// The conversation does not fit the context window.
     TooLong,
+    /// Nothing can help: a step of a pipeline failed.
+    Final,
 }
 
 /// The verdict of the policy about a call.
@@ -198,6 +238,13 @@ pub enum CallJudgement {
     Ask,
     /// It does not run.
     Deny,
+}
+
+impl CallClass {
+    /// Whether it may run in parallel with others of its kind.
+    pub(crate) const fn is_parallel(self) -> bool {
+        matches!(self, Self::Read | Self::Delegate)
+    }
 }
 
 impl CallJudgement {
@@ -217,6 +264,9 @@ impl CallJudgement {
 pub enum CallClass {
     /// Nothing: it reads files or the web. It may run in parallel with other reads, and be run again.
     Read,
+    /// Whatever another agent does: its own run has a journal. It may run in parallel, and is resumed rather
+    /// than run again.
+    Delegate,
     /// Something on this machine.
     Write,
     /// Something beyond this machine, or something that cannot be determined.

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use agentry_compile::text::report::visible;
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::undo::hex;
@@ -27,8 +28,10 @@ const MOST_BYTES: u64 = 4 << 20;
 /// A look before a call that never ended, for example because the user refused it.
 const OLD: Duration = Duration::from_hours(24);
 /// Paths of the workspace that harnesses and Agentry change by themselves.
-const OTHERS_WRITE: &[&str] =
-    &[".agentry", ".claude/settings.local.json", ".opencode/node_modules"];
+const OTHERS_WRITE: &[&str] = &[".agentry", ".opencode/node_modules"];
+/// Settings to which Claude Code adds the answers of its user. Hooks, modes and denials in them count; the
+/// answers do not, because they cannot overrule the hook of the guard.
+const WITH_ANSWERS: &str = ".claude/settings.local.json";
 
 /// Protected files, each with what it holds.
 type SeenFiles = BTreeMap<String, String>;
@@ -151,7 +154,12 @@ impl GuardLook {
                 open.extend(entries.map(|entry| entry.path()));
                 continue;
             }
-            seen.insert(below.to_string_lossy().into_owned(), held(&path, &found));
+            let held = if below.ends_with(WITH_ANSWERS) && found.is_file() {
+                held_settings(&path, &found)
+            } else {
+                Some(held(&path, &found))
+            };
+            seen.extend(held.map(|held| (below.to_string_lossy().into_owned(), held)));
         }
         seen
     }
@@ -167,6 +175,23 @@ fn held(path: &Path, found: &fs::Metadata) -> String {
         return format!("{} bytes, {:?}", found.len(), found.modified().ok());
     }
     fs::read(path).map_or_else(|error| error.to_string(), |bytes| hex(&Sha256::digest(bytes)))
+}
+
+/// What settings hold without the answers of the user; `None` if that is nothing.
+fn held_settings(path: &Path, found: &fs::Metadata) -> Option<String> {
+    let whole = || Some(held(path, found));
+    let bytes = fs::read(path).ok().filter(|bytes| bytes.len() as u64 <= MOST_BYTES);
+    let settings = bytes.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+    let Some(Value::Object(mut settings)) = settings else { return whole() };
+    if let Some(Value::Object(permissions)) = settings.get_mut("permissions") {
+        permissions.remove("allow");
+        permissions.remove("additionalDirectories");
+        if permissions.is_empty() {
+            settings.remove("permissions");
+        }
+    }
+    let text = Value::Object(settings.clone()).to_string();
+    (!settings.is_empty()).then(|| hex(&Sha256::digest(text)))
 }
 
 /// The first paths, for a message.
@@ -195,9 +220,10 @@ mod tests {
         fs::create_dir_all(workspace.join(".git/hooks")).unwrap();
         fs::write(workspace.join("agents/a/agent.toml"), "a").unwrap();
         let look = GuardLook::new(&root.join("home"), workspace.to_str().unwrap());
-        let protected: Vec<String> = ["agents/a", "agentry.toml", ".agentry", "/etc/hosts"]
-            .map(|path| workspace.join(path).to_str().unwrap().to_owned())
-            .to_vec();
+        let protected: Vec<String> =
+            ["agents/a", "agentry.toml", ".agentry", ".claude", "/etc/hosts"]
+                .map(|path| workspace.join(path).to_str().unwrap().to_owned())
+                .to_vec();
         let write = |path: &'static str, text: &'static str| {
             move |workspace: &Path| {
                 let path = workspace.join(path);
@@ -205,11 +231,21 @@ mod tests {
                 fs::write(path, text).unwrap();
             }
         };
-        let cases: [Change<'_>; 7] = [
+        let local = ".claude/settings.local.json";
+        let cases: [Change<'_>; 12] = [
             ("nothing", &|_| {}, &[]),
             ("the same again", &write("agents/a/agent.toml", "a"), &[]),
             ("another file", &write("src/main.rs", "x"), &[]),
             ("what others write", &write(".agentry/cache", "x"), &[]),
+            ("an answer", &write(local, r#"{"permissions": {"allow": ["Bash(ls)"]}}"#), &[]),
+            ("another answer", &write(local, r#"{"permissions": {"allow": ["Bash"]}}"#), &[]),
+            ("no hooks", &write(local, r#"{"disableAllHooks": true}"#), &[local]),
+            (
+                "a mode",
+                &write(local, r#"{"permissions": {"defaultMode": "bypassPermissions"}}"#),
+                &[local],
+            ),
+            ("no JSON", &write(local, "{"), &[local]),
             ("changed", &write("agents/a/agent.toml", "b"), &["agents/a/agent.toml"]),
             ("created", &write("agentry.toml", ""), &["agentry.toml"]),
             ("a hook", &write(".git/hooks/pre-commit", "x"), &[".git/hooks/pre-commit"]),

@@ -15,6 +15,7 @@
 pub mod approval;
 mod approval_scope;
 pub mod budget;
+pub mod budget_pot;
 pub mod cassette;
 pub mod commands;
 pub mod confine;
@@ -24,7 +25,9 @@ pub mod conversation;
 pub mod driver;
 pub mod effect;
 pub mod event;
+pub mod function;
 pub mod guard_look;
+mod inner_call;
 pub mod journal;
 mod private_files;
 pub mod prompt;
@@ -48,6 +51,7 @@ pub use event::{
     ApprovalAnswer, CallClass, CallJudgement, ModelFailure, ModelFailureKind, ModelTurn, RunEnding,
     RunEvent, TimedEvent,
 };
+pub use private_files::directories as create_private_directories;
 pub use skill::progress::{SkillNote, SkillProgress, StepCounts};
 pub use state::{CallState, ErrorStrategy, RunPhase, StepState};
 pub use step::step;

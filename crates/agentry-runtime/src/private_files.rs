@@ -10,7 +10,7 @@ pub(crate) fn directory(path: &Path) -> io::Result<()> {
 }
 
 /// Creates a directory and its missing parents.
-pub(crate) fn directories(path: &Path) -> io::Result<()> {
+pub fn directories(path: &Path) -> io::Result<()> {
     builder().recursive(true).create(path)
 }
 

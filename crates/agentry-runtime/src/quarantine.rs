@@ -64,6 +64,19 @@ impl QuarantinedCommands {
         };
         Self { inner, window: Arc::new(Mutex::new(window)) }
     }
+
+    /// Starts a command and watches it until it is dropped.
+    fn watched(
+        &self,
+        start: impl FnOnce() -> io::Result<StartedCommand>,
+    ) -> io::Result<StartedCommand> {
+        locked(&self.window).open(self.inner.reach())?;
+        // Created before the start, so that a failed start also closes the window.
+        let mut running = RunningCommand { guard: None, window: Arc::clone(&self.window) };
+        let StartedCommand { ended, guard } = start()?;
+        running.guard = Some(guard);
+        Ok(StartedCommand { ended, guard: Box::new(running) })
+    }
 }
 
 impl CommandStarter for QuarantinedCommands {
@@ -73,12 +86,17 @@ impl CommandStarter for QuarantinedCommands {
         directory: PathBuf,
         streams: CommandStreams,
     ) -> io::Result<StartedCommand> {
-        locked(&self.window).open(self.inner.reach())?;
-        // Created before the start, so that a failed start also closes the window.
-        let mut running = RunningCommand { guard: None, window: Arc::clone(&self.window) };
-        let StartedCommand { ended, guard } = self.inner.start(argv, directory, streams)?;
-        running.guard = Some(guard);
-        Ok(StartedCommand { ended, guard: Box::new(running) })
+        self.watched(|| self.inner.start(argv, directory, streams))
+    }
+
+    fn start_with(
+        &self,
+        argv: Vec<String>,
+        directory: PathBuf,
+        variables: Vec<(String, String)>,
+        streams: CommandStreams,
+    ) -> io::Result<StartedCommand> {
+        self.watched(|| self.inner.start_with(argv, directory, variables, streams))
     }
 
     fn confined_by(&self) -> CommandConfinement {
@@ -90,7 +108,12 @@ impl CommandStarter for QuarantinedCommands {
     }
 
     fn settle(&self) -> Vec<String> {
-        std::mem::take(&mut locked(&self.window).said)
+        let mut window = locked(&self.window);
+        // A server runs on after the call that it answered.
+        if window.running > 0 {
+            window.look();
+        }
+        std::mem::take(&mut window.said)
     }
 }
 
@@ -125,11 +148,16 @@ impl CommandWindow {
     /// Handles the end of a command.
     fn shut(&mut self) {
         self.running = self.running.saturating_sub(1);
-        let Some(quarantine) = &mut self.quarantine else { return };
-        let told = quarantine.settle();
-        if self.running == 0 {
+        self.look();
+        if let Some(quarantine) = self.quarantine.as_mut().filter(|_| self.running == 0) {
             quarantine.close();
         }
+    }
+
+    /// Inspects what commands did so far.
+    fn look(&mut self) {
+        let Some(quarantine) = &mut self.quarantine else { return };
+        let told = quarantine.settle();
         told.iter().for_each(|told| (self.tell)(told));
         self.said.extend(told.iter().take(MOST_SAID).map(ToString::to_string));
         if let Some(more) = told.len().checked_sub(MOST_SAID).filter(|more| *more > 0) {

@@ -15,7 +15,8 @@ pub(crate) fn reopen(state: &mut StepState) -> bool {
     }
     let asks = matches!(state.on_unfinished(), ErrorStrategy::Ask | ErrorStrategy::Retry);
     let mut is_unfinished = false;
-    for call in &mut state.calls {
+    let begun: Vec<bool> = state.calls.iter().map(|it| state.has_past(&it.call.id)).collect();
+    for (call, has_begun) in state.calls.iter_mut().zip(begun) {
         let text = match &call.progress {
             CallProgress::Over(..) => continue,
             CallProgress::Failed(why) => why.clone(),
@@ -25,6 +26,7 @@ pub(crate) fn reopen(state: &mut StepState) -> bool {
                 continue;
             }
             CallProgress::Running if call.class != CallClass::Read => UNKNOWN.to_owned(),
+            _ if has_begun => "stopped before its end: the run had ended".to_owned(),
             _ => "not run: the run had ended".to_owned(),
         };
         call.progress = CallProgress::Over(text, true);

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentry_compile::World;
-use agentry_compile::policy::{Action, Judge, SectionCall, Verdict, VerdictReason};
+use agentry_compile::policy::{Action, Judge, PolicyLayer, SectionCall, Verdict, VerdictReason};
 use agentry_compile::render::judged;
 use agentry_compile::text::SourceFiles;
 
@@ -45,6 +45,17 @@ pub struct RuledTouch {
 }
 
 impl Rulebook {
+    /// Returns the same rules with one more layer, for the calls inside a script.
+    #[must_use]
+    pub fn narrowed(&self, layer: PolicyLayer) -> Self {
+        Self {
+            world: Arc::clone(&self.world),
+            judge: self.judge.narrowed(layer),
+            protected: self.protected.clone(),
+            sources: self.sources.clone(),
+        }
+    }
+
     /// Decides about a call that touches all of this.
     pub fn ask(&self, touches: &[ToolTouch], directory: &Path) -> RuledTouch {
         self.ask_by(&self.judge, touches, directory)

@@ -1,14 +1,16 @@
 //! The state of a run: everything that its events have built up. [`crate::step()`] reads and changes it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::budget::{NextAction, RunLimits, RunSpending};
 use crate::context_window::{self, BYTES_PER_TOKEN};
 use crate::conversation::{Message, MessageBlock, MessageRole, TokenUsage, ToolCall};
 use crate::event::{CallClass, RunEnding};
+use crate::inner_call::PastCall;
 use crate::skill::progress::SkillProgress;
 
 /// The state of a run between two events.
@@ -20,6 +22,12 @@ pub struct StepState {
     pub messages: Arc<Vec<Arc<Message>>>,
     /// The tool calls of the last answer, in order.
     pub calls: Vec<CallState>,
+    /// The calls that running calls made themselves, in order.
+    pub inner: Vec<CallState>,
+    /// What such calls did before the process was killed or the run was parked.
+    pub(crate) past: Vec<PastCall>,
+    /// How many of them there were in the whole run.
+    pub(crate) inner_steps: u64,
     /// What the run may spend.
     pub limits: RunLimits,
     /// What the run has spent.
@@ -42,6 +50,10 @@ pub struct StepState {
     pub queue: Vec<String>,
     /// The question to park the run for, as soon as no call runs any more.
     pub parking: Option<String>,
+    /// What each delegate has spent, by the call that started it. It is part of `spent`.
+    pub delegated: BTreeMap<String, RunSpending>,
+    /// The output of the function that the run carries out, or what does not fit.
+    pub output: Option<Result<Value, String>>,
     /// How many answers with tool calls in a row were truncated.
     pub(crate) cut_off: u32,
     /// The usage of the last answer; zero if the messages were changed since.
@@ -106,6 +118,8 @@ pub enum ErrorStrategy {
 pub struct CallState {
     /// The call.
     pub call: ToolCall,
+    /// The call that made it; `None` for a call of the model.
+    pub within: Option<String>,
     /// How far it is.
     pub progress: CallProgress,
     /// What it changes, as soon as it is judged.
@@ -116,6 +130,8 @@ pub struct CallState {
     pub retries: u32,
     /// Whether secrets in its arguments were lost when the run was killed.
     pub forgotten: bool,
+    /// Whether the journal has its start; a refused call is over without one.
+    pub(crate) has_started: bool,
 }
 
 /// How far a tool call is.
@@ -137,12 +153,47 @@ pub enum CallProgress {
     Over(String, bool),
 }
 
+impl CallState {
+    /// Creates a call that is not judged yet.
+    pub(crate) fn new(call: ToolCall, within: Option<String>) -> Self {
+        Self {
+            call,
+            within,
+            progress: CallProgress::Judging,
+            // The strictest class, until the call is judged.
+            class: CallClass::External,
+            reason: String::new(),
+            retries: 0,
+            forgotten: false,
+            has_started: false,
+        }
+    }
+
+    /// Returns whether it has started, or is about to.
+    pub(crate) fn runs(&self) -> bool {
+        matches!(self.progress, CallProgress::Launched | CallProgress::Running)
+    }
+
+    /// Returns whether the user is asked about it.
+    pub(crate) fn is_asked(&self) -> bool {
+        matches!(self.progress, CallProgress::Asked | CallProgress::Failed(_))
+    }
+
+    /// Returns whether it has a result.
+    pub fn is_over(&self) -> bool {
+        matches!(self.progress, CallProgress::Over(..))
+    }
+}
+
 impl Default for StepState {
     fn default() -> Self {
         Self {
             phase: RunPhase::Idle,
             messages: Arc::default(),
             calls: Vec::new(),
+            inner: Vec::new(),
+            past: Vec::new(),
+            inner_steps: 0,
             limits: RunLimits::default(),
             spent: RunSpending::default(),
             asks_at_limit: false,
@@ -154,6 +205,8 @@ impl Default for StepState {
             attempts: 0,
             queue: Vec::new(),
             parking: None,
+            delegated: BTreeMap::new(),
+            output: None,
             cut_off: 0,
             last: TokenUsage::default(),
             asking: None,
@@ -177,11 +230,11 @@ impl StepState {
 
     /// Returns the call with that id.
     pub fn call(&self, id: &str) -> Option<&CallState> {
-        self.calls.iter().find(|call| call.call.id == id)
+        self.calls.iter().chain(&self.inner).find(|call| call.call.id == id)
     }
 
     pub(crate) fn call_mut(&mut self, id: &str) -> Option<&mut CallState> {
-        self.calls.iter_mut().find(|call| call.call.id == id)
+        self.calls.iter_mut().chain(&mut self.inner).find(|call| call.call.id == id)
     }
 
     /// Advances the clock. Time in which the user is asked does not count. A clock that was set back adds
@@ -197,11 +250,9 @@ impl StepState {
 
     /// Returns whether the run can only continue after input of the user.
     pub fn waits_for_person(&self) -> bool {
-        let is_asked = |call: &CallState| {
-            matches!(call.progress, CallProgress::Asked | CallProgress::Failed(_))
-        };
         let idle = matches!(self.phase, RunPhase::Idle | RunPhase::Blocked(_) | RunPhase::Ended(_));
-        idle || (self.calls.iter().any(is_asked) && !self.any_runs())
+        let mut all = self.calls.iter().chain(&self.inner);
+        idle || (all.any(CallState::is_asked) && !self.any_runs())
     }
 
     /// Returns what to do about a call that was started and has no result. It may have changed something, so
@@ -210,12 +261,11 @@ impl StepState {
         if self.on_error_is_written { self.on_error } else { ErrorStrategy::Ask }
     }
 
-    /// Returns whether a tool call runs.
+    /// Returns whether a tool call runs. One that waits for a call of its own, about which the user is
+    /// asked, does not.
     pub fn any_runs(&self) -> bool {
-        let runs = |call: &CallState| {
-            matches!(call.progress, CallProgress::Launched | CallProgress::Running)
-        };
-        self.calls.iter().any(runs)
+        let mut all = self.calls.iter().chain(&self.inner);
+        all.any(|call| call.runs() && !self.is_suspended(&call.call.id))
     }
 
     /// Estimates the tokens of the next request: those of the last request and answer, and of the messages
@@ -303,15 +353,7 @@ impl StepState {
                 call.id = format!("call-{number}");
             }
             self.ids.insert(call.id.clone());
-            calls.push(CallState {
-                call: call.clone(),
-                progress: CallProgress::Judging,
-                // The strictest class, until the call is judged.
-                class: CallClass::External,
-                reason: String::new(),
-                retries: 0,
-                forgotten: false,
-            });
+            calls.push(CallState::new(call.clone(), None));
         }
         self.calls = calls;
         self.hear(message);
@@ -332,6 +374,8 @@ impl StepState {
     /// Sends the results of all calls to the model, cut to their common limit.
     pub(crate) fn report(&mut self) {
         self.apply_skill_notes();
+        self.inner.clear();
+        self.past.clear();
         let length = |call: &CallState| match &call.progress {
             CallProgress::Over(text, _) => text.len(),
             _ => 0,

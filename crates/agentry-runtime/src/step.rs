@@ -1,6 +1,8 @@
 //! The run loop as a pure function: takes an event, changes the state, and returns effects for the driver.
 
 mod compact;
+mod delegate;
+mod inner;
 mod limits;
 mod resume;
 
@@ -40,6 +42,11 @@ pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
         reopen::adjust(state, limits, models, window);
         return Vec::new();
     }
+    // A delegate may report its last request after the run has ended: it is charged all the same.
+    if let RunEvent::Delegated { id, spent, run: _ } = happened.event {
+        delegate::charge(state, id, spent);
+        return Vec::new();
+    }
     let is_unfinished = matches!(happened.event, RunEvent::Said { .. }) && reopen::reopen(state);
     // A message reopens an ended run above; every other event comes too late.
     if matches!(state.phase, RunPhase::Ended(_)) {
@@ -68,6 +75,7 @@ pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
         }
         RunEvent::Said { text } => {
             state.queue.push(text);
+            state.output = None;
             match state.phase {
                 RunPhase::Idle => ask(state),
                 RunPhase::Calling if is_unfinished => resume::unfinished(state),
@@ -77,6 +85,7 @@ pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
         RunEvent::Asking { usage } => asking(state, usage),
         RunEvent::Turned(turn) => turned(state, turn),
         RunEvent::TurnFailed(failure) => failed(state, &failure),
+        RunEvent::Called { within, call } => inner::called(state, within, call),
         RunEvent::Judged { id, verdict, reason, class } => {
             judged(state, &id, verdict, reason, class)
         }
@@ -86,6 +95,7 @@ pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
             let launched = |call: &&mut CallState| call.progress == CallProgress::Launched;
             if let Some(call) = state.call_mut(&id).filter(launched) {
                 call.progress = CallProgress::Running;
+                call.has_started = true;
             }
             Vec::new()
         }
@@ -94,6 +104,9 @@ pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
             state.skills.note(id, note);
             Vec::new()
         }
+        RunEvent::Returned { id, text, output } => delegate::returned(state, &id, text, output),
+        RunEvent::Suspended { id, question } => delegate::suspended(state, &id, question),
+        RunEvent::Exhausted { limit } => end(state, RunEnding::OverBudget { limit }),
         RunEvent::Compacted { messages, summary, usage } => {
             compacted(state, messages, summary, usage)
         }
@@ -104,6 +117,7 @@ pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
         | RunEvent::Moved { .. }
         | RunEvent::Resumed
         | RunEvent::Adjusted { .. }
+        | RunEvent::Delegated { .. }
         | RunEvent::Undone { .. } => Vec::new(),
     }
 }
@@ -229,11 +243,11 @@ fn no_model(state: &mut StepState, failure: &ModelFailure) -> Vec<RunEffect> {
         None => failure.message.clone(),
     };
     match state.on_error {
-        ErrorStrategy::Ask => {
+        ErrorStrategy::Ask if failure.kind != ModelFailureKind::Final => {
             state.phase = RunPhase::Blocked(BlockedRun::Models(why.clone()));
             vec![RunEffect::Put(PersonQuestion::Models { why })]
         }
-        ErrorStrategy::Retry | ErrorStrategy::Fail | ErrorStrategy::Skip => {
+        ErrorStrategy::Ask | ErrorStrategy::Retry | ErrorStrategy::Fail | ErrorStrategy::Skip => {
             end(state, RunEnding::Failed { why })
         }
     }
@@ -332,12 +346,16 @@ fn go_on(state: &mut StepState) -> Vec<RunEffect> {
 fn ended(state: &mut StepState, id: &str, text: String, failed: bool) -> Vec<RunEffect> {
     let on_error = state.on_error;
     let Some(call) = state.call_mut(id) else { return Vec::new() };
+    if call.within.is_some() {
+        return inner::ended(state, id, text, failed);
+    }
     if !matches!(call.progress, CallProgress::Launched | CallProgress::Running) {
         return Vec::new();
     }
     match on_error {
         ErrorStrategy::Ask if failed => {
             call.progress = CallProgress::Failed(text.clone());
+            state.forget_inner(id);
             return vec![RunEffect::Put(PersonQuestion::Failed { id: id.to_owned(), why: text })];
         }
         // A call that may have changed something is not repeated. The model gets the failure and can check.
@@ -348,6 +366,8 @@ fn ended(state: &mut StepState, id: &str, text: String, failed: bool) -> Vec<Run
         ErrorStrategy::Fail if failed => return end(state, RunEnding::Failed { why: text }),
         _ => call.progress = CallProgress::Over(text, failed),
     }
+    // Another attempt begins anew: the failure may be that of an inner call.
+    state.forget_inner(id);
     advance(state)
 }
 
@@ -358,15 +378,17 @@ fn advance(state: &mut StepState) -> Vec<RunEffect> {
     }
     if let Some(question) = state.parking.clone() {
         // Running calls may finish; no other call starts.
-        return if state.any_runs() {
-            Vec::new()
-        } else {
-            end(state, RunEnding::Parked { question })
-        };
+        if state.any_runs() {
+            return Vec::new();
+        }
+        state.suspend();
+        return end(state, RunEnding::Parked { question });
     }
     for call in &mut state.calls {
         // Its arguments have placeholders instead of secrets, so it would do something else.
-        if call.forgotten && call.progress == CallProgress::Ready {
+        // A delegate that has begun has its own journal.
+        let is_lost = call.forgotten && call.class != CallClass::Delegate;
+        if is_lost && call.progress == CallProgress::Ready {
             call.progress = CallProgress::Over(resume::FORGOTTEN.to_owned(), true);
         }
     }
@@ -375,15 +397,15 @@ fn advance(state: &mut StepState) -> Vec<RunEffect> {
         return ask(state);
     }
     let mut effects = Vec::new();
-    // Reads run in parallel; a call that changes something runs alone, in its order.
-    let mut only_reads = true;
+    // Reads and delegates run in parallel; any other call runs alone, in its order.
+    let mut only_parallel = true;
     for at in 0..state.calls.len() {
         let Some(call) = state.calls.get(at) else { break };
         if matches!(call.progress, CallProgress::Over(..)) {
             continue;
         }
-        let is_read = call.class == CallClass::Read;
-        let may_start = if is_read { only_reads } else { only_reads && is_first(state, at) };
+        let is_parallel = call.class.is_parallel();
+        let may_start = only_parallel && (is_parallel || is_first(state, at));
         if call.progress == CallProgress::Ready && may_start {
             if let Some(limit) = state.exceeded() {
                 let over = over(state, limit);
@@ -400,8 +422,9 @@ fn advance(state: &mut StepState) -> Vec<RunEffect> {
                 effects.push(RunEffect::Run { id: call.call.id.clone() });
             }
         }
-        only_reads &= is_read;
+        only_parallel &= is_parallel;
     }
+    effects.extend(inner::launch(state));
     effects
 }
 

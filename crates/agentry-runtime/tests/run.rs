@@ -15,6 +15,7 @@ use agentry_compile::text::{FileId, SourceFiles, Span, Spanned};
 use agentry_compile::{
     CandidateOrigin, CandidateOutcome, MemoryWorld, ModelCandidate, ResolveSettings, TokenPrice,
 };
+use agentry_runtime::budget_pot::BudgetShare;
 use agentry_runtime::commands::{RefusedCommands, UnconfinedCommands};
 use agentry_runtime::driver::RunDriver;
 use agentry_runtime::driver::guarded_tools::{GuardedTools, SharedRun};
@@ -150,6 +151,7 @@ impl Run {
             output: Arc::new(|_| {}),
             redactor: Arc::default(),
             waits: how.waits,
+            budget: BudgetShare::default(),
         };
         let mut driver = RunDriver::new(parts, Arc::default());
         let How { limits, on_error, .. } = how;

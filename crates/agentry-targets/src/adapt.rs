@@ -3,8 +3,7 @@
 
 use std::borrow::Cow;
 
-use agentry_model::Agent;
-use agentry_policy::{Action, ExecTrust, PathAnchors, Section};
+use agentry_policy::{Action, PathAnchors, Section};
 use rayon::prelude::*;
 
 use crate::Target;
@@ -24,14 +23,14 @@ pub(crate) fn adapted<'a>(
 ) -> Cow<'a, [RenderSubject]> {
     let is_changed = |subject: &RenderSubject| {
         settings.unattended
-            || needs_sandbox(&subject.agent)
+            || subject.agent.policy.needs_sandbox()
             || !eased(target, subject, settings).is_empty()
     };
     if !subjects.iter().any(is_changed) {
         return subjects;
     }
     subjects.to_mut().par_iter_mut().for_each(|subject| {
-        if needs_sandbox(&subject.agent) && !wraps_commands(target, settings) {
+        if subject.agent.policy.needs_sandbox() && !wraps_commands(target, settings) {
             subject.leave_sandbox();
         }
         if settings.unattended && !is_guarded(target, settings) {
@@ -41,12 +40,6 @@ pub(crate) fn adapted<'a>(
         subject.ease(eased);
     });
     subjects
-}
-
-/// Whether an agent may run commands only inside the sandbox.
-pub(crate) fn needs_sandbox(agent: &Agent) -> bool {
-    let exec = agent.policy.trust.as_ref().and_then(|trust| trust.exec);
-    exec.is_some_and(|exec| exec.value == ExecTrust::Sandboxed)
 }
 
 /// Whether the guard of a target replaces each command by one that runs in the sandbox.

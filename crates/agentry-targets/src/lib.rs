@@ -29,7 +29,6 @@ pub mod front_matter;
 pub mod gap;
 pub mod gemini;
 pub mod guard;
-mod harmless_commands;
 pub mod harness_files;
 mod harness_place;
 pub mod import;

@@ -134,6 +134,12 @@ pub fn regex_of_path(path: &str) -> String {
     segments.flat_map(|segment| [escape(segment), "/".to_owned()]).collect()
 }
 
+/// Returns a regular expression for all commands that start with these words.
+pub(crate) fn starting_with(words: &[&str]) -> String {
+    let words = words.iter().flat_map(|word| [escape(word), r"\x00".to_owned()]);
+    words.chain([r"(?:[^\x00]*\x00)*".to_owned()]).collect()
+}
+
 /// Escapes a text for a regular expression.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

@@ -103,10 +103,17 @@ pub const HABITS: &[HabitRow] = &[
     ),
     row(
         "codex",
-        &[Bash, Edit],
+        &[Bash],
+        Never,
+        "2026-11",
+        "commands run in its sandbox at once; the approval policy that asked, `untrusted`, is no longer supported",
+    ),
+    row(
+        "codex",
+        &[Edit],
         Asks,
         "2026-11",
-        "the approval policy `untrusted` asks about changes and about commands that do more than read",
+        "the approval policy `on-request` asks about changes that the sandbox does not permit",
     ),
     row(
         "codex",
@@ -188,7 +195,7 @@ pub const SILENT_MODES: &[SilentModes] = &[
         harness: "codex",
         modes: "`--full-auto`, `--yolo` or in the cloud",
         headless: "runs commands in its sandbox without a question",
-        unasked: &["ls", "cat x", "git status"],
+        unasked: &[],
         seen: "2026-11",
     },
     SilentModes {

@@ -390,16 +390,29 @@ fn gates(
     settings: &RenderSettings<'_>,
 ) -> Option<RenderedAgent> {
     let has_gates = subject.agent.requirements != AgentRequirements::default();
-    if !has_gates || is_guarded(target, settings) || settings.has_accepted(REQUIRED) {
+    let mut out = RenderedAgent::default();
+    if is_guarded(target, settings) {
+        let startup = subject.agent.requirements.startup.as_ref()?;
+        let message = format!(
+            "`{}` must succeed before the agent starts, and the guard does not run it: it would deny \
+             every call",
+            startup.value
+        );
+        let hint = "start it with `agentry run`, or render it without the check and the guard: \
+                    `--no-guard --accept required`";
+        out.refuse(REQUIRED, message, Some(hint));
+        return Some(out);
+    }
+    if !has_gates || settings.has_accepted(REQUIRED) {
         return None;
     }
-    let mut out = RenderedAgent::default();
     let message = format!(
         "{} does not check what must hold before the agent starts: its environment variables and its \
          start-up tool",
         target.title
     );
-    let hint = if target.guard.is_some() {
+    let is_checked = target.guard.is_some() && subject.agent.requirements.startup.is_none();
+    let hint = if is_checked {
         "render with `--guard`, which checks it, or without the check: `--accept required`"
     } else {
         "render it without the check: `--accept required`"
@@ -416,8 +429,9 @@ fn name(target: &Target, subject: &RenderSubject) -> Option<RenderedAgent> {
     let mut out = RenderedAgent::default();
     let name = subject.name.as_str();
     let hint = format!(
-        "set another name in `agentry.toml`: `[render.{}.aliases]` `{name} = \"…\"`",
-        target.name
+        "set another name in `agentry.toml`: `[render.{}.aliases]` `{} = \"…\"`",
+        target.name,
+        subject.agent.name()
     );
     let is_known = original::name(target, subject) == Some(name);
     if is_built_in(target, name) && !overrides(target, subject) {

@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use agentry_model::Agent;
 use agentry_policy::{
-    Action, ExecTrust, Judge, PathAnchors, PatternRule, Permissions, PolicyContext, PolicyLayer,
-    PolicyRule, RuleList, Section, SectionRules, layers, to_permissions,
+    Action, Judge, PathAnchors, PatternRule, Permissions, PolicyContext, PolicyLayer, PolicyRule,
+    RuleList, Section, SectionRules, layers, to_permissions,
 };
 use agentry_text::{FileId, Span, Spanned};
 
@@ -150,9 +150,7 @@ impl RenderSubject {
     /// Removes everything that the agent may do only inside the sandbox.
     pub(crate) fn leave_sandbox(&mut self) {
         let mut policy = self.agent.policy.clone();
-        if let Some(exec) = policy.trust.as_mut().and_then(|trust| trust.exec.as_mut()) {
-            exec.value = ExecTrust::None;
-        }
+        policy.leave_sandbox();
         let places = self.judge.places().clone();
         let permissions = to_permissions(&self.memo.policy, &policy, &self.context);
         self.permissions = complete(permissions.unwrap_or_default());

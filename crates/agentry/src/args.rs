@@ -4,6 +4,7 @@ mod policy;
 mod run;
 mod runs;
 mod sandbox;
+mod schedule;
 mod store;
 mod tools;
 
@@ -22,6 +23,9 @@ pub(crate) use runs::{
 pub(crate) use sandbox::{
     DoctorArguments, SandboxArguments, SandboxCommand, SandboxExecArguments,
     SandboxExplainArguments,
+};
+pub(crate) use schedule::{
+    FireArguments, ScheduleArguments, ScheduleCommand, ScheduleNextArguments, ServeArguments,
 };
 pub(crate) use store::{
     GcArguments, KeygenArguments, ListArguments, PullArguments, PushArguments, SearchArguments,
@@ -104,6 +108,10 @@ pub(crate) enum CliCommand {
     Test(TestArguments),
     /// List runs; show one, follow it, undo its changes
     Runs(RunsArguments),
+    /// List schedules and their next times; run, pause or resume one
+    Schedule(ScheduleArguments),
+    /// Keep running: fire the schedules of agents
+    Serve(ServeArguments),
     /// Show what confines the commands of an agent
     Sandbox(SandboxArguments),
     /// Show what this machine supports, and how to get the rest
@@ -286,6 +294,9 @@ pub(crate) struct RenderArguments {
     /// Deny what the source asks about, for runs without a person
     #[arg(long)]
     pub(crate) unattended: bool,
+    /// Ask again; otherwise a target that denies questions keeps doing so
+    #[arg(long, conflicts_with = "unattended")]
+    pub(crate) no_unattended: bool,
     /// Also write files that hold for other agents and for your own sessions
     #[arg(long)]
     pub(crate) shared: bool,

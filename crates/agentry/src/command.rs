@@ -25,8 +25,10 @@ pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod sandbox;
+pub(crate) mod schedule;
 pub(crate) mod schema;
 pub(crate) mod search;
+pub(crate) mod serve;
 pub(crate) mod shell;
 pub(crate) mod show;
 pub(crate) mod sign;
@@ -138,6 +140,11 @@ fn usable(disk: &DiskWorld, found: &FoundAgent) -> Result<CompiledAgent, CliFail
     Err(CliFailure::new(format!("`{}` has errors", found.path))
         .hint("`agentry check` shows all findings")
         .finding())
+}
+
+/// The note about a text of the prompt in which a secret is masked.
+fn mask_note(origin: &str) -> String {
+    format!("a secret in `{origin}` is sent to the model as `***`")
 }
 
 /// Moves an agent of the store to the current workspace, where it works. Its own files are read before.

@@ -188,6 +188,10 @@ pub fn judged(
 
 /// The files that an allow rule about edits names without a wildcard.
 fn named_files(judge: &Judge) -> Vec<String> {
+    // Neither the rules of a delegate nor those of its parent open a definition for the other one.
+    if judge.has_parent() {
+        return Vec::new();
+    }
     let places = judge.places();
     let rules = judge.rules(Section::Edit).flat_map(|(_, rules)| &rules.rules);
     let literal = rules.filter(|rule| {

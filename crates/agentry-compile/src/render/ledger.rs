@@ -23,6 +23,8 @@ pub struct RenderLedger {
     guarded: BTreeSet<String>,
     /// The harnesses whose gaps are closed by stricter rules.
     closed: BTreeSet<String>,
+    /// The harnesses whose files deny what the source asks about.
+    unattended: BTreeSet<String>,
 }
 
 /// One rendered file.
@@ -52,7 +54,7 @@ impl RenderLedger {
         entries.reverse();
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         entries.dedup_by(|a, b| a.path == b.path);
-        Self { entries, guarded: BTreeSet::new(), closed: BTreeSet::new() }
+        Self { entries, ..Self::default() }
     }
 
     /// Sets the guarded harnesses, as far as they have files.
@@ -66,6 +68,13 @@ impl RenderLedger {
     #[must_use]
     pub fn with_closed_gaps(mut self, targets: impl IntoIterator<Item = String>) -> Self {
         self.closed = self.rendered(targets);
+        self
+    }
+
+    /// Sets the harnesses that deny every question, as far as they have files.
+    #[must_use]
+    pub fn with_unattended(mut self, targets: impl IntoIterator<Item = String>) -> Self {
+        self.unattended = self.rendered(targets);
         self
     }
 
@@ -83,6 +92,11 @@ impl RenderLedger {
     /// The harnesses whose gaps are closed by stricter rules.
     pub fn closed_gaps(&self) -> &BTreeSet<String> {
         &self.closed
+    }
+
+    /// The harnesses whose files deny what the source asks about.
+    pub fn unattended(&self) -> &BTreeSet<String> {
+        &self.unattended
     }
 
     /// Every file, sorted by path.
@@ -122,7 +136,8 @@ impl RenderLedger {
             }
             None => {
                 let ledger = Self::new(entries).with_guard(targets(&value, "guarded")?);
-                Ok(ledger.with_closed_gaps(targets(&value, "closed")?))
+                let ledger = ledger.with_closed_gaps(targets(&value, "closed")?);
+                Ok(ledger.with_unattended(targets(&value, "unattended")?))
             }
         }
     }
@@ -139,7 +154,9 @@ impl RenderLedger {
                 format!("\"{key}\": {},\n", json!(targets))
             }
         };
-        let wishes = of("guarded", &self.guarded) + &of("closed", &self.closed);
+        let wishes = of("guarded", &self.guarded)
+            + &of("closed", &self.closed)
+            + &of("unattended", &self.unattended);
         format!("{{\n\"version\": {VERSION},\n{wishes}\"files\": {files}\n}}\n")
     }
 }
@@ -241,6 +258,8 @@ mod tests {
         assert_eq!(RenderLedger::parse(&guarded.to_text()), Ok(guarded.clone()));
         let closed = guarded.with_closed_gaps(["pi".to_owned(), "opencode".to_owned()]);
         assert_eq!(closed.closed_gaps().iter().collect::<Vec<_>>(), ["opencode"]);
+        let unattended = closed.clone().with_unattended(["opencode".to_owned()]);
+        assert_eq!(RenderLedger::parse(&unattended.to_text()), Ok(unattended));
         assert_eq!(RenderLedger::parse(&closed.to_text()), Ok(closed));
     }
 

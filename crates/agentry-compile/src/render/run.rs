@@ -17,7 +17,6 @@ use super::explain::{ExplainedSection, explain};
 use super::plan::{ReplacedFile, WantedFile};
 
 /// The settings of a render run.
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct RenderJob<'a> {
     /// The targets.
     pub targets: &'a [&'static Target],
@@ -27,8 +26,8 @@ pub struct RenderJob<'a> {
     pub guard: &'a (dyn Fn(&Target) -> bool + Sync),
     /// Whether the gaps of a harness are closed by stricter rules.
     pub close_gaps: &'a (dyn Fn(&Target) -> bool + Sync),
-    /// Whether no person answers questions.
-    pub unattended: bool,
+    /// Whether no person answers the questions of a harness.
+    pub unattended: &'a (dyn Fn(&Target) -> bool + Sync),
     /// Whether shared files are written.
     pub shared: bool,
     /// The losses that a person has accepted.
@@ -113,7 +112,7 @@ impl<'a> TargetJob<'a> {
             scope: job.scope,
             guard: *guard,
             close_gaps: *close_gaps,
-            unattended: job.unattended,
+            unattended: (job.unattended)(target),
             shared: job.shared,
             accepted: &accepted,
             force: job.force,

@@ -8,7 +8,7 @@ use agentry_text::Span;
 use super::skills::skills;
 use crate::digest::digest;
 use crate::pipeline::CompiledAgent;
-use crate::prompt::masked;
+use crate::prompt::{PromptPart, prompt};
 use crate::show::{convertible, with_defaults};
 use crate::world::World;
 
@@ -58,8 +58,8 @@ fn from_workspace(compiled: &CompiledAgent) -> String {
 }
 
 fn parts(world: &dyn World, compiled: &CompiledAgent) -> Vec<PromptText> {
-    let part = |(part, masked): (crate::prompt::PromptPart, bool)| PromptText {
-        masked,
+    let part = |part: PromptPart| PromptText {
+        masked: part.is_masked,
         kind: match part.name {
             "context" => PromptTextKind::Context,
             "rule file" => PromptTextKind::Rules,
@@ -68,5 +68,5 @@ fn parts(world: &dyn World, compiled: &CompiledAgent) -> Vec<PromptText> {
         origin: part.origin,
         text: part.text,
     };
-    masked(world, compiled).into_iter().map(part).collect()
+    prompt(world, compiled).into_iter().map(part).collect()
 }

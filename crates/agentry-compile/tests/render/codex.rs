@@ -161,20 +161,33 @@ fn t6_an_agent_of_the_user_does_not_win_and_is_told() {
 fn t22_t50_an_absent_section_asks() {
     let rendering = rendering("codex", &agent("helper", ""), Wish::default());
     let text = file(&rendering.agents[0], "helper.toml");
-    assert!(text.contains("approval_policy = \"untrusted\""), "{text}");
+    assert!(text.contains("approval_policy = \"on-request\""), "{text}");
     assert!(text.contains("sandbox_mode = \"read-only\""), "{text}");
     assert!(text.contains("web_search = \"disabled\""), "{text}");
-    // Commands that Codex considers harmless run at once, which is a gap.
+    // Codex runs commands in its sandbox without a question, so there is no shell.
+    assert!(text.contains("shell_tool = false"), "{text}");
     assert_eq!(rendering.shared, []);
     let said = told(&rendering.agents[0]);
-    assert!(said.contains("`ls` is ask in the source, and Codex runs it at once"), "{said}");
-    // Where reading is asked about, these commands are asked about too.
-    let lines = "[permissions.read]\nintent = \"ask\"\n";
-    let rendering = crate::rendering("codex", &agent("helper", lines), Wish::default());
-    let rules = rendering.shared[0].text();
-    for name in ["cat", "ls", "git", "echo", "whoami"] {
-        let line = format!("prefix_rule(pattern = [\"{name}\"], decision = \"prompt\")");
-        assert!(rules.contains(&line), "{name}");
+    assert!(said.contains("narrowed permissions.bash"), "{said}");
+}
+
+#[test]
+fn a_policy_that_codex_no_longer_has_is_never_written() {
+    let path = ".codex/agents/helper.toml";
+    let head = "name = \"helper\"\ndescription = \"x\"\ndeveloper_instructions = \"x\"\n";
+    for sandbox in ["read-only", "workspace-write", "danger-full-access"] {
+        let lines = format!("sandbox_mode = \"{sandbox}\"\napproval_policy = \"untrusted\"\n");
+        let found = imported("codex", &[(path, &format!("{head}{lines}"))], path).expect("it");
+        let permissions = found.agent.policy.permissions.as_ref().expect("permissions");
+        let bash = permissions.get(Section::Bash).and_then(|rules| rules.intent);
+        assert_eq!(bash.map(|intent| intent.value.as_str()), Some("ask"), "{sandbox}");
+        let files = crate::back::definition(&found);
+        for accepted in [&[][..], &["permissions.bash"]] {
+            let wish = Wish { accepted, ..Wish::default() };
+            let rendered = rendering("codex", &files, wish).agents.remove(0);
+            let text = file(&rendered, path);
+            assert!(!text.contains("untrusted"), "{text}");
+        }
     }
 }
 
@@ -290,7 +303,8 @@ fn t53_built_in_names() {
 #[test]
 fn import_and_render_again() {
     let bash = "[permissions.bash]\nintent = \"allow\"\nrules = [\"git push *:deny\"]\n";
-    for lines in [String::new(), OPEN.to_owned(), bash.replace("allow", "ask")] {
+    let open = format!("{OPEN}[permissions.bash]\nintent = \"allow\"\n");
+    for lines in [String::new(), open, bash.replace("allow", "ask")] {
         let mut rendering = rendering("codex", &agent("helper", &lines), Wish::default());
         let mut rendered = rendering.agents.remove(0);
         rendered.files.append(&mut rendering.shared);

@@ -260,3 +260,35 @@ fn import_without_a_list_has_all_tools() {
         assert_eq!(intent(section).expect("an intent").value.as_str(), "ask", "{section}");
     }
 }
+
+/// VS Code, Copilot CLI and the cloud agent read the same files, and do not have the same tools.
+#[test]
+fn programs_that_differ_are_told_apart() {
+    let open = "[permissions.webfetch]\nintent = \"allow\"\n[permissions.websearch]\nintent = \"allow\"\n\
+                [permissions.tool]\nintent = \"allow\"\n[permissions.skill]\nintent = \"deny\"\n\
+                [permissions.edit]\nintent = \"allow\"\n";
+    let cloud = "narrowed permissions.webfetch: Copilot's cloud agent has no `web`";
+    let list = "narrowed permissions.tool: Copilot's cloud agent has no `todo`";
+    let skill = "gap permissions.skill: Copilot CLI gives every agent `skill`";
+    let temporary = "gap permissions.edit: temporary files: Copilot CLI";
+    for (target, expected) in [
+        ("", [true, true, true, true]),
+        ("vscode", [false, false, false, false]),
+        ("github-copilot", [true, true, true, true]),
+    ] {
+        let more = match target {
+            "" => String::new(),
+            target => format!("[x-harness.copilot]\ntarget = \"{target}\"\n"),
+        };
+        let rendered = one("copilot", &format!("{open}{more}"), Wish::default());
+        let text = file(&rendered, ".agent.md");
+        assert!(text.contains("web, todo]"), "{text}");
+        assert_eq!(text.contains("target: "), !target.is_empty(), "{text}");
+        let said = told(&rendered);
+        let found = [cloud, list, skill, temporary].map(|line| said.contains(line));
+        assert_eq!(found, expected, "{target}:\n{said}");
+    }
+    // What the source allows is no gap.
+    let allowed = open.replace("skill]\nintent = \"deny\"", "skill]\nintent = \"allow\"");
+    assert!(!told(&one("copilot", &allowed, Wish::default())).contains(skill));
+}

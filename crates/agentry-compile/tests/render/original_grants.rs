@@ -348,7 +348,7 @@ fn agents_beside_each_other_are_all_rendered() {
 fn the_settings_of_the_user_are_told_beside_the_words() {
     let path = ".codex/agents/x.toml";
     let text = "name = \"x\"\ndescription = \"d\"\ndeveloper_instructions = \"Hi.\"\n\
-        sandbox_mode = \"workspace-write\"\napproval_policy = \"untrusted\"\n";
+        sandbox_mode = \"workspace-write\"\napproval_policy = \"on-request\"\n";
     let files = definition(&imported("codex", &[(path, text)], path).expect("an agent"));
     let mine = "prefix_rule(pattern=[\"npm\", \"publish\"], decision=\"allow\")\n";
     let existing = &[("~/.codex/rules/mine.rules", mine)];
@@ -356,7 +356,7 @@ fn the_settings_of_the_user_are_told_beside_the_words() {
         rendering("codex", &files, Wish { existing, ..Wish::default() }).agents.remove(0);
     assert!(file(&rendered, path).contains("sandbox_mode = \"workspace-write\""));
     let told = told(&rendered);
-    assert!(told.contains("`npm publish` is ask in the source and allow here"), "{told}");
+    assert!(told.contains("your own settings"), "{told}");
 }
 
 /// Codex rules apply to every session: an agent with its original grants needs no rules that ask.

@@ -23,7 +23,7 @@ fn what_the_user_allows_is_a_gap() {
     let cases = [
         ("claude-code", ASKS, claude, allow, project, "by `Edit(//etc/**)`"),
         ("claude-code", ASKS, claude, more, project, "by `/srv`"),
-        ("codex", CAREFUL, "~/.codex/rules/default.rules", rule, project, "`make build` is ask"),
+        ("codex", CAREFUL, "~/.codex/rules/default.rules", rule, project, "is ask"),
         ("gemini", ASKS_ALWAYS, ".gemini/policies/mine.toml", policy, user, "is ask"),
         ("gemini", "", "~/.gemini/policies/mine.toml", &fetches, project, "is ask"),
     ];
@@ -54,11 +54,11 @@ fn hooks_that_the_user_switched_off() {
     assert!(told(&rendered).contains("your own settings"), "{}", told(&rendered));
 }
 
-/// Reading is allowed. Commands have the verdict `ask`, so that Codex asks about unknown ones.
-const CAREFUL: &str = "[permissions.bash]\nintent = \"ask\"\nrules = []\n\
+/// Commands run in the read-only sandbox of Codex, because changes are asked about.
+const CAREFUL: &str = "[permissions.bash]\nintent = \"allow\"\nrules = []\n\
                        [permissions.edit]\nintent = \"ask\"\nrules = []\n\
                        [permissions.external_directory]\nintent = \"ask\"\nrules = []\n\
-                       [permissions.read]\nintent = \"ask\"\nrules = []\n";
+                       [permissions.read]\nintent = \"allow\"\nrules = []\n";
 
 #[test]
 fn other_rules_of_a_project_count() {

@@ -12,7 +12,7 @@ const ASKS: &str = "";
 const PLACES: &[(&str, &str, &[&str])] = &[
     ("opencode", ".opencode/agents/helper.md", &["bash: ask", "edit:"]),
     ("claude-code", ".claude/agents/helper.md", &["Bash", "Edit", "Write", "WebFetch"]),
-    ("codex", ".codex/agents/helper.toml", &["approval_policy = \"untrusted\""]),
+    ("codex", ".codex/agents/helper.toml", &["approval_policy = \"on-request\""]),
     ("gemini", ".gemini/agents/helper.md", &["run_shell_command", "write_file", "replace"]),
     ("copilot", ".github/agents/helper.agent.md", &["execute", "edit"]),
 ];
@@ -78,6 +78,16 @@ fn a_harness_that_never_asks_gets_no_tool_unless_that_is_accepted() {
     let rendered = one("pi", denies, Wish { accepted, ..Wish::default() });
     let text = file(&rendered, ".pi/agents/helper.md");
     assert!(text.contains("tools: read, grep, find, ls, edit, write\n"), "{text}");
+    // Codex runs commands in its sandbox without a question.
+    let path = ".codex/agents/helper.toml";
+    let has_shell = |lines: &str, accepted| {
+        let rendered = one("codex", lines, Wish { accepted, ..Wish::default() });
+        !file(&rendered, path).contains("shell_tool = false")
+    };
+    assert!(!has_shell(ASKS, &[]));
+    assert!(has_shell(ASKS, &["permissions.bash"]));
+    let all = "[permissions.bash]\nintent = \"ask\"\nrules = [\"**rm**:deny\"]\n";
+    assert!(!has_shell(all, &["permissions.bash"]));
     // Searching the web is never asked about in Codex and Gemini either.
     for (harness, path, on) in [
         ("codex", ".codex/agents/helper.toml", "web_search = \"cached\""),
@@ -93,15 +103,14 @@ fn a_harness_that_never_asks_gets_no_tool_unless_that_is_accepted() {
 
 #[test]
 fn harmless_commands_that_run_at_once_are_a_gap() {
-    for harness in ["claude-code", "codex", "gemini"] {
+    for harness in ["claude-code", "gemini"] {
         let rendered = one(harness, ASKS, Wish { unshared: true, ..Wish::default() });
         let gaps = losses(&rendered, LossKind::Gap, "permissions.bash");
         assert!(gaps.iter().any(|it| it.contains("`ls` is ask")), "{harness}: {gaps:?}");
         let denies = "[permissions.bash]\nintent = \"ask\"\nrules = [\"ls *:deny\"]\n";
         let rendered = one(harness, denies, Wish { unshared: true, ..Wish::default() });
         let text = granted(rendered.files.first().map_or("", |it| it.text()));
-        let has_shell = ["Bash", "run_shell_command"].iter().any(|tool| text.contains(tool))
-            || (harness == "codex" && !text.contains("shell_tool = false"));
+        let has_shell = ["Bash", "run_shell_command"].iter().any(|tool| text.contains(tool));
         assert!(!has_shell, "{harness}:\n{text}");
     }
 }
@@ -199,6 +208,30 @@ fn gates_are_refused_checked_by_the_guard_or_accepted() {
         let is_checked = target.guard.is_some();
         assert_eq!(guarded.refused.is_none(), is_checked, "{}: {}", target.name, told(&guarded));
         assert!(guarded.losses.iter().all(|it| it.field != "required"), "{}", target.name);
+    }
+}
+
+/// The guard runs no tool, so it would deny every call of an agent with a start-up tool.
+#[test]
+fn a_start_up_tool_is_refused_with_the_guard() {
+    let text = "---\ntitle: Helper\nversion: \"1.0.0\"\nrequired:\n  startup: ping\n---\n\
+                # Helper\n\nAnswers questions.\n\n## System\n\nYou answer.\n\n## Tools\n\n```js\n\
+                const scheme = {name: 'ping', description: 'Pings.', parameters: {type: 'object', \
+                properties: {}}};\nreturn {ping: {fn: () => true, scheme}};\n```\n";
+    let files = vec![("agents/tools_helper.agent.md".to_owned(), text.to_owned())];
+    for target in TARGETS {
+        for (guard, accepted, is_refused) in [
+            (false, &[][..], true),
+            (true, &[], true),
+            (false, &["required"], false),
+            (true, &["required"], target.guard.is_some()),
+        ] {
+            let wish = Wish { guard, accepted, ..Wish::default() };
+            let rendered = rendering(target.name, &files, wish).agents.remove(0);
+            let refused = rendered.refused.as_ref().map(|it| it.field.as_str());
+            let name = target.name;
+            assert_eq!(refused, is_refused.then_some("required"), "{name} {guard} {accepted:?}");
+        }
     }
 }
 

@@ -6,6 +6,13 @@ const UNSHARED: Wish<'_> = Wish { unshared: true, guard: false, ..crate::GUARD }
 
 const DENIES: &str = "[permissions.bash]\nintent = \"ask\"\nrules = [\"git push *:deny\"]\n";
 
+/// Codex never asks about commands, so that it has a shell only where they are allowed.
+const ALLOWS: &str = "[permissions.bash]\nintent = \"allow\"\nrules = [\"git push *:deny\"]\n";
+
+fn denying(harness: &str) -> &'static str {
+    if harness == "codex" { ALLOWS } else { DENIES }
+}
+
 #[test]
 fn nothing_shared_is_written_and_the_lines_are_reported() {
     for harness in ["opencode", "claude-code", "pi", "codex", "gemini", "copilot"] {
@@ -21,7 +28,8 @@ fn nothing_shared_is_written_and_the_lines_are_reported() {
         ("claude-code", "`Bash(git push *)` in `permissions.deny`", ".claude/settings.json"),
         ("codex", "\"git\", \"push\"", ".codex/rules/agentry.rules"),
     ] {
-        let rendered = rendering(harness, &agent("helper", DENIES), UNSHARED).agents.remove(0);
+        let mut rendered = rendering(harness, &agent("helper", denying(harness)), UNSHARED);
+        let rendered = rendered.agents.remove(0);
         let said = told(&rendered);
         assert!(
             said.contains(line) && said.contains(path) && said.contains("`--shared`"),
@@ -32,16 +40,16 @@ fn nothing_shared_is_written_and_the_lines_are_reported() {
 
 #[test]
 fn a_shared_denial_that_exists_keeps_the_tool() {
-    let files = agent("helper", DENIES);
     for (harness, own, path, has) in [
         ("claude-code", ".claude/agents/helper.md", ".claude/settings.json", "Bash"),
-        ("codex", ".codex/agents/helper.toml", ".codex/rules/agentry.rules", "untrusted"),
+        ("codex", ".codex/agents/helper.toml", ".codex/rules/agentry.rules", "sandbox_mode"),
     ] {
+        let files = agent("helper", denying(harness));
         let shared = rendering(harness, &files, Wish::default());
         let text = shared.shared.iter().find(|it| it.path == path).expect(path).text().to_owned();
         let is_tool = |text: &str| {
             let mut lines = text.lines().filter(|line| !line.starts_with("disallowedTools"));
-            lines.any(|line| line.contains(has))
+            lines.any(|line| line.contains(has)) && !text.contains("shell_tool = false")
         };
         assert!(is_tool(file(&shared.agents[0], own)), "{harness}");
         // An earlier rendering stays as it is, and counts.

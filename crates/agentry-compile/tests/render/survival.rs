@@ -147,18 +147,17 @@ fn current<'a>(harness: &str, name: &'a str) -> &'a str {
     rows.find(|(_, _, others)| others.contains(&name)).map_or(name, |(_, name, _)| name)
 }
 
-/// The tools of an agent before and after: those that its file lists, else those that its model has.
+/// The tools of an agent before and after: those that its file lists, else those that its model has. A tool
+/// is one name, whatever sections it reaches: a search of Codex stays a search without live pages.
 fn tools(
     harness: &str,
     before: (&str, &BTreeSet<(Section, String)>),
     after: (&str, &BTreeSet<(Section, String)>),
 ) -> (BTreeSet<String>, BTreeSet<String>) {
-    let named = |all: &BTreeSet<(Section, String)>| {
-        let mut tools: BTreeSet<String> = BTreeSet::new();
+    let named = |all: &BTreeSet<(Section, String)>| -> BTreeSet<String> {
         // Whatever extensions may bring is no tool that the agent has.
         let real = all.iter().filter(|(_, tool)| !tool.contains(' '));
-        tools.extend(real.map(|(section, tool)| format!("{section} {tool}")));
-        tools
+        real.map(|(_, tool)| tool.clone()).collect()
     };
     match (listed(harness, before.0), listed(harness, after.0)) {
         (Some(had), Some(has)) if !had.is_empty() => (had, has),
@@ -175,8 +174,11 @@ fn rendered(
     subjects: &[RenderSubject],
 ) -> (ProjectRendering, Vec<Option<HarnessModel>>) {
     let existing = ListedFiles(&[]);
-    // Pi never asks: a person who wants to keep its tools accepts that, or takes the guard.
-    let sections = Section::ALL.iter().filter(|_| harness.name == "pi");
+    // Pi never asks, nor does Codex about commands: a person who wants to keep the tools accepts that.
+    let is_accepted = |section: &&Section| {
+        harness.name == "pi" || (harness.name == "codex" && **section == Section::Bash)
+    };
+    let sections = Section::ALL.iter().filter(is_accepted);
     let accepted: Vec<String> = sections.map(|section| format!("permissions.{section}")).collect();
     let settings = RenderSettings { accepted: &accepted, ..RenderSettings::new(&existing) };
     let rendering = render(harness, subjects, &settings);
@@ -225,6 +227,9 @@ impl SurvivalTable {
             }
         }
         self.gained.extend(after.difference(&before).map(|tool| format!("{place}: {tool}")));
+        // A tool that stays must not reach more than before.
+        let more = new.difference(&own).filter(|(_, tool)| !tool.contains(' '));
+        self.gained.extend(more.map(|(section, tool)| format!("{place}: {section} by {tool}")));
     }
 
     fn all_tools(&self) -> Share {
@@ -268,7 +273,9 @@ fn real_agents_keep_what_they_need() {
     table.print();
     assert!(loaded >= 400, "{loaded}");
     assert_eq!(table.gained.len(), 0, "denials lost");
-    assert!(table.all_tools().percent() >= 95, "tools in the same harness");
+    for (harness, share) in &table.same {
+        assert!(share.percent() >= 95, "tools in {harness}: {share}");
+    }
     for ((harness, section), share) in table.other {
         let least = FEWER.iter().find(|(known, of, ..)| (*known, *of) == (harness, section));
         let least = least.map_or(90, |(.., least)| *least);
@@ -276,7 +283,7 @@ fn real_agents_keep_what_they_need() {
     }
 }
 
-/// Where a denial costs more grants, in percent. Codex cannot take editing away from an agent with a shell, and
-/// Cursor cannot take any other tool away from one agent, so that most agents are rules there.
+/// Where a denial costs more grants, in percent. Cursor cannot take any other tool away from one agent, so
+/// that most agents are rules there.
 const FEWER: &[(&str, Section, usize)] =
-    &[("codex", Section::Bash, 85), ("cursor", Section::Bash, 0), ("cursor", Section::Edit, 0)];
+    &[("cursor", Section::Bash, 0), ("cursor", Section::Edit, 0)];

@@ -6,30 +6,8 @@ use agentry_compile::{
 };
 use proptest::prelude::*;
 
+use crate::harness_paths::PATHS;
 use crate::world::{report, world};
-
-/// One path of every kind of file.
-const PATHS: &[&str] = &[
-    ".claude/agents/x.md",
-    "plugins/a/agents/x.md",
-    ".opencode/agents/x.md",
-    ".pi/agents/x.md",
-    ".codex/agents/x.toml",
-    ".codex/config.toml",
-    ".gemini/agents/x.md",
-    ".gemini/settings.json",
-    ".github/agents/x.agent.md",
-    ".cursor/agents/x.md",
-    ".cursor/rules/x.mdc",
-    ".cursor/hooks.json",
-    ".claude/settings.json",
-    "opencode.json",
-    ".mcp.json",
-    "hooks/hooks.json",
-    "skills/x/SKILL.md",
-    "AGENTS.md",
-    "CLAUDE.md",
-];
 
 /// Checks and fixes the same bytes as every kind of file, and shows what is found.
 fn everywhere(bytes: &[u8]) {

@@ -16,6 +16,7 @@ mod fixes;
 mod forms;
 mod generated;
 mod harness;
+mod harness_paths;
 mod hostile;
 mod inherit;
 mod kept_or_listed;

@@ -122,7 +122,7 @@ fn what_is_left_out_is_reported() {
             scope: RenderScope::Project,
             guard: &|_| false,
             close_gaps: &|_| false,
-            unattended: false,
+            unattended: &|_| false,
             shared: true,
             accepted: &[],
             force: false,

@@ -37,7 +37,7 @@ fn rendered(
         scope: RenderScope::Project,
         guard: &|target| target.guard.is_some(),
         close_gaps: &|_| false,
-        unattended: false,
+        unattended: &|_| false,
         shared: true,
         accepted: &[],
         force: false,

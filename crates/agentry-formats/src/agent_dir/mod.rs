@@ -25,7 +25,6 @@ mod prompt;
 mod read;
 pub mod rules;
 mod schedules;
-mod script;
 #[cfg(test)]
 mod tests;
 mod tools;
@@ -39,6 +38,7 @@ use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, mcp, skill};
 
 pub use acl::variables;
 pub use fields::{MAX_OUTPUT_BYTES, MAX_TOOL_CALLS, TIMEOUT_MS};
+pub use schedules::seconds;
 
 /// The heading under which a conversion writes hard rules. Every reader sees them, and this reader can tell
 /// them from the role.
@@ -64,6 +64,7 @@ pub const INFO: FormatInfo = FormatInfo {
         "max_turns",
         "schedules",
         "tools.scripts",
+        "tools.mcp",
         "policy_tests",
     ],
     notation: LayerSource::Permissions,

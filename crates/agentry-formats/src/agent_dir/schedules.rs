@@ -202,8 +202,8 @@ fn check_jitter(jitter: &Spanned<String>, findings: &mut Findings) {
     }
 }
 
-/// Returns the seconds of `30s`, `5m` or `1h`.
-pub(super) fn seconds(text: &str) -> Option<u64> {
+/// Returns the seconds of a jitter: `30s`, `5m` or `1h`.
+pub fn seconds(text: &str) -> Option<u64> {
     let unit = match text.chars().last()? {
         's' => 1,
         'm' => 60,

@@ -7,13 +7,11 @@ use agentry_text::{Field, FieldKind, Findings, SourceFile, Span, Spanned, TableR
 
 use super::fields::{KINDS, LIMITS, MCP_TOOL, SCRIPT_TOOL};
 use super::read::AgentDirReader;
-use super::rules::{
-    BUILT_IN_TOOL, DUPLICATE_TOOL, INPUTS_SCHEMA, SCRIPT_MISSING, SCRIPT_PATH, TOOL_KIND, TOOL_NAME,
-};
+use super::rules::{BUILT_IN_TOOL, DUPLICATE_TOOL, TOOL_KIND, TOOL_NAME};
 use super::schedules::{name, unknown, with_metadata};
-use super::script;
 use crate::front_matter::FrontMatterFile;
-use crate::{PathBase, PathPresence, mcp, references};
+use crate::script::{INPUTS_SCHEMA, SCRIPT_MISSING, SCRIPT_PATH, is_javascript, read_modules};
+use crate::{PathBase, PathPresence, mcp, references, script};
 
 /// The names of built-in tools, in Agentry and in the reference implementation.
 const BUILT_IN: &[&str] = &[
@@ -134,6 +132,10 @@ fn script_tool(
     // Windows separators are accepted.
     let path = record.str("path").map(|path| path.map(|path| path.replace('\\', "/")));
     let source = path.as_ref().and_then(|path| source(path, reader));
+    let modules = match (&path, &source) {
+        (Some(path), Some(source)) => read_modules(path, source, reader.package, reader.findings),
+        _ => Vec::new(),
+    };
     let inputs = record.data("inputs");
     if let Some(inputs) = &inputs {
         check_inputs(&inputs.value.to_json(), inputs.span, reader.findings);
@@ -155,6 +157,8 @@ fn script_tool(
         limits: limits(record),
         inputs,
         source: source.map(|source| Spanned::new(source.text.to_string(), source.whole())),
+        modules,
+        ..ScriptTool::default()
     };
     Spanned::new(script, span)
 }
@@ -272,12 +276,6 @@ pub(super) fn path_problem(path: &str) -> Option<(String, &'static str)> {
     } else {
         None
     }
-}
-
-/// Whether the name ends in `.js` or `.mjs`, in lower case, as every reader of the format requires.
-fn is_javascript(path: &str) -> bool {
-    let ending = std::path::Path::new(path).extension();
-    ending.is_some_and(|ending| ending == "js" || ending == "mjs")
 }
 
 fn check_inputs(schema: &serde_json::Value, span: Span, findings: &mut Findings) {

@@ -248,7 +248,21 @@ impl AgentDirWriter<'_> {
     }
 
     fn script(&mut self, script: &ScriptTool) {
-        let ScriptTool { name, description, path, allowed_tools, limits, inputs, source } = script;
+        let ScriptTool {
+            name,
+            description,
+            path,
+            allowed_tools,
+            limits,
+            inputs,
+            source,
+            modules,
+            // The loss report names these: the format has no such fields.
+            runtime: _,
+            executor: _,
+            confirms: _,
+            files: _,
+        } = script;
         let Some(path) = path.as_ref().filter(|path| path_problem(path).is_none()) else { return };
         let name = name.as_ref().map_or("", |name| name.value.as_str());
         let stem = self.stem("tools", name, "script");
@@ -268,6 +282,12 @@ impl AgentDirWriter<'_> {
         self.add(&format!("tools/{stem}.md"), front_matter::write(&out.build(), body));
         if let Some(source) = source {
             self.add(&path::shortest(path), source.value.clone());
+        }
+        for module in modules {
+            // Two scripts may import the same file.
+            if !self.files.iter().any(|(path, _)| *path == module.path) {
+                self.add(&module.path, module.source.value.clone());
+            }
         }
     }
 

@@ -362,3 +362,75 @@ pub(super) static ACTION: FieldTable = FieldTable::new(
     ],
 )
 .unknown(agentry_text::table::UnknownKeys::Silent);
+
+/// `tools/*/TOOL.md`.
+pub static TOOL: FieldTable = FieldTable::new(
+    "`TOOL.md`",
+    &[
+        Field::required("name", FieldKind::Line, "What the model calls the tool."),
+        Field::optional(
+            "description",
+            FieldKind::Str,
+            "What it does; the text after the metadata if left out.",
+        ),
+        Field::optional("risk_level", FieldKind::Choice(RISK), "How much harm it could do."),
+        Field::optional(
+            "requires_confirmation",
+            FieldKind::Bool,
+            "Whether the person confirms each call.",
+        ),
+        Field::optional("executor", FieldKind::Line, "What runs it: `script`."),
+        Field::optional(
+            "command",
+            FieldKind::Line,
+            "The file of the script, relative to this one.",
+        ),
+        Field::optional("script", FieldKind::Block(&TOOL_SCRIPT), "How the script is run."),
+        Field::optional(
+            "input_schema",
+            FieldKind::Map(&FieldKind::Any),
+            "The JSON Schema of its arguments.",
+        ),
+        Field::optional("metadata", FieldKind::Map(&FieldKind::Any), "Author, version and origin."),
+    ],
+);
+
+/// `script` of a tool.
+pub(super) static TOOL_SCRIPT: FieldTable = FieldTable::new(
+    "`script`",
+    &[
+        Field::optional(
+            "runtime",
+            FieldKind::Line,
+            "The language of the script: `node` and `javascript` are run.",
+        ),
+        Field::optional("args", TEXTS, "Arguments of the program; a worker has none."),
+        Field::optional(
+            "timeout_ms",
+            FieldKind::Int(1, 600_000),
+            "The time of a call, in milliseconds.",
+        ),
+        Field::optional("io", FieldKind::Block(&TOOL_IO), "The files that it gets and writes."),
+    ],
+);
+
+/// `script.io` of a tool.
+pub(super) static TOOL_IO: FieldTable = FieldTable::new(
+    "`io`",
+    &[
+        Field::optional(
+            "protocol",
+            FieldKind::Line,
+            "`snapshot-v1`: the script gets the content of files, never paths.",
+        ),
+        Field::optional("input_path_params", TEXTS, "The arguments that name files to read."),
+        Field::optional(
+            "output_path_param",
+            FieldKind::Line,
+            "The argument that names the file to write.",
+        ),
+        Field::optional("max_input_bytes", ANY_COUNT, "The most bytes of one file."),
+        Field::optional("max_total_input_bytes", ANY_COUNT, "The most bytes of all files."),
+        Field::optional("max_output_bytes", ANY_COUNT, "The most bytes of the result."),
+    ],
+);

@@ -17,10 +17,11 @@
 //! | `principles.md` | `rules` |
 //! | `memory/**/*.md` | `memories` |
 //! | `skills/**/SKILL.md` | `skill_packs` |
+//! | `tools/*/TOOL.md`, with the script it names | `tools.scripts` |
 //! | `schedules/*.json` | `schedules`; what is no cron expression: `settings` |
 //!
 //! `agent.json` has two generations: that of the specification, which requires `name`, `version` and
-//! `role`, and a newer one, which requires only `name`. `heartbeat/`, `workflows/` and `tools/` are ignored.
+//! `role`, and a newer one, which requires only `name`. `heartbeat/` and `workflows/` are ignored.
 
 mod detect;
 mod fields;
@@ -35,6 +36,7 @@ mod sections;
 mod tests;
 mod texts;
 mod time;
+mod tools;
 mod write;
 
 use agentry_model::{Agent, Format, TextMerge};
@@ -44,7 +46,7 @@ use agentry_text::{Data, FileId, Span, Spanned};
 
 use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, mcp, skill};
 
-pub use fields::{DOCUMENT, NEWER, SCHEDULE};
+pub use fields::{DOCUMENT, NEWER, SCHEDULE, TOOL};
 pub use memory::MEMORY;
 pub use receipt::RECEIPT;
 pub use sections::{PrinciplesPart, ProtectedSection, principles, protected_sections, tier};
@@ -60,6 +62,7 @@ pub const INFO: FormatInfo = FormatInfo {
         ("skills/*/SKILL.md of the document", &skill::fields::WRAPPED),
         ("memory/*.md", &MEMORY),
         ("schedules/*.json", &SCHEDULE),
+        ("tools/*/TOOL.md", &TOOL),
         ("runs/*/receipts/*.yaml", &RECEIPT),
     ],
     settings: Some(&NEWER),
@@ -78,6 +81,7 @@ pub const INFO: FormatInfo = FormatInfo {
         "rules",
         "traits",
         "access_control",
+        "tools.mcp",
         "skill_packs",
         "memories",
         "extensions",
@@ -91,7 +95,7 @@ pub const INFO: FormatInfo = FormatInfo {
         mains: &["agent.json"],
         ending: None,
         shares_ending: false,
-        parts: &["persona.md", "principles.md", "memory/", "schedules/", "skills/"],
+        parts: &["persona.md", "principles.md", "memory/", "schedules/", "skills/", "tools/"],
         signs: &["persona.md", "principles.md"],
         needs_sign: false,
         names_agent: false,

@@ -18,7 +18,8 @@
     const id = lastRequest;
     // The answer arrives from outside of all calls, so an error needs the stack of now.
     const { stack } = new Error();
-    const answer = new Promise((resolve, reject) => waiting.set(id, { resolve, reject, stack }));
+    const Kind = what.op === "call" ? Error : TypeError;
+    const answer = new Promise((resolve, reject) => waiting.set(id, { resolve, reject, stack, Kind }));
     try {
       host.request(id, stringify(what), bytes === undefined ? "" : binary(bytes));
     } catch (error) {
@@ -31,9 +32,9 @@
     const caller = waiting.get(id);
     waiting.delete(id);
     if (caller === undefined) return;
-    const { Failed, Head } = parse(text);
-    if (Failed === undefined) return caller.resolve(Head ?? bytes ?? null);
-    const error = new TypeError(Failed);
+    const { Failed, Head, Called } = parse(text);
+    if (Failed === undefined) return caller.resolve(Head ?? Called ?? bytes ?? null);
+    const error = new caller.Kind(Failed);
     error.stack = caller.stack;
     caller.reject(error);
   }
@@ -175,6 +176,12 @@
     if (typeof tool.entry?.fn !== "function") throw new TypeError(`\`${name}\` has no function \`fn\``);
     return tool.entry.fn(parse(args), context(parse(variables), time));
   }
+  // Prepares a script, which reaches nothing but other tools.
+  function script(time) {
+    for (const name of groups.fetch) delete globalThis[name];
+    const signal = () => use("abort").AbortSignal.timeout(Math.max(0, time - host.now()));
+    return load("script")(host, { request, parse, signal, log: console.log }, use);
+  }
   const isWaiting = () => waiting.size > 0;
-  return { deliver, isWaiting, patience, fire, describe, invoke };
+  return { deliver, isWaiting, patience, fire, describe, invoke, script };
 })

@@ -9,10 +9,10 @@ use rquickjs::{
 };
 
 use super::exception::{self, thrown};
-use super::{host, prelude, streams};
+use super::{host, modules, prelude, streams};
 use crate::job::ScriptBlock;
 use crate::protocol::{
-    CallMessage, JobMessage, JobOutcome, PoolMessage, RequestAnswer, ThrownError,
+    CallMessage, JobMessage, JobOutcome, JobTask, PoolMessage, RequestAnswer, ThrownError,
 };
 
 /// The most bytes that the engine may allocate.
@@ -21,15 +21,15 @@ const MOST_MEMORY: usize = 64 << 20;
 const MOST_STACK: usize = 1 << 20;
 
 /// Why a job has no result.
-enum EngineStop {
+pub(super) enum EngineStop {
     Threw(ThrownError),
     /// The pool is gone.
     Gone,
 }
 
 impl EngineStop {
-    fn new(message: impl Into<String>) -> Self {
-        Self::Threw(ThrownError { message: message.into(), at: None })
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        Self::Threw(ThrownError { message: message.into(), ..ThrownError::default() })
     }
 }
 
@@ -47,6 +47,9 @@ fn result(job: &JobMessage) -> Result<String, EngineStop> {
     let runtime = Runtime::new().map_err(broken)?;
     runtime.set_memory_limit(MOST_MEMORY);
     runtime.set_max_stack_size(MOST_STACK);
+    if let JobTask::Run(files, _) = &job.task {
+        modules::offer(&runtime, files);
+    }
     let context = Context::full(&runtime).map_err(broken)?;
     context.with(|ctx| {
         let engine = Engine::new(&ctx).map_err(|error| stop(&ctx, &error))?;
@@ -71,8 +74,8 @@ pub(super) fn evaluate<'js, T: FromJs<'js>>(
 }
 
 /// The engine of one job, with the functions of the prelude.
-struct Engine<'js> {
-    ctx: Ctx<'js>,
+pub(super) struct Engine<'js> {
+    pub(super) ctx: Ctx<'js>,
     prelude: Object<'js>,
 }
 
@@ -85,15 +88,26 @@ impl<'js> Engine<'js> {
     }
 
     fn perform(&self, job: &JobMessage) -> Result<String, EngineStop> {
-        let mut returned = Vec::new();
-        for block in &job.blocks {
-            returned.push(self.block(block)?);
-        }
-        let value = match &job.call {
-            None => self.function("describe")?.call((returned,)).map_err(|it| self.stop(&it))?,
-            Some(call) => self.call(call, returned, job.time)?,
+        let value = match &job.task {
+            JobTask::Describe(blocks) => {
+                let returned = self.blocks(blocks)?;
+                self.function("describe")?.call((returned,)).map_err(|it| self.stop(&it))?
+            }
+            JobTask::Call(blocks, call) => self.call(call, self.blocks(blocks)?, job.time)?,
+            JobTask::Run(files, inputs) => {
+                let begin = self.function("script")?;
+                let script: Object<'js> = begin.call((job.time,)).map_err(|it| self.stop(&it))?;
+                let run = self.entry(files)?;
+                let start: Function<'js> = script.get("start").map_err(|it| self.stop(&it))?;
+                let called = start.call((run, inputs.as_str()));
+                self.settle(called.map_err(|error| self.stop(&error))?)?
+            }
         };
         self.json(value, job.most_output)
+    }
+
+    fn blocks(&self, blocks: &[ScriptBlock]) -> Result<Vec<Value<'js>>, EngineStop> {
+        blocks.iter().map(|block| self.block(block)).collect()
     }
 
     /// Evaluates a block as the body of an async function, in the lines that it has in the file.
@@ -112,7 +126,8 @@ impl<'js> Engine<'js> {
             "the block returns a value of type {kind}; it must return an object of tools, like \
              `return {{ name: {{ fn, scheme }} }}`"
         );
-        Err(EngineStop::Threw(ThrownError { message, at: Some((block.line, 1)) }))
+        let at = Some((block.line, 1));
+        Err(EngineStop::Threw(ThrownError { message, at, ..ThrownError::default() }))
     }
 
     fn call(
@@ -129,7 +144,7 @@ impl<'js> Engine<'js> {
     }
 
     /// Runs the engine until a promise is settled.
-    fn settle(&self, promise: MaybePromise<'js>) -> Result<Value<'js>, EngineStop> {
+    pub(super) fn settle(&self, promise: MaybePromise<'js>) -> Result<Value<'js>, EngineStop> {
         let Some(promise) = promise.as_value().as_promise().cloned() else {
             return self.adopted(promise.into_value());
         };
@@ -201,7 +216,7 @@ impl<'js> Engine<'js> {
         self.prelude.get(name).map_err(|error| self.stop(&error))
     }
 
-    fn stop(&self, error: &Error) -> EngineStop {
+    pub(super) fn stop(&self, error: &Error) -> EngineStop {
         stop(&self.ctx, error)
     }
 }

@@ -4,7 +4,7 @@ use rquickjs::{Ctx, Error, Object, Value};
 
 use crate::protocol::ThrownError;
 
-/// The file name of the job's code in stacks.
+/// The file name of the job's code in stacks; a module has its path after it.
 pub(super) const FILE: &str = "agent-file";
 /// The most characters of a message.
 const MOST_CHARACTERS: usize = 4_000;
@@ -13,7 +13,7 @@ const MOST_CHARACTERS: usize = 4_000;
 pub(super) fn thrown(ctx: &Ctx<'_>, error: &Error) -> ThrownError {
     match error {
         Error::Exception => thrown_value(ctx, &ctx.catch()),
-        other => ThrownError { message: other.to_string(), at: None },
+        other => ThrownError { message: plain(&other.to_string()), ..ThrownError::default() },
     }
 }
 
@@ -27,7 +27,7 @@ fn thrown_value(ctx: &Ctx<'_>, value: &Value<'_>) -> ThrownError {
             }
             None => format!("it threw a value of type {}", value.type_name()),
         };
-        return ThrownError { message, at: None };
+        return ThrownError { message, ..ThrownError::default() };
     };
     let text = |key: &str| property(ctx, object, key);
     let message = text("message").unwrap_or_default();
@@ -38,7 +38,8 @@ fn thrown_value(ctx: &Ctx<'_>, value: &Value<'_>) -> ThrownError {
         None if message.is_empty() => "it failed without a message".to_owned(),
         None => message,
     };
-    ThrownError { message: cut(&message), at: text("stack").and_then(|stack| place(&stack)) }
+    let (file, at) = text("stack").and_then(|stack| place(&stack)).unzip();
+    ThrownError { message: cut(&plain(&message)), at, file: file.unwrap_or_default() }
 }
 
 /// Returns a property that is text. A getter may throw, which is ignored.
@@ -52,14 +53,21 @@ fn property(ctx: &Ctx<'_>, object: &Object<'_>, key: &str) -> Option<String> {
     }
 }
 
-/// Returns the place of the first frame in the job's code.
-fn place(stack: &str) -> Option<(u32, u32)> {
+/// Returns the first frame in the job's code: its module, and its place there.
+fn place(stack: &str) -> Option<(String, (u32, u32))> {
     let frame = |line: &str| {
-        let (_, place) = line.rsplit_once(&format!("{FILE}:"))?;
-        let (line, column) = place.trim_end_matches(')').split_once(':')?;
-        Some((line.parse().ok()?, column.parse().ok()?))
+        let (_, frame) = line.rsplit_once(FILE)?;
+        let (rest, column) = frame.trim_end_matches(')').rsplit_once(':')?;
+        let (module, line) = rest.rsplit_once(':')?;
+        let module = module.trim_start_matches('/').to_owned();
+        Some((module, (line.parse().ok()?, column.parse().ok()?)))
     };
     stack.lines().find_map(frame)
+}
+
+/// Shows modules by their paths.
+fn plain(message: &str) -> String {
+    message.replace(&format!("{FILE}/"), "")
 }
 
 fn cut(text: &str) -> String {
@@ -73,14 +81,17 @@ mod tests {
     #[test]
     fn the_first_frame_of_the_file_counts() {
         let cases = [
-            ("    at f (agent-file:12:5)\n    at agent-file:20:1\n", Some((12, 5))),
-            ("    at request (agentry:3:1)\n    at agent-file:20:1", Some((20, 1))),
+            ("    at f (agent-file:12:5)\n    at agent-file:20:1\n", Some(("", (12, 5)))),
+            ("    at request (agentry:3:1)\n    at agent-file:20:1", Some(("", (20, 1)))),
+            ("    at f (agent-file/a b/c.mjs:12:5)", Some(("a b/c.mjs", (12, 5)))),
+            ("    at agent-file/c.mjs:1:2", Some(("c.mjs", (1, 2)))),
             ("    at native", None),
             ("agent-file:x:1", None),
             ("agent-file:99999999999:1", None),
             ("", None),
         ];
         for (stack, expected) in cases {
+            let expected = expected.map(|(file, at): (&str, _)| (file.to_owned(), at));
             assert_eq!(place(stack), expected, "{stack}");
         }
     }

@@ -3,6 +3,7 @@
 mod engine;
 mod exception;
 mod host;
+mod modules;
 mod prelude;
 mod streams;
 

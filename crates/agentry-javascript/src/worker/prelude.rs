@@ -12,6 +12,7 @@ const GROUPS: &[(&str, &str)] = &[
     ("clone", include_str!("../prelude/clone.js")),
     ("crypto", include_str!("../prelude/crypto.js")),
     ("fetch", include_str!("../prelude/fetch.js")),
+    ("script", include_str!("../prelude/script.js")),
     ("text", include_str!("../prelude/text.js")),
     ("url", include_str!("../prelude/url.js")),
 ];

@@ -6,8 +6,8 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use agentry_javascript::{
-    BrokerFuture, FetchHead, FetchRequest, JobBroker, JobFailure, JobLimits, LogLevel, ScriptBlock,
-    ToolJob, WorkerPool,
+    BrokerFuture, FetchHead, FetchRequest, InnerOutput, JobBroker, JobFailure, JobLimits, LogLevel,
+    ScriptBlock, ToolJob, WorkerPool,
 };
 use serde_json::Value;
 use tokio::runtime::Runtime;
@@ -27,6 +27,7 @@ pub(crate) static POOL: LazyLock<Arc<WorkerPool>> =
 pub(crate) struct TestBroker {
     pub(crate) log: Mutex<Vec<(LogLevel, String)>>,
     pub(crate) asked: Mutex<Vec<(FetchRequest, Vec<u8>)>>,
+    pub(crate) called: Mutex<Vec<(String, Value)>>,
     bodies: Mutex<HashMap<u64, Vec<Vec<u8>>>>,
 }
 
@@ -78,6 +79,30 @@ impl JobBroker for TestBroker {
 
     fn close(&self, body: u64) {
         self.bodies.lock().expect("a lock").insert(body, Vec::new());
+    }
+
+    fn call(
+        &self,
+        tool: String,
+        arguments: Value,
+    ) -> BrokerFuture<'_, Result<InnerOutput, String>> {
+        self.called.lock().expect("a lock").push((tool.clone(), arguments.clone()));
+        Box::pin(async move {
+            match tool.as_str() {
+                "echo" | "bash" | "grep" | "glob" | "list" => {
+                    Ok(InnerOutput { name: tool, output: arguments.to_string(), failed: false })
+                }
+                "read" => {
+                    let output = "    1\tone\n    2\t\ttwo\n    3\t4\tthree\n".to_owned();
+                    Ok(InnerOutput { name: tool, output, failed: false })
+                }
+                "broken" => {
+                    Ok(InnerOutput { name: tool, output: "it broke".to_owned(), failed: true })
+                }
+                "slow" => std::future::pending().await,
+                _ => Err(format!("refused: `{tool}` is not among the allowed tools")),
+            }
+        })
     }
 
     fn log(&self, level: LogLevel, text: &str) {

@@ -160,7 +160,8 @@ fn errors_have_their_place_in_the_file() {
     let mut wrong = Vec::new();
     for (blocks, message, place) in cases {
         let found = call(&blocks, &json!({}), LONG, &TestBroker::default());
-        let Err(JobFailure::Threw { message: found_message, place: found_place }) = &found else {
+        let Err(JobFailure::Threw { message: found_message, place: found_place, .. }) = &found
+        else {
             panic!("{blocks:?}: {found:?}");
         };
         assert!(found_message.starts_with(message), "{blocks:?}: {found_message}");

@@ -5,6 +5,7 @@
 mod broker;
 mod hostile;
 mod many_calls;
+mod scripts;
 mod seal;
 mod table;
 mod web;

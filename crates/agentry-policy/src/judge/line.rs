@@ -68,15 +68,9 @@ impl Judge {
             PartEffect::Command(command) => {
                 let is_inside = |path: &str| self.leads_inside(path, &part.bases, call, resolver);
                 let decision = self.command(command, line, is_inside);
-                // Options such as `-C` change the directory that operands are relative to.
-                let bases = match simplify::directories(&command.argv) {
-                    Some(all) => all.iter().fold(part.bases.clone(), |bases, it| bases.enter(it)),
-                    None => CurrentDirs::Unknown,
-                };
-                match self.operands(&command.argv, &bases, call, resolver) {
-                    Some(against) => decision.strictest(against),
-                    None => decision,
-                }
+                let (bases, entered) = self.elsewhere(&command.argv, &part.bases, call, resolver);
+                let against = self.operands(&command.argv, &bases, call, resolver);
+                entered.into_iter().chain(against).fold(decision, LayerDecision::strictest)
             }
             PartEffect::Read(word) => touch(Section::Read, word),
             PartEffect::Write(word) => touch(Section::Edit, word),
@@ -85,6 +79,32 @@ impl Judge {
             PartEffect::Lasting { why } => self.lasting(why),
             PartEffect::Unclear { why } => self.unclear(why),
         }
+    }
+
+    /// Returns the directory that the operands of a command are relative to, and what is against it: options
+    /// such as `-C` change it like a `cd`.
+    fn elsewhere(
+        &self,
+        argv: &[ShellArg],
+        bases: &CurrentDirs,
+        call: SectionCall<'_>,
+        resolver: &dyn LinkResolver,
+    ) -> (CurrentDirs, Option<LayerDecision>) {
+        let Some(directories) = simplify::directories(argv) else {
+            return (CurrentDirs::Unknown, Some(self.worst(Section::ExternalDirectory)));
+        };
+        let mut bases = bases.clone();
+        let mut against: Option<LayerDecision> = None;
+        for directory in &directories {
+            let entered = self.entered(&ShellWord::text(directory), &bases, call, resolver);
+            let strictest = match against {
+                Some(against) => against.strictest(entered),
+                None => entered,
+            };
+            against = Some(strictest);
+            bases = bases.enter(directory);
+        }
+        (bases, against.filter(|against| against.action > Action::Allow))
     }
 
     /// Judges a redirection: the strictest decision for all possible current directories.

@@ -196,20 +196,31 @@ impl Judge {
     /// temporary ones, and files in `.git`, which git may run. They are judged like the target of a
     /// redirection.
     fn is_beyond(&self, paths: &PathSet) -> bool {
-        const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/private/tmp"];
         let path = paths.known();
-        let is_temporary = TEMPORARY.iter().any(|place| is_inside(path, place));
         let is_git = path.split('/').any(|name| name == ".git");
-        !self.is_open(Section::Bash) && (is_git || (!self.is_inside(path) && !is_temporary))
+        !self.is_open(Section::Bash) && (is_git || (!self.is_inside(path) && !is_temporary(path)))
     }
 
     /// Returns what is against any of `paths`.
     fn paths(&self, operand: OperandUse, paths: &PathSet) -> Option<LayerDecision> {
         let own = self.against(operand, paths);
-        let is_outside = !self.is_inside(paths.known());
+        let is_outside = !self.is_inside(paths.known()) && !self.is_scratch(operand, paths);
         let outside = is_outside.then(|| self.against(operand.outside(), paths)).flatten();
         let secret = operand.is_read().then(|| self.secret(paths)).flatten();
         own.into_iter().chain(outside).chain(secret).reduce(LayerDecision::strictest)
+    }
+
+    /// Whether the rules about commands alone decide about a file outside the workspace: a temporary file that
+    /// is written, where nothing is written about external directories.
+    fn is_scratch(&self, operand: OperandUse, paths: &PathSet) -> bool {
+        let is_unwritten = |rules: &RuleList| {
+            rules.rules.is_empty()
+                && rules.intent.span.is_none()
+                && rules.intent.action < Action::Deny
+        };
+        operand.section == Section::Edit
+            && is_temporary(paths.known())
+            && self.rules(Section::ExternalDirectory).all(|(_, rules)| is_unwritten(rules))
     }
 
     fn against(&self, operand: OperandUse, paths: &PathSet) -> Option<LayerDecision> {
@@ -362,14 +373,13 @@ const READING: OperandUse =
 const UNKNOWN: &str = "it is not known where it leads";
 
 /// Whether a rule is a deliberate restriction. An intent that asks is none, because the rules about commands
-/// already decide that. For external directories it is one, if it was written.
+/// already decide that. For external directories it is one, also if no section was written.
 fn counts(rule: &PolicyRule, rules: &RuleList, operand: OperandUse) -> bool {
     let is_intent = std::ptr::eq(rule, &raw const rules.intent);
     match rule.action {
         Action::Allow => false,
         Action::Ask if is_intent => {
-            let is_written = rules.section == Section::ExternalDirectory && rule.span.is_some();
-            is_written && operand.used != FileUse::List
+            rules.section == Section::ExternalDirectory && operand.used != FileUse::List
         }
         Action::Deny if is_intent => operand.follows_intent(),
         Action::Ask | Action::Deny => true,
@@ -388,10 +398,24 @@ fn without_top(word: &ShellWord) -> Option<ShellWord> {
     Some(ShellWord { pieces: std::iter::once(first).chain(others).collect() })
 }
 
-/// Whether a path is standard input or output, or a device without contents.
+/// Whether a path is one of a directory for temporary files.
+fn is_temporary(path: &str) -> bool {
+    const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/private/tmp"];
+    TEMPORARY.iter().any(|place| is_inside(path, place))
+}
+
+/// Whether a path is standard input or output, or a device that holds no data of anybody.
 fn is_free(path: &str) -> bool {
     matches!(
         path,
-        "" | "-" | "/dev/null" | "/dev/stdin" | "/dev/stdout" | "/dev/stderr" | "/dev/tty"
+        "" | "-"
+            | "/dev/null"
+            | "/dev/stdin"
+            | "/dev/stdout"
+            | "/dev/stderr"
+            | "/dev/tty"
+            | "/dev/zero"
+            | "/dev/random"
+            | "/dev/urandom"
     )
 }

@@ -31,6 +31,9 @@ impl ExpectedConversation {
             RunEvent::Ended { id, text, failed } => {
                 self.results.insert(id.clone(), (text.clone(), *failed));
             }
+            RunEvent::Returned { id, text, output } => {
+                self.results.insert(id.clone(), (text.clone(), output.is_err()));
+            }
             RunEvent::Compacted { messages, summary, .. } => {
                 self.messages.drain(..(*messages).min(self.messages.len()));
                 self.messages.insert(0, Arc::new(Message::user(summary)));

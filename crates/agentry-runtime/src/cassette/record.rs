@@ -91,7 +91,9 @@ impl CassetteRecorder {
             RunEvent::Started { .. }
             | RunEvent::Skill { .. }
             | RunEvent::Waited
-            | RunEvent::Resumed => return Ok(()),
+            | RunEvent::Resumed
+            // A replay runs no delegates, so they spend nothing.
+            | RunEvent::Delegated { .. } => return Ok(()),
             // A request that is sent has its own line.
             RunEvent::Asking { .. } if self.is_asked => return Ok(()),
             RunEvent::Asking { .. } => {

@@ -170,6 +170,9 @@ impl Tape {
         };
         reading.expected.event(&event);
         let happened = TimedEvent { at, event };
+        if reading.is_inner(&happened.event) {
+            return Ok(());
+        }
         let slot = match &happened.event {
             RunEvent::Said { .. } => {
                 self.said.push_back(happened);
@@ -202,7 +205,9 @@ impl Tape {
                 return Ok(());
             }
             RunEvent::Judged { id, .. } => (EventSlot::Judged, id.clone()),
-            RunEvent::Ended { id, .. } => (EventSlot::Ended, id.clone()),
+            RunEvent::Ended { id, .. }
+            | RunEvent::Returned { id, .. }
+            | RunEvent::Suspended { id, .. } => (EventSlot::Ended, id.clone()),
             RunEvent::Answered { id, .. } => (EventSlot::Answered, id.clone().unwrap_or_default()),
             RunEvent::Compacted { .. } => {
                 self.questions.0 += 1;
@@ -210,11 +215,14 @@ impl Tape {
             }
             // The last call that ended has changed the directory.
             RunEvent::Moved { .. } => (EventSlot::Moved, reading.ended.clone()),
-            RunEvent::Started { .. }
+            RunEvent::Called { .. }
+            | RunEvent::Started { .. }
             | RunEvent::Skill { .. }
             | RunEvent::Waited
             | RunEvent::Resumed
             | RunEvent::Adjusted { .. }
+            | RunEvent::Delegated { .. }
+            | RunEvent::Exhausted { .. }
             | RunEvent::Undone { .. } => return Ok(()),
         };
         if slot.0 == EventSlot::Ended {
@@ -371,7 +379,9 @@ impl Tape {
 
     /// Returns the directory that a call changed to, if it did.
     pub fn moved(&mut self, call: &ToolCall) -> Option<String> {
-        match self.next(EventSlot::Moved, &call.id)?.event {
+        // A script may have changed it several times.
+        let moved = std::iter::from_fn(|| self.next(EventSlot::Moved, &call.id));
+        match moved.last()?.event {
             RunEvent::Moved { directory } => Some(directory),
             _ => None,
         }

@@ -71,7 +71,7 @@ fn redactor() -> Arc<Redactor> {
 type Keep<'a> = &'a dyn Fn(&&str) -> bool;
 
 /// The source of the events of a run.
-trait World {
+trait TapeWorld {
     fn asked(
         &mut self,
         agent: &Agent,
@@ -84,7 +84,7 @@ trait World {
 }
 
 /// A driver: carries out effects until none is left.
-fn drive(agent: &Agent, world: &mut dyn World) -> Result<StepState, CassetteDifference> {
+fn drive(agent: &Agent, world: &mut dyn TapeWorld) -> Result<StepState, CassetteDifference> {
     let mut state = StepState::default();
     let mut events: Vec<RunEvent> = vec![RunEvent::Said { text: agent.prompt.clone() }];
     while !events.is_empty() {
@@ -119,7 +119,7 @@ struct Live {
     now: u64,
 }
 
-impl World for Live {
+impl TapeWorld for Live {
     fn asked(
         &mut self,
         agent: &Agent,
@@ -152,7 +152,7 @@ impl World for Live {
 
 struct Replay(Tape);
 
-impl World for Replay {
+impl TapeWorld for Replay {
     fn asked(
         &mut self,
         agent: &Agent,

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// A workspace in a home directory, and rules about it.
-struct World {
+struct ConfineFixture {
     _dir: tempfile::TempDir,
     root: PathBuf,
 }
@@ -17,7 +17,7 @@ struct World {
 /// The rules of a section: its intent, and patterns with their verdicts.
 type Written<'a> = (Section, Action, &'a [(&'a str, Action)]);
 
-impl World {
+impl ConfineFixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let root = dir.path().canonicalize().expect("a path");
@@ -87,7 +87,8 @@ impl World {
 
 /// Returns a policy about an imaginary workspace.
 pub(super) fn judge_of(sections: &[Written<'_>]) -> Judge {
-    World { _dir: tempfile::tempdir().expect("a directory"), root: "/home".into() }.judge(sections)
+    ConfineFixture { _dir: tempfile::tempdir().expect("a directory"), root: "/home".into() }
+        .judge(sections)
 }
 
 const PROTECTED: &[&str] = &[
@@ -112,7 +113,7 @@ const PROTECTED: &[&str] = &[
 fn a_policy_becomes_the_coarsest_confinement_within_it() {
     use Action::{Allow, Ask, Deny};
     use Section::{Edit, ExternalDirectory, Read};
-    let world = World::new();
+    let world = ConfineFixture::new();
     let plus = |more: &[&'static str]| {
         let mut all = [PROTECTED, more].concat();
         all.sort_unstable();
@@ -151,7 +152,7 @@ fn a_policy_becomes_the_coarsest_confinement_within_it() {
 fn what_may_not_be_read_is_hidden() {
     use Action::{Allow, Deny};
     use Section::Read;
-    let world = World::new();
+    let world = ConfineFixture::new();
     let always = ["w/.env", "w/deploy.pem"];
     let cases: [(&[Written<'_>], &[&str]); 3] = [
         (&[], &[]),
@@ -171,7 +172,7 @@ fn what_may_not_be_read_is_hidden() {
 
 #[test]
 fn only_what_programs_need_is_open_beside_them() {
-    let world = World::new();
+    let world = ConfineFixture::new();
     for name in
         [".cargo/bin", ".cargo/registry", ".rustup/toolchains", ".foo/bin", ".foo/lib", ".foo/x"]
     {
@@ -197,7 +198,7 @@ fn only_what_programs_need_is_open_beside_them() {
 fn hosts_are_open_if_all_of_them_is() {
     use Action::{Allow, Ask, Deny};
     use Section::Webfetch;
-    let world = World::new();
+    let world = ConfineFixture::new();
     let rules: &[Written<'_>] = &[(
         Webfetch,
         Deny,
@@ -295,7 +296,7 @@ proptest! {
 
     #[test]
     fn nothing_that_is_denied_can_be_done(edit in rules(), read in rules(), external in rules()) {
-        let world = World::new();
+        let world = ConfineFixture::new();
         let sections: &[Written<'_>] = &[
             (Section::Edit, edit.0, &edit.1),
             (Section::Read, read.0, &read.1),

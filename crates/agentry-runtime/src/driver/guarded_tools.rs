@@ -4,12 +4,17 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use agentry_compile::native_tool;
 
+use super::call_lineage::{CallLineage, CallLineages};
 use super::call_output::CallOutput;
-use super::interfaces::{Approver, CallDecision, OutputSink, RunTools};
+use super::interfaces::{
+    ApprovalReply, ApprovalRequest, Approver, CallDecision, InnerPort, InnerReply, InnerRequest,
+    OutputSink, RunTools,
+};
 use super::output::RunOutput;
 use crate::approval::Approvals;
 use crate::commands::CommandStarter;
@@ -20,8 +25,8 @@ use crate::rulebook::{Rulebook, RuledTouch};
 use crate::skill::SkillNarrowing;
 use crate::skill::progress::{SkillNote, SkillProgress};
 use crate::tool::{
-    self, BoxedFuture, CallLocation, CommandStreams, StartedCommand, ToolHost, ToolSpec, ToolTouch,
-    Toolbox,
+    self, BoxedFuture, BuiltInTool, CallLocation, CommandStreams, InnerCall, OutputLimit,
+    PauseClock, StartedCommand, ToolHost, ToolOutput, ToolSpec, ToolTouch, Toolbox,
 };
 use crate::undo::BeforeImages;
 
@@ -32,6 +37,10 @@ pub struct GuardedTools {
     shared: Arc<SharedRun>,
     /// The last judgement of each call that has not run yet.
     judged: Mutex<HashMap<String, JudgedCall>>,
+    /// The bounds of the calls that running calls make.
+    lineages: CallLineages,
+    /// The way to the driver; without one, inner calls are made here.
+    port: OnceLock<InnerPort>,
 }
 
 /// What a call would touch at the time of its judgement.
@@ -75,17 +84,28 @@ impl SharedRun {
 impl GuardedTools {
     /// Guards the tools of a toolbox.
     pub fn new(toolbox: Toolbox, shared: Arc<SharedRun>) -> Self {
-        Self { specs: toolbox.specs(), toolbox, shared, judged: Mutex::default() }
+        Self {
+            specs: toolbox.specs(),
+            toolbox,
+            shared,
+            judged: Mutex::default(),
+            lineages: CallLineages::default(),
+            port: OnceLock::new(),
+        }
     }
 
     /// Returns what a call touches and the verdict about it, or why the call is not valid.
     fn ruled(&self, call: &ToolCall) -> Result<(JudgedCall, RuledTouch), String> {
         let place = self.shared.place();
         let touches = self.toolbox.checked_touches(&call.tool, &call.arguments, &place)?;
-        let mut ruled = self.shared.rulebook.ask(&touches, &place.directory);
+        let lineage = self.lineages.of(&call.id);
+        let book = lineage.as_ref().map_or(&self.shared.rulebook, |lineage| &lineage.rulebook);
+        let mut ruled = book.ask(&touches, &place.directory);
+        if self.toolbox.get(&call.tool).is_some_and(BuiltInTool::needs_confirmation) {
+            ruled = confirmed(ruled, &call.tool);
+        }
         if let Some(narrowing) = self.narrowing() {
-            let (book, at) = (&self.shared.rulebook, &place.directory);
-            ruled = narrowing.limited(ruled, book, &call.tool, &touches, at);
+            ruled = narrowing.limited(ruled, book, &call.tool, &touches, &place.directory);
         }
         if let Some(reason) = self.human_gate(call)
             && ruled.verdict != CallJudgement::Deny
@@ -143,16 +163,54 @@ impl GuardedTools {
     fn call_host<'a>(&'a self, call: &'a ToolCall) -> Result<CallHost<'a>, String> {
         let granted = self.granted(call)?;
         let printed = Mutex::new(CallOutput::new(&self.shared.redactor));
+        let (lineage, pause) = (self.lineages.of(&call.id), Arc::default());
         // A tool of the definition that a skill allows may do all that the policy permits.
         let is_native = native_tool(&call.tool) == Some(call.tool.as_str());
         let narrowing = self.narrowing().filter(|_| is_native);
-        let (shared, id, tool) = (&*self.shared, &call.id, &call.tool);
-        Ok(CallHost { shared, id, tool, granted, narrowing, printed })
+        let (tools, shared) = (self, &*self.shared);
+        let (id, tool) = (call.id.as_str(), call.tool.as_str());
+        Ok(CallHost { tools, shared, id, tool, granted, narrowing, printed, lineage, pause })
+    }
+
+    /// Makes an inner call without a driver: nothing is written down.
+    async fn call_here(&self, request: InnerRequest) -> InnerReply {
+        let InnerRequest { within, tool, arguments, pause, .. } = request;
+        let id = self.lineages.next_id(&within);
+        let call = ToolCall { id, tool, arguments, opaque: None };
+        let decision = self.shared.approvals.weighed(self.judge(&call));
+        let refused = |why: &str| InnerReply::Refused(format!("refused: {why}"));
+        match decision.verdict {
+            CallJudgement::Allow => {}
+            CallJudgement::Deny => return refused(&decision.reason),
+            CallJudgement::Ask => {
+                let preview = self.preview(&call);
+                let (call, decision) = (&call, &decision);
+                pause.begin();
+                let asked = ApprovalRequest::Call { call, decision, preview: preview.as_deref() };
+                let said = self.shared.person.decide(asked).await;
+                pause.end();
+                if matches!(said, ApprovalReply::No(_) | ApprovalReply::Park) {
+                    return refused(&format!("it needs an approval: {}", decision.reason));
+                }
+            }
+        }
+        let output = self.run(&call).await;
+        InnerReply::Ran(ToolOutput { text: self.shared.redactor.text(&output.text), ..output })
     }
 
     fn judged(&self) -> std::sync::MutexGuard<'_, HashMap<String, JudgedCall>> {
         self.judged.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A verdict about a tool whose calls the user confirms.
+fn confirmed(ruled: RuledTouch, tool: &str) -> RuledTouch {
+    if ruled.verdict != CallJudgement::Allow {
+        return ruled;
+    }
+    let reason = format!("the definition wants a confirmation of `{tool}`");
+    let asking = vec![format!("every call of `{tool}`")];
+    RuledTouch { verdict: CallJudgement::Ask, reason, asking, ..ruled }
 }
 
 impl RunTools for GuardedTools {
@@ -216,6 +274,10 @@ impl RunTools for GuardedTools {
         }
     }
 
+    fn connect(&self, port: InnerPort) {
+        let _ = self.port.set(port);
+    }
+
     fn shortened(&self, text: &str, most: usize) -> String {
         tool::kept_elsewhere(text, most, &self.shared.place().run)
     }
@@ -231,6 +293,7 @@ impl RunTools for GuardedTools {
 
 /// What one call can ask of its run.
 struct CallHost<'a> {
+    tools: &'a GuardedTools,
     shared: &'a SharedRun,
     id: &'a str,
     tool: &'a str,
@@ -239,9 +302,48 @@ struct CallHost<'a> {
     narrowing: Option<Arc<SkillNarrowing>>,
     /// Its output so far.
     printed: Mutex<CallOutput>,
+    /// Its bounds, if another call made it.
+    lineage: Option<Arc<CallLineage>>,
+    /// The time that its own calls wait for the user.
+    pause: Arc<PauseClock>,
+}
+
+impl Drop for CallHost<'_> {
+    fn drop(&mut self) {
+        self.tools.lineages.remove(self.id);
+    }
 }
 
 impl CallHost<'_> {
+    /// The rules for what it touches.
+    fn rulebook(&self) -> &Rulebook {
+        self.lineage.as_ref().map_or(&self.shared.rulebook, |lineage| &lineage.rulebook)
+    }
+
+    async fn make(&self, call: InnerCall<'_>) -> Result<ToolOutput, String> {
+        let InnerCall { tool, arguments, bounds } = call;
+        let name = self.tools.toolbox.name_of(&tool)?;
+        let lineage = self.tools.lineages.bound(self.id, || {
+            CallLineage::new(self.lineage.clone(), Arc::clone(bounds), self.rulebook())
+        });
+        lineage.admit(&name)?;
+        let (reply, result) = tokio::sync::oneshot::channel();
+        let (within, pause) = (self.id.to_owned(), Arc::clone(&self.pause));
+        let request = InnerRequest { within, tool: name, arguments, pause, reply };
+        let reply = match self.tools.port.get() {
+            Some(port) => {
+                let sent = port.send(request);
+                sent.map_err(|_| "refused: the run is over".to_owned())?;
+                result.await.map_err(|_| "refused: the run is over".to_owned())?
+            }
+            None => self.tools.call_here(request).await,
+        };
+        match reply {
+            InnerReply::Ran(output) => Ok(output),
+            InnerReply::Refused(why) => Err(why),
+        }
+    }
+
     fn print(&self, next: impl FnOnce(&mut CallOutput) -> String) {
         let text = next(&mut self.printed.lock().unwrap_or_else(PoisonError::into_inner));
         if !text.is_empty() {
@@ -255,6 +357,10 @@ impl ToolHost for CallHost<'_> {
         self.shared.place()
     }
 
+    fn call_id(&self) -> Option<&str> {
+        Some(self.id)
+    }
+
     fn move_to(&self, directory: PathBuf) {
         self.shared.move_to(directory);
     }
@@ -266,7 +372,7 @@ impl ToolHost for CallHost<'_> {
     fn judge(&self, touch: &ToolTouch) -> (CallJudgement, String) {
         let place = self.shared.place();
         let touches = std::slice::from_ref(touch);
-        let (book, at) = (&self.shared.rulebook, &place.directory);
+        let (book, at) = (self.rulebook(), &place.directory);
         let mut ruled = book.ask(touches, at);
         if let Some(narrowing) = &self.narrowing {
             ruled = narrowing.limited(ruled, book, self.tool, touches, at);
@@ -310,6 +416,21 @@ impl ToolHost for CallHost<'_> {
         streams: CommandStreams,
     ) -> io::Result<StartedCommand> {
         self.shared.commands.start(argv, directory, streams)
+    }
+
+    fn call<'a>(&'a self, call: InnerCall<'a>) -> BoxedFuture<'a, Result<ToolOutput, String>> {
+        Box::pin(self.make(call))
+    }
+
+    fn waited(&self) -> Duration {
+        self.pause.total()
+    }
+
+    fn output_limit(&self) -> OutputLimit {
+        match &self.lineage {
+            Some(lineage) => OutputLimit::of_script(lineage.most_output()),
+            None => OutputLimit::MODEL,
+        }
     }
 
     fn settle(&self) -> Vec<String> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::budget_pot::BudgetShare;
 use crate::context_window;
 use crate::conversation::{Message, TokenUsage, ToolCall};
 use crate::driver::compact::compacted;
@@ -14,6 +15,8 @@ use crate::provider::{AnswerDelta, ProviderRequest};
 use crate::redact::Redactor;
 use crate::skill::progress::{SkillNote, SkillProgress};
 use crate::tool::{self, BoxedFuture, ToolSpec};
+
+pub use super::inner_calls::{InnerPort, InnerReply, InnerRequest};
 
 /// Everything that a driver needs.
 pub struct DriverParts {
@@ -35,6 +38,8 @@ pub struct DriverParts {
     pub redactor: Arc<Redactor>,
     /// Whether retries wait; a replay does not.
     pub waits: bool,
+    /// The budget that it shares with the runs above and below it.
+    pub budget: BudgetShare,
 }
 
 /// Returns milliseconds since the Unix epoch.
@@ -124,6 +129,11 @@ pub trait RunTools: Send + Sync {
     /// Runs a call.
     fn run<'a>(&'a self, call: &'a ToolCall) -> BoxedFuture<'a, tool::ToolOutput>;
 
+    /// Receives the way by which running calls make calls of their own.
+    fn connect(&self, port: InnerPort) {
+        drop(port);
+    }
+
     /// Cuts a result to at most `most` bytes. The cut text may name a file with the whole.
     fn shortened(&self, text: &str, most: usize) -> String {
         context_window::shortened(text, most)
@@ -186,6 +196,20 @@ pub enum ApprovalRequest<'a> {
     Limit(&'a str),
     /// Whether to try all models again, although none answers for this reason.
     Models(&'a str),
+    /// A question of a delegate: the chain of agents that leads to it, and what it asks.
+    Of(&'a str, &'a ApprovalRequest<'a>),
+}
+
+impl ApprovalRequest<'_> {
+    /// Returns the question itself, whoever asks it.
+    #[must_use]
+    pub fn plain(self) -> Self {
+        match self {
+            // A chain names every agent, so there is only one wrapper.
+            Self::Of(_, asked) => *asked,
+            asked => asked,
+        }
+    }
 }
 
 /// The user's answer.

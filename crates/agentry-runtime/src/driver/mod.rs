@@ -1,9 +1,11 @@
 //! Carries out the effects of [`crate::step()`]: asks models, judges and runs calls, asks the user. Writes
 //! every event to the log before its effects.
 
+mod call_lineage;
 mod call_output;
 mod compact;
 pub mod guarded_tools;
+mod inner_calls;
 pub mod interfaces;
 pub mod live_models;
 pub mod output;
@@ -25,12 +27,14 @@ use tokio::task::JoinSet;
 
 use crate::approval::Approvals;
 use crate::budget::RunLimits;
+use crate::budget_pot::DelegateCharge;
 use crate::conversation::ToolCall;
 use crate::event::{CallClass, RunEnding, RunEvent, TimedEvent};
 use crate::state::{RunPhase, StepState};
 use crate::step::{RunEffect, step};
 use crate::tool::ToolSpec;
-use interfaces::DriverParts;
+use inner_calls::OpenCalls;
+use interfaces::{DriverParts, InnerRequest};
 use output::RunOutput;
 
 /// Runs one agent.
@@ -43,7 +47,13 @@ pub struct RunDriver {
     tasks: JoinSet<RunEvent>,
     /// Held by the task that asks the user, so that there is one question at a time.
     asking: Arc<Mutex<()>>,
+    /// Calls that running calls ask for.
+    requests: UnboundedReceiver<InnerRequest>,
+    /// Those that have no result yet.
+    open: OpenCalls,
     cancels: UnboundedReceiver<CancelScope>,
+    /// What its delegates spend.
+    charges: UnboundedReceiver<DelegateCharge>,
     canceller: UnboundedSender<CancelScope>,
     /// The directory for relative paths, as last written to the log.
     directory: String,
@@ -73,11 +83,14 @@ impl RunDriver {
     /// Creates a driver for a run without events.
     pub fn new(parts: DriverParts, approvals: Arc<Approvals>) -> Self {
         let (canceller, cancels) = unbounded_channel();
+        let (port, requests) = unbounded_channel();
+        parts.tools.connect(port);
         let directory = parts.tools.directory();
         let tool =
             |it: &ToolSpec| it.name.len() + it.description.len() + it.schema.to_string().len();
         let tools: usize = parts.tools.specs().iter().map(tool).sum();
         Self {
+            charges: parts.budget.listen(),
             directory,
             beside: parts.system.len() + tools,
             heard: Arc::default(),
@@ -87,6 +100,8 @@ impl RunDriver {
             effects: VecDeque::new(),
             tasks: JoinSet::new(),
             asking: Arc::default(),
+            requests,
+            open: OpenCalls::default(),
             cancels,
             canceller,
         }
@@ -126,6 +141,7 @@ impl RunDriver {
             step(&mut self.state, happened);
         }
         self.parts.tools.follow_skills(&self.state.skills);
+        self.parts.budget.report(&self.state);
     }
 
     /// Applies other limits and models from now on, if they differ.
@@ -163,6 +179,7 @@ impl RunDriver {
         if waiting.iter().any(|cancel| *cancel != CancelScope::Turn) {
             let _ = self.canceller.send(CancelScope::Run);
         }
+        self.parts.budget.set_cancelled(false);
         self.happen(RunEvent::Said { text })?;
         self.go().await
     }
@@ -173,6 +190,9 @@ impl RunDriver {
         // Even after an error, no task is left running.
         self.stop().await;
         let ending = ending?;
+        while let Ok(charge) = self.charges.try_recv() {
+            self.happen(charged(charge))?;
+        }
         let spent = self.state.spent;
         (self.parts.output)(RunOutput::Ended { ending: ending.clone(), spent });
         Ok(ending)
@@ -200,8 +220,16 @@ impl RunDriver {
             if let RunEvent::Ended { id, failed: false, .. } = &event {
                 self.note_skill(id)?;
             }
+            if matches!(event, RunEvent::Cancelled { .. }) {
+                self.parts.budget.set_cancelled(true);
+            }
             let ended = matches!(event, RunEvent::Ended { .. });
+            if let RunEvent::Ended { id, .. } = &event {
+                let id = id.clone();
+                self.stop_below(&id).await?;
+            }
             self.happen(event)?;
+            self.reply();
             if ended {
                 self.moved()?;
             }
@@ -226,10 +254,13 @@ impl RunDriver {
                 cancel => RunEvent::Cancelled { run: cancel != Some(CancelScope::Turn) },
             },
             () = time => RunEvent::TimeUp,
-            ended = self.tasks.join_next() => match ended {
-                Some(Ok(event)) => event,
+            // Before the results: a delegate is charged before its call ends.
+            Some(charge) = self.charges.recv() => charged(charge),
+            Some(request) = self.requests.recv() => self.admit(request),
+            ended = finished(&mut self.tasks) => match ended {
+                Some(event) => event,
                 // No task and no question is left, so no event would ever come.
-                Some(Err(_)) | None => RunEvent::Cancelled { run: true },
+                None => RunEvent::Cancelled { run: true },
             },
         }
     }
@@ -242,8 +273,9 @@ impl RunDriver {
         // The log comes first: if it fails, the event has no effects.
         self.parts.log.append(&happened, durable).map_err(BrokenRun)?;
         let heard = self.heard(&happened.event);
-        if let RunEvent::Answered { answer, .. } = &happened.event {
+        if let RunEvent::Answered { id, answer } = &happened.event {
             self.approvals.note(answer);
+            id.iter().for_each(|id| self.open.answered(id));
         }
         let before = self.state.limits;
         let answered = matches!(happened.event, RunEvent::Answered { .. });
@@ -251,6 +283,7 @@ impl RunDriver {
             self.parts.tools.follow_skills(&self.state.skills);
         }
         let effects = step(&mut self.state, happened);
+        self.parts.budget.report(&self.state);
         let limits = self.state.limits;
         let raised = (answered && limits != before).then_some(RunOutput::Limits { limits });
         heard.into_iter().chain(raised).for_each(|output| (self.parts.output)(output));
@@ -263,10 +296,17 @@ impl RunDriver {
         match event {
             RunEvent::Ended { id, text, failed } => {
                 let text = self.parts.redactor.text(&text);
-                let room = self.state.room_for_result();
+                let is_inner = self.state.call(&id).is_some_and(|call| call.within.is_some());
+                // The result of an inner call has limits of its own.
+                let room = if is_inner { usize::MAX } else { self.state.room_for_result() };
                 let long = text.len() > room;
                 let text = if long { self.parts.tools.shortened(&text, room) } else { text };
                 RunEvent::Ended { id, text, failed }
+            }
+            RunEvent::Returned { id, text, output } => {
+                let redactor = &self.parts.redactor;
+                let output = output.map(|it| redactor.value(it)).map_err(|it| redactor.text(&it));
+                RunEvent::Returned { id, text, output }
             }
             other => other,
         }
@@ -300,9 +340,11 @@ impl RunDriver {
                 message: redactor.text(&failure.message),
             },
             RunEvent::Judged { id, verdict, reason, class } => {
+                let within = self.state.call(id)?.within.clone();
                 let call = &self.state.call(id)?.call;
                 RunOutput::Call {
                     id: id.clone(),
+                    within,
                     tool: call.tool.clone(),
                     arguments: redactor.value(call.arguments.clone()),
                     verdict: *verdict,
@@ -318,6 +360,9 @@ impl RunDriver {
                 RunOutput::Result { id: id.clone(), text: text.clone(), failed: *failed }
             }
             RunEvent::Skill { id, note } => RunOutput::Skill { id: id.clone(), note: note.clone() },
+            RunEvent::Returned { id, text, output } => {
+                RunOutput::Result { id: id.clone(), text: text.clone(), failed: output.is_err() }
+            }
             RunEvent::Compacted { messages, summary, .. } => {
                 RunOutput::Compacted { messages: *messages, summary: redactor.text(summary) }
             }
@@ -330,8 +375,41 @@ impl RunDriver {
         self.state.call(id).map(|state| state.call.clone())
     }
 
+    /// Ends a run that is dropped while it works, if the run above it was cancelled. Otherwise its journal stays
+    /// open, and it continues when the run above it is resumed.
+    pub fn leave(&mut self) {
+        let is_over = matches!(self.state.phase, RunPhase::Idle | RunPhase::Ended(_));
+        if is_over || !self.parts.budget.is_cancelled_above() {
+            return;
+        }
+        // A journal that cannot be written leaves the run open as well.
+        let _ = self.stopping();
+        let _ = self.happen(RunEvent::Cancelled { run: true });
+        self.effects.clear();
+    }
+
     /// Cancels all tasks, and waits until they have ended.
     async fn stop(&mut self) {
         self.tasks.shutdown().await;
+        self.open.clear();
+        // What they asked for last is not wanted any more.
+        while self.requests.try_recv().is_ok() {}
     }
+}
+
+/// Waits for the event of a task; `None` if there is no task. A task that was stopped has none.
+async fn finished(tasks: &mut JoinSet<RunEvent>) -> Option<RunEvent> {
+    loop {
+        match tasks.join_next().await? {
+            Ok(event) => return Some(event),
+            Err(error) if error.is_cancelled() => {}
+            Err(_) => return None,
+        }
+    }
+}
+
+/// The event for what a delegate has spent.
+fn charged(charge: DelegateCharge) -> RunEvent {
+    let DelegateCharge { call, run, spent } = charge;
+    RunEvent::Delegated { id: call, run, spent }
 }

@@ -71,6 +71,9 @@ pub enum RunOutput {
     Call {
         /// The id of the call.
         id: String,
+        /// The call that made it, if the model did not.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        within: Option<String>,
         /// The tool.
         tool: String,
         /// Its arguments.
@@ -140,6 +143,15 @@ pub enum RunOutput {
         messages: usize,
         /// The summary.
         summary: String,
+    },
+    /// An output of the run of a delegate.
+    Delegate {
+        /// The agents that lead to it, with its own name at the end.
+        agent: String,
+        /// Its run.
+        run: String,
+        /// The output.
+        output: Box<RunOutput>,
     },
     /// Nothing is left to do until the next message.
     Ended {

@@ -17,6 +17,7 @@ use super::output::RunOutput;
 use super::retry_delay::{chance, jittered};
 use super::{BrokenRun, RunDriver, compact};
 use crate::approval::Approvals;
+use crate::budget::NextAction;
 use crate::context_window::BYTES_PER_TOKEN;
 use crate::conversation::{Message, TokenUsage, ToolCall};
 use crate::event::{
@@ -26,7 +27,7 @@ use crate::provider::AnswerDelta;
 use crate::redact::{RedactingStream, Redactor};
 use crate::state::RunPhase;
 use crate::step::{PersonQuestion, RunEffect};
-use crate::tool::ToolSpec;
+use crate::tool::{self, AfterCall, ToolSpec};
 
 impl RunDriver {
     /// Carries out one effect, or starts a task for it.
@@ -75,6 +76,10 @@ impl RunDriver {
         let phase = self.state.phase.clone();
         self.heard.store(0, Ordering::Relaxed);
         let usage = self.parts.models.estimate(model, reading);
+        if let Err(limit) = self.parts.budget.admit(NextAction::Turn, usage) {
+            self.happen(RunEvent::Exhausted { limit })?;
+            return Ok(false);
+        }
         self.happen(RunEvent::Asking { usage })?;
         // The event changes the phase if the request would exceed a limit.
         Ok(self.state.phase == phase)
@@ -119,21 +124,45 @@ impl RunDriver {
     /// Logs the start of a call, then runs it.
     fn run(&mut self, id: String) -> Result<(), BrokenRun> {
         let Some(call) = self.call(&id) else { return Ok(()) };
+        if let Err(limit) = self.parts.budget.admit(NextAction::Call, TokenUsage::default()) {
+            return self.happen(RunEvent::Exhausted { limit });
+        }
         self.happen(RunEvent::Started { id: id.clone() })?;
+        let is_inner = self.state.call(&id).is_some_and(|call| call.within.is_some());
         let tools = Arc::clone(&self.parts.tools);
         let work = {
             let id = id.clone();
             async move {
-                let output = tools.run(&call).await;
-                RunEvent::Ended { id, text: output.text, failed: output.failed }
+                let tool::ToolOutput { text, failed, then } = tools.run(&call).await;
+                match then {
+                    // A call of a script gives a result, and does nothing to the run.
+                    _ if is_inner => RunEvent::Ended { id, text, failed },
+                    AfterCall::GoOn => RunEvent::Ended { id, text, failed },
+                    AfterCall::Park(question) => RunEvent::Suspended { id, question },
+                    AfterCall::Return(output) => RunEvent::Returned { id, text, output },
+                }
             }
         };
-        self.tasks.spawn(caught(work, move |why| RunEvent::Ended {
+        let about = id.clone();
+        let work = caught(work, move |why| RunEvent::Ended {
             id,
             text: format!("a defect in the tool: {why}"),
             failed: true,
-        }));
+        });
+        self.spawn(Some(&about), work);
         Ok(())
+    }
+
+    /// Starts a task about a call.
+    fn spawn(&mut self, id: Option<&str>, work: impl Future<Output = RunEvent> + Send + 'static) {
+        let (running, ended) = tokio::sync::oneshot::channel();
+        let abort = self.tasks.spawn(async move {
+            let _running = running;
+            work.await
+        });
+        if let Some(id) = id {
+            self.open.started(id, abort, ended);
+        }
     }
 
     /// Asks the user.
@@ -161,10 +190,13 @@ impl RunDriver {
             putting.approvals.note(&answer);
             RunEvent::Answered { id: about, answer }
         };
-        self.tasks.spawn(caught(work, move |why| RunEvent::Answered {
+        let call = id.clone();
+        call.iter().for_each(|id| self.open.asked(id));
+        let work = caught(work, move |why| RunEvent::Answered {
             id,
             answer: ApprovalAnswer::No(Some(format!("no user could be asked: {why}"))),
-        }));
+        });
+        self.spawn(call.as_deref(), work);
     }
 
     /// Logs what a successful call of a skill tool means, before its result. A call that is run again after

@@ -168,7 +168,17 @@ impl RunTools for ReplayedWorld {
                 self.tools.move_to(&directory);
             }
             match event {
-                RunEvent::Ended { text, failed, .. } => tool::ToolOutput { text, failed },
+                RunEvent::Ended { text, failed, .. } => {
+                    tool::ToolOutput { text, failed, then: tool::AfterCall::GoOn }
+                }
+                RunEvent::Returned { text, output, .. } => {
+                    let (failed, then) = (output.is_err(), tool::AfterCall::Return(output));
+                    tool::ToolOutput { text, failed, then }
+                }
+                RunEvent::Suspended { question, .. } => tool::ToolOutput {
+                    then: tool::AfterCall::Park(question),
+                    ..tool::ToolOutput::failed("parked")
+                },
                 _ => std::future::pending().await,
             }
         })
@@ -199,14 +209,16 @@ impl RunTools for ReplayedWorld {
 impl Approver for ReplayedWorld {
     fn decide<'a>(&'a self, asked: ApprovalRequest<'a>) -> BoxedFuture<'a, ApprovalReply> {
         Box::pin(async move {
-            let (id, exact) = match asked {
+            let (id, exact) = match asked.plain() {
                 ApprovalRequest::Call { call, decision, .. } => {
                     (Some(&call.id), Some(&decision.exact))
                 }
                 ApprovalRequest::Unfinished(call) | ApprovalRequest::Failed(call, _) => {
                     (Some(&call.id), None)
                 }
-                ApprovalRequest::Limit(_) | ApprovalRequest::Models(_) => (None, None),
+                ApprovalRequest::Limit(_)
+                | ApprovalRequest::Models(_)
+                | ApprovalRequest::Of(..) => (None, None),
             };
             let found = self.tape().answer(id.map(String::as_str));
             let RunEvent::Answered { answer, .. } = self.recorded(found).await else {

@@ -14,6 +14,7 @@ use super::interfaces::{
 use super::output::RunOutput;
 use super::{CancelScope, RunDriver};
 use crate::budget::RunLimits;
+use crate::budget_pot::BudgetShare;
 use crate::conversation::{Message, MessageBlock, MessageRole, TokenUsage, ToolCall};
 use crate::event::{
     CallClass, CallJudgement, ModelFailure, ModelFailureKind, ModelTurn, RunEnding, RunEvent,
@@ -136,7 +137,8 @@ impl RunTools for Pretended {
                 _ => {}
             }
             let text = if call.tool == "secret" { "it is hunter2-secret" } else { "fine" };
-            tool::ToolOutput { text: text.to_owned(), failed: call.tool == "fail" }
+            let failed = call.tool == "fail";
+            if failed { tool::ToolOutput::failed(text) } else { tool::ToolOutput::done(text) }
         })
     }
 
@@ -206,6 +208,7 @@ impl Run {
             output: Arc::new(move |output| heard.lock().unwrap().push(output)),
             redactor: Arc::new(Redactor::new(KnownSecret::new("PASSWORD", "hunter2-secret"))),
             waits: true,
+            budget: BudgetShare::default(),
         };
         let mut driver = RunDriver::new(parts, Arc::default());
         driver

@@ -90,11 +90,36 @@ pub fn list(home: &Path) -> Result<Vec<RunSummary>, JournalError> {
     Ok(names.iter().filter_map(|id| summary(home, id).ok()).collect())
 }
 
+/// Returns the runs of the delegates of a run, the oldest first: their ids and descriptions. A journal that
+/// cannot be read is an error, because it could be one of them.
+pub fn delegates(home: &Path, run: &str) -> Result<Vec<(String, RunDescription)>, JournalError> {
+    let mut found = Vec::new();
+    // A delegate begins after its parent, and ids are in the order of time.
+    for id in names(&runs(home))?.into_iter().filter(|id| id.as_str() > run) {
+        let described = JournalFollower::open(home, &id);
+        let about = match described {
+            Ok((_, about)) => about,
+            Err(JournalError::NeverBegan(_) | JournalError::NoRun(_)) => continue,
+            Err(error) => return Err(error),
+        };
+        if about.parent.as_ref().is_some_and(|parent| parent.run == run) {
+            found.push((id, about));
+        }
+    }
+    Ok(found)
+}
+
 /// Returns the run that the user means: by its id, by a start or end of it, or as `last`.
 pub fn find(home: &Path, given: &str) -> Result<String, JournalError> {
-    let mut names = names(&runs(home))?;
+    let names = names(&runs(home))?;
     if given == "last" {
-        return names.pop().ok_or_else(|| JournalError::NoRun(given.to_owned()));
+        // The run of a delegate is continued by the run above it.
+        let is_own = |id: &&String| {
+            let opened = JournalFollower::open(home, id);
+            opened.map_or(true, |(_, about)| about.parent.is_none())
+        };
+        let last = names.iter().rev().find(is_own);
+        return last.cloned().ok_or_else(|| JournalError::NoRun(given.to_owned()));
     }
     if names.iter().any(|name| name == given) {
         return Ok(given.to_owned());

@@ -28,7 +28,9 @@ use serde_json::Value;
 
 pub use error::JournalError;
 pub use id::DisplayTime;
-pub use list::{JournalFollower, PrunedRun, RunState, RunSummary, find, list, prune, summary};
+pub use list::{
+    JournalFollower, PrunedRun, RunState, RunSummary, delegates, find, list, prune, summary,
+};
 
 use crate::event::{RunEnding, TimedEvent};
 use crate::private_files;
@@ -74,6 +76,18 @@ pub struct RunDescription {
     pub pid: u32,
     /// The options of the run, for `resume`.
     pub settings: RunSettings,
+    /// The run that it works for, if it is the run of a delegate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<ParentRun>,
+}
+
+/// The run that a delegate works for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ParentRun {
+    /// Its id.
+    pub run: String,
+    /// The call in its journal that started the delegate.
+    pub call: String,
 }
 
 /// The options with which a run was started.
@@ -89,8 +103,13 @@ pub struct RunSettings {
     /// The definition format that the user named.
     #[serde(rename = "as")]
     pub format: Option<String>,
+    /// The function that it carries out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
     /// The directory in which it was started.
     pub directory: Option<PathBuf>,
+    /// What it does without, by name.
+    pub without: Vec<String>,
     /// All rules of its policy.
     pub policy: Vec<RuleLine>,
 }
@@ -189,6 +208,13 @@ impl Journal {
     /// Returns the directory of the run.
     pub fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// Removes the journal of a run that never began.
+    pub fn discard(self) -> io::Result<()> {
+        let directory = self.directory.clone();
+        drop(self);
+        fs::remove_dir_all(directory)
     }
 
     /// Returns the directory of the before-images.

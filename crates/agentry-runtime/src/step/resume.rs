@@ -46,6 +46,7 @@ pub(super) fn resumed(state: &mut StepState) -> Vec<RunEffect> {
 pub(super) fn unfinished(state: &mut StepState) -> Vec<RunEffect> {
     let mut effects = Vec::new();
     let on_unfinished = state.on_unfinished();
+    state.keep_inner();
     for call in &mut state.calls {
         let id = call.call.id.clone();
         call.forgotten = is_redacted(&call.call.arguments);
@@ -72,7 +73,8 @@ pub(super) fn unfinished(state: &mut StepState) -> Vec<RunEffect> {
                 state.spent.steps = state.spent.steps.saturating_sub(1);
                 call.progress = CallProgress::Ready;
             }
-            CallProgress::Running if call.class == CallClass::Read => {
+            // A delegate continues its own run, which has a journal.
+            CallProgress::Running if call.class.is_parallel() => {
                 call.progress = CallProgress::Ready;
             }
             CallProgress::Running => match on_unfinished {
@@ -93,6 +95,7 @@ pub(super) fn unfinished(state: &mut StepState) -> Vec<RunEffect> {
     effects
 }
 
-const UNKNOWN: &str = "the run was killed while this call ran: it is not known what it did";
+pub(super) const UNKNOWN: &str =
+    "the run was killed while this call ran: it is not known what it did";
 pub(super) const FORGOTTEN: &str = "not run: the run was killed, and the secrets in this call were not written \
     down; make the call again";

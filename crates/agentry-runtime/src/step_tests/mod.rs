@@ -129,6 +129,7 @@ fn event_of(words: &[&str]) -> RunEvent {
             class: match rest.get(1) {
                 Some(&"write") => CallClass::Write,
                 Some(&"external") => CallClass::External,
+                Some(&"delegate") => CallClass::Delegate,
                 _ => CallClass::Read,
             },
         },

@@ -10,21 +10,24 @@
 
 mod bash;
 mod change;
-mod declared;
+mod declared_tool;
 mod edit;
 pub(crate) mod files;
 mod glob;
 mod grep;
 pub mod javascript;
 mod list;
+pub mod mcp;
 mod output_cap;
 mod patch;
+mod pause_clock;
 mod question;
 mod read;
 mod real_path;
 #[cfg(test)]
 mod reference_tests;
 mod replace;
+pub mod script;
 #[cfg(test)]
 pub(crate) mod testing;
 mod todo;
@@ -37,11 +40,13 @@ mod webfetch;
 mod websearch;
 mod write;
 
-pub(crate) use declared::for_model;
-pub use declared::{CallFailure, DeclaredKind, DeclaredTool, ToolOrigin};
+pub(crate) use declared_tool::for_model;
+pub use declared_tool::{CallFailure, DeclaredKind, DeclaredTool, TIME, ToolOrigin};
 pub(crate) use output_cap::kept_elsewhere;
+pub use pause_clock::PauseClock;
 pub use real_path::real;
 pub use toolbox::{ToolExtras, Toolbox, section_of};
+pub(crate) use toolbox::{misfits, validator};
 pub use websearch::{SearchClient, SearchService};
 
 use std::future::Future;
@@ -50,8 +55,9 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
-use agentry_compile::policy::Section;
+use agentry_compile::policy::{PolicyLayer, Section};
 use serde_json::Value;
 
 use crate::event::{CallClass, CallJudgement};
@@ -84,6 +90,20 @@ pub struct ToolOutput {
     pub text: String,
     /// Whether it failed.
     pub failed: bool,
+    /// What the call does to its run.
+    pub then: AfterCall,
+}
+
+/// What a call does to its run beside giving a result.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum AfterCall {
+    /// The model gets the result.
+    #[default]
+    GoOn,
+    /// The run is parked with this question, and the call continues when it is resumed.
+    Park(String),
+    /// The run ends with the output of its function, or with what does not fit.
+    Return(Result<Value, String>),
 }
 
 /// A tool that comes with Agentry.
@@ -109,6 +129,16 @@ pub trait BuiltInTool: Send + Sync {
         None
     }
 
+    /// Returns whether it checks its arguments itself: a call that does not fit is run, and fails.
+    fn checks_itself(&self) -> bool {
+        false
+    }
+
+    /// Returns whether the user confirms each call, whatever the policy allows.
+    fn needs_confirmation(&self) -> bool {
+        false
+    }
+
     /// Returns what the user should see before an approval, beside the arguments: a diff.
     fn preview(&self, arguments: &Value, place: &CallLocation) -> Option<String> {
         let _ = (arguments, place);
@@ -126,6 +156,11 @@ pub type BoxedFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub trait ToolHost: Send + Sync {
     /// Returns where the call runs.
     fn place(&self) -> CallLocation;
+
+    /// Returns the id of the call in the journal of its run, if it is in one.
+    fn call_id(&self) -> Option<&str> {
+        None
+    }
 
     /// Sets the directory for the relative paths of later calls.
     fn move_to(&self, directory: PathBuf);
@@ -162,10 +197,71 @@ pub trait ToolHost: Send + Sync {
         streams: CommandStreams,
     ) -> io::Result<StartedCommand>;
 
+    /// Makes a call of another tool: within these bounds, under the policy of the run, and with the
+    /// approval of the user where the policy wants one. Fails if the call is refused.
+    fn call<'a>(&'a self, call: InnerCall<'a>) -> BoxedFuture<'a, Result<ToolOutput, String>> {
+        let refused = format!("refused: `{}` cannot be called here", call.tool);
+        Box::pin(std::future::ready(Err(refused)))
+    }
+
+    /// Returns how long such calls have waited for the user.
+    fn waited(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// Returns the limits of the output of this call.
+    fn output_limit(&self) -> OutputLimit {
+        OutputLimit::MODEL
+    }
+
     /// Rolls back what commands must not have created, and returns reports about it.
     fn settle(&self) -> Vec<String> {
         Vec::new()
     }
+}
+
+/// The limits of an output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutputLimit {
+    /// The most bytes.
+    pub whole: usize,
+    /// The most bytes of one line of a file.
+    pub line: usize,
+}
+
+impl OutputLimit {
+    /// What a model gets.
+    pub(crate) const MODEL: Self = Self { whole: output_cap::MOST, line: output_cap::MOST_OF_LINE };
+
+    /// What a script gets that may have `most` bytes: whole lines.
+    pub(crate) fn of_script(most: usize) -> Self {
+        let whole = most.max(output_cap::MOST);
+        // A line with its number always fits, so that reading goes on.
+        Self { whole, line: whole - 100 }
+    }
+}
+
+/// A call of another tool, by a running call.
+pub struct InnerCall<'a> {
+    /// The name of the tool, or another name of a built-in one.
+    pub tool: String,
+    /// Its arguments.
+    pub arguments: Value,
+    /// What the running call may call.
+    pub bounds: &'a Arc<CallBounds>,
+}
+
+/// What a call may call, beside what the policy allows.
+#[derive(Debug, Clone)]
+pub struct CallBounds {
+    /// The tool whose call it is, for messages.
+    pub of: String,
+    /// The names of the tools.
+    pub tools: Vec<String>,
+    /// The layer of the policy for the calls.
+    pub layer: PolicyLayer,
+    /// The most bytes of one output.
+    pub most_output: usize,
 }
 
 /// The standard streams of a command.
@@ -209,12 +305,12 @@ pub struct CallLocation {
 impl ToolOutput {
     /// Creates the result of a successful call.
     pub fn done(text: impl Into<String>) -> Self {
-        Self { text: text.into(), failed: false }
+        Self { text: text.into(), failed: false, then: AfterCall::GoOn }
     }
 
     /// Creates the result of a failed call.
     pub fn failed(text: impl Into<String>) -> Self {
-        Self { text: text.into(), failed: true }
+        Self { text: text.into(), failed: true, then: AfterCall::GoOn }
     }
 }
 

@@ -12,8 +12,6 @@ use crate::context_window::{KEPT_IN, end};
 pub(super) const MOST: usize = 40_000;
 /// The most bytes of one line.
 pub(super) const MOST_OF_LINE: usize = 2_000;
-/// The bytes for the start of an output; its end gets the rest.
-const BEGINNING: usize = MOST / 4 * 3;
 
 /// Returns the directory for the long outputs of a run.
 pub(super) fn outputs(run: &Path) -> PathBuf {
@@ -31,26 +29,29 @@ pub(super) fn text(text: &str) -> String {
         return text.to_owned();
     }
     let left_out = text.len() - MOST;
-    middle(text, &format!("{left_out} bytes are left out here"))
+    middle(text, &format!("{left_out} bytes are left out here"), MOST)
 }
 
 /// Redacts and cuts a text that is too long, and stores the whole in a file of the run.
 pub(super) fn kept(whole: &str, host: &dyn ToolHost) -> String {
-    if whole.len() <= MOST {
+    let most = host.output_limit().whole;
+    if whole.len() <= most {
         return whole.to_owned();
     }
     // Redacted before it is cut: half a secret would not be found.
     let whole = host.redacted(whole);
-    let left_out = whole.len().saturating_sub(MOST);
+    let left_out = whole.len().saturating_sub(most);
     let note = match keep(&whole, &host.place().run) {
         Ok(path) => format!("{left_out} bytes are left out here; {KEPT_IN}{path}`"),
         Err(error) => format!("{left_out} bytes are left out here, and could not be kept: {error}"),
     };
-    middle(&whole, &note)
+    middle(&whole, &note, most)
 }
 
-fn middle(text: &str, note: &str) -> String {
-    format!("{}\n\n[{note}]\n\n{}", start(text, BEGINNING), end(text, MOST - BEGINNING))
+/// The start of a text gets three quarters of the bytes, and its end the rest.
+fn middle(text: &str, note: &str, most: usize) -> String {
+    let beginning = most / 4 * 3;
+    format!("{}\n\n[{note}]\n\n{}", start(text, beginning), end(text, most - beginning))
 }
 
 /// Cuts a redacted result to `most` bytes. Stores the whole in a file of the run, unless it is in one
@@ -63,6 +64,11 @@ pub(crate) fn kept_elsewhere(whole: &str, most: usize, run: &Path) -> String {
 
 /// Writes a text to the next free file of the run.
 fn keep(whole: &str, run: &Path) -> std::io::Result<String> {
+    keep_bytes(whole.as_bytes(), "txt", run)
+}
+
+/// Writes bytes to the next free file of the run.
+pub(super) fn keep_bytes(whole: &[u8], extension: &str, run: &Path) -> std::io::Result<String> {
     use std::io::Write as _;
     use std::os::unix::fs::OpenOptionsExt as _;
 
@@ -71,11 +77,11 @@ fn keep(whole: &str, run: &Path) -> std::io::Result<String> {
     let mut number = fs::read_dir(&directory)?.count();
     loop {
         number += 1;
-        let path = directory.join(format!("{number}.txt"));
+        let path = directory.join(format!("{number}.{extension}"));
         let made = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
         match made {
             Ok(mut file) => {
-                file.write_all(whole.as_bytes())?;
+                file.write_all(whole)?;
                 return Ok(path.display().to_string());
             }
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}

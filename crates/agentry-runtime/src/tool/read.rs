@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::files::{self, touch};
 use super::{
-    BoxedFuture, BuiltInTool, CallLocation, ToolHost, ToolOutput, ToolSpec, ToolTouch, arguments,
-    output_cap, real,
+    BoxedFuture, BuiltInTool, CallLocation, OutputLimit, ToolHost, ToolOutput, ToolSpec, ToolTouch,
+    arguments, output_cap, real,
 };
 use crate::event::CallClass;
 
@@ -107,21 +107,26 @@ fn read(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
         return Ok("the file is empty".to_owned());
     }
     let offset = offset.unwrap_or(1).max(1);
-    numbered(&mut reader, offset, limit.unwrap_or(LINES)).map_err(failed)
+    numbered(&mut reader, offset, limit.unwrap_or(LINES), host.output_limit()).map_err(failed)
 }
 
 /// Returns the numbered lines from `offset` on, as many as are wanted and fit.
-fn numbered(reader: &mut impl BufRead, offset: usize, limit: usize) -> io::Result<String> {
+fn numbered(
+    reader: &mut impl BufRead,
+    offset: usize,
+    limit: usize,
+    most: OutputLimit,
+) -> io::Result<String> {
     let mut text = String::new();
     let mut number = 0;
-    while let Some(line) = next_line(reader)? {
+    while let Some(line) = next_line(reader, most.line)? {
         number += 1;
         if number < offset {
             continue;
         }
         let before = text.len();
-        let _ = writeln!(text, "{number:>6}\t{}", line.shown());
-        if text.len() > output_cap::MOST || number - offset >= limit {
+        let _ = writeln!(text, "{number:>6}\t{}", line.shown(most.line));
+        if text.len() > most.whole || number - offset >= limit {
             // The line that does not fit is dropped as a whole, and `offset` names it.
             text.truncate(before);
             let _ = write!(text, "\n[more follows: continue with `offset` {number}]");
@@ -141,17 +146,17 @@ struct CappedLine {
 }
 
 impl CappedLine {
-    fn shown(&self) -> String {
+    fn shown(&self, most: usize) -> String {
         let text = String::from_utf8_lossy(&self.start);
         let text = text.trim_end_matches(['\n', '\r']);
-        if self.length <= output_cap::MOST_OF_LINE + 2 {
+        if self.length <= most + 2 {
             return text.to_owned();
         }
-        format!("{}… ({} bytes)", output_cap::start(text, output_cap::MOST_OF_LINE), self.length)
+        format!("{}… ({} bytes)", output_cap::start(text, most), self.length)
     }
 }
 
-fn next_line(reader: &mut impl BufRead) -> io::Result<Option<CappedLine>> {
+fn next_line(reader: &mut impl BufRead, most: usize) -> io::Result<Option<CappedLine>> {
     let mut line = CappedLine { start: Vec::new(), length: 0 };
     loop {
         let piece = reader.fill_buf()?;
@@ -161,7 +166,7 @@ fn next_line(reader: &mut impl BufRead) -> io::Result<Option<CappedLine>> {
         let end = piece.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
         let taken = end.unwrap_or(piece.len());
         // A few bytes more than the limit, for the line end.
-        let wanted = (output_cap::MOST_OF_LINE + 4).saturating_sub(line.start.len());
+        let wanted = (most + 4).saturating_sub(line.start.len());
         line.start.extend(piece.iter().take(taken.min(wanted)));
         line.length += taken;
         reader.consume(taken);

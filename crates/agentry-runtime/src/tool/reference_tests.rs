@@ -61,6 +61,7 @@ fn generated_tools() {
         let spec = tool.spec();
         let class = match tool.class(&json!({})) {
             CallClass::Read => "only reads",
+            CallClass::Delegate => "lets another agent work",
             CallClass::Write => "writes",
             CallClass::External => "reaches beyond the files, or may",
         };

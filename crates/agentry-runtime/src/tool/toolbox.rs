@@ -86,6 +86,14 @@ impl Toolbox {
         self.offered(name).map(|offered| &*offered.tool)
     }
 
+    /// Returns the name of a tool that may be called by another name, or in another case.
+    pub fn name_of(&self, name: &str) -> Result<String, String> {
+        let names = || self.tools.iter().map(|offered| &offered.spec.name);
+        let own = native_tool(name).filter(|own| names().any(|it| it == own));
+        let declared = || names().find(|it| it.to_lowercase() == name.to_lowercase()).cloned();
+        own.map(str::to_owned).or_else(declared).ok_or_else(|| self.unknown(name))
+    }
+
     /// Returns what a call changes; the strictest class for an unknown tool.
     pub fn class(&self, name: &str, arguments: &Value) -> CallClass {
         self.get(name).map_or(CallClass::External, |tool| tool.class(arguments))
@@ -102,7 +110,9 @@ impl Toolbox {
         let Some(offered) = self.offered(name) else {
             return Err(self.unknown(name));
         };
-        offered.check(arguments)?;
+        if !offered.tool.checks_itself() {
+            offered.check(arguments)?;
+        }
         offered.tool.touches(arguments, place)
     }
 
@@ -133,17 +143,7 @@ impl OfferedTool {
         }
         // Compiling a schema is slow, and most tools are never called in a run.
         let validator = self.validator.get_or_init(|| validator(&self.spec.schema)).as_ref()?;
-        let problems: Vec<String> = validator
-            .iter_errors(arguments)
-            .take(5)
-            .map(|error| {
-                // The message is masked, because the value may be very long.
-                let message = error.masked().to_string();
-                let at = error.instance_path().to_string();
-                let at = if at.is_empty() { String::new() } else { format!("`{at}`: ") };
-                format!("{at}{}", output_cap::start(&message, 300))
-            })
-            .collect();
+        let problems = misfits(validator, arguments);
         if problems.is_empty() {
             return Ok(());
         }
@@ -152,8 +152,20 @@ impl OfferedTool {
     }
 }
 
+/// Returns the first few problems of a value, as text.
+pub(crate) fn misfits(validator: &Validator, value: &Value) -> Vec<String> {
+    let problem = |error: jsonschema::ValidationError<'_>| {
+        // The message is masked, because the value may be very long.
+        let message = error.masked().to_string();
+        let at = error.instance_path().to_string();
+        let at = if at.is_empty() { String::new() } else { format!("`{at}`: ") };
+        format!("{at}{}", output_cap::start(&message, 300))
+    };
+    validator.iter_errors(value).take(5).map(problem).collect()
+}
+
 /// Compiles a schema. Its patterns are matched in linear time, whoever wrote them.
-pub(super) fn validator(schema: &Value) -> Result<Validator, String> {
+pub(crate) fn validator(schema: &Value) -> Result<Validator, String> {
     let options = jsonschema::options().with_pattern_options(jsonschema::PatternOptions::regex());
     options.build(schema).map_err(|error| error.to_string())
 }

@@ -12,13 +12,16 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect;
 use url::{Host as UrlHost, Url};
 
-use super::{BoxedFuture, ToolHost, ToolTouch, output_cap};
+use super::{BoxedFuture, ToolTouch, output_cap};
 use crate::event::CallJudgement;
 use crate::provider::http::{choose_cryptography, reason};
 
 /// Looks up a host name, and returns its addresses.
 pub(super) type AddressLookup =
     Box<dyn Fn(String, u16) -> BoxedFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
+
+/// Judges what a request touches; returns the verdict and its reason.
+pub(super) type AddressJudge<'a> = &'a (dyn Fn(&ToolTouch) -> (CallJudgement, String) + Sync);
 
 /// Connects to judged addresses only.
 pub(super) struct WebClient {
@@ -67,29 +70,37 @@ pub(super) fn unsent(url: &Url, error: &reqwest::Error) -> String {
 }
 
 impl WebClient {
-    /// Returns a client for one request to this address. It follows no redirects.
+    /// Returns a client for requests to this address. It follows no redirects.
     pub(super) async fn pinned(
         &self,
         url: &Url,
-        host: &dyn ToolHost,
-        time: Duration,
+        judge: AddressJudge<'_>,
+        time: Option<Duration>,
     ) -> Result<reqwest::Client, String> {
-        let addresses = self.addresses(url, host).await?;
+        let addresses = self.addresses(url, judge).await?;
         choose_cryptography();
-        reqwest::Client::builder()
+        let builder = reqwest::Client::builder();
+        let builder = match time {
+            Some(time) => builder.timeout(time),
+            None => builder,
+        };
+        builder
             .redirect(redirect::Policy::none())
             // A proxy would resolve the name itself, past the check of its addresses.
             .no_proxy()
             .referer(false)
             .dns_resolver(Arc::new(PinnedResolver(addresses)))
             .user_agent(concat!("agentry/", env!("CARGO_PKG_VERSION")))
-            .timeout(time)
             .build()
             .map_err(|error| format!("nothing can be fetched: {error}"))
     }
 
     /// Returns the IP addresses that may be connected to.
-    async fn addresses(&self, url: &Url, host: &dyn ToolHost) -> Result<Vec<SocketAddr>, String> {
+    async fn addresses(
+        &self,
+        url: &Url,
+        judge: AddressJudge<'_>,
+    ) -> Result<Vec<SocketAddr>, String> {
         let port = url.port_or_known_default().unwrap_or(443);
         let name = match url.host() {
             Some(UrlHost::Domain(name)) => name.to_owned(),
@@ -103,9 +114,7 @@ impl WebClient {
         // A private name passes the policy only if a rule names it.
         let named = address(url.as_str()).is_ok_and(|address| address.private);
         let refused = found.iter().map(SocketAddr::ip).find(|ip| {
-            !named
-                && is_private_ip(*ip)
-                && host.judge(&touch(&at(url, *ip))).0 != CallJudgement::Allow
+            !named && is_private_ip(*ip) && judge(&touch(&at(url, *ip))).0 != CallJudgement::Allow
         });
         match refused {
             Some(ip) => Err(format!(

@@ -106,7 +106,7 @@ impl WebfetchTool {
 
     /// Requests one address, without following redirects.
     async fn get(&self, url: &Url, host: &dyn ToolHost) -> Result<reqwest::Response, String> {
-        let client = self.client.pinned(url, host, TIME).await?;
+        let client = self.client.pinned(url, &|touch| host.judge(touch), Some(TIME)).await?;
         let accepted = "text/markdown, text/html;q=0.9, text/plain;q=0.8, */*;q=0.5";
         let sent = client.get(url.clone()).header("accept", accepted).send().await;
         sent.map_err(|error| unsent(url, &error))

@@ -20,6 +20,7 @@ use agentry_compile::policy::{
     Action, Judge, LayerSource, PathAnchors, Permissions, Section, SectionRules, layer,
 };
 use agentry_compile::text::{FileId, SourceFiles, Span, Spanned};
+use agentry_runtime::budget_pot::BudgetShare;
 use agentry_runtime::commands::{CommandStarter, RefusedCommands};
 use agentry_runtime::driver::RunDriver;
 use agentry_runtime::driver::guarded_tools::{GuardedTools, SharedRun};
@@ -180,6 +181,7 @@ fn driver(directory: &Path, journal: &Arc<Mutex<Journal>>, parts: Parts) -> RunD
         output: Arc::new(|_| {}),
         redactor: Arc::default(),
         waits: false,
+        budget: BudgetShare::default(),
     };
     RunDriver::new(parts, Arc::default())
 }

@@ -145,7 +145,10 @@ pub(super) fn work(directory: &Path, scenario: &str) {
     let parts = Parts {
         models: Arc::new(OneCall((*tool).to_owned())),
         person,
-        commands: Arc::new(UnconfinedCommands { env: vec![("PATH".to_owned(), path)] }),
+        commands: Arc::new(UnconfinedCommands {
+            usual: vec![("PATH".to_owned(), path)],
+            granted: Vec::new(),
+        }),
         log: Box::new(Deadly { journal: Arc::clone(&journal), left, kill }),
     };
     let mut driver = driver(directory, &journal, parts);

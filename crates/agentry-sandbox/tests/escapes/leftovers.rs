@@ -6,7 +6,7 @@ use std::{fs, thread};
 
 use agentry_sandbox::{BackEnd, Sandbox, support, sweep};
 
-use crate::world::{World, helper};
+use crate::world::{EscapeFixture, helper};
 
 /// Whether a process has this word among its arguments.
 fn is_running(mark: &str) -> bool {
@@ -15,7 +15,7 @@ fn is_running(mark: &str) -> bool {
     lines.map(|line| String::from_utf8_lossy(&line).into_owned()).any(|line| line.contains(mark))
 }
 
-fn usable(world: &World, back_end: BackEnd) -> bool {
+fn usable(world: &EscapeFixture, back_end: BackEnd) -> bool {
     let support = support(&helper());
     let missing = match back_end {
         BackEnd::Namespaces => support.without_namespaces(),
@@ -40,7 +40,7 @@ const SURVIVORS: &[&str] = &[
 #[test]
 fn nothing_survives_the_run() {
     for (number, back_end) in [BackEnd::Namespaces, BackEnd::Landlock].into_iter().enumerate() {
-        let world = World::new(back_end);
+        let world = EscapeFixture::new(back_end);
         if !usable(&world, back_end) {
             continue;
         }
@@ -63,7 +63,7 @@ fn nothing_survives_the_run() {
 
 #[test]
 fn whoever_ends_the_helper_ends_the_run() {
-    let world = World::new(BackEnd::Landlock);
+    let world = EscapeFixture::new(BackEnd::Landlock);
     if !usable(&world, BackEnd::Landlock) {
         return;
     }
@@ -90,7 +90,7 @@ fn whoever_ends_the_helper_ends_the_run() {
 #[test]
 fn a_killed_command_takes_its_children_along() {
     for back_end in [BackEnd::Namespaces, BackEnd::Landlock] {
-        let world = World::new(back_end);
+        let world = EscapeFixture::new(back_end);
         if !usable(&world, back_end) {
             continue;
         }
@@ -115,7 +115,7 @@ fn a_run_that_is_killed() {
         Ok("landlock") => BackEnd::Landlock,
         _ => BackEnd::Namespaces,
     };
-    let world = World::at(&root, back_end);
+    let world = EscapeFixture::at(&root, back_end);
     let sandbox = world.sandbox();
     let line = format!("setsid sleep {} & touch free/ready; sleep 600", mark_of(&root));
     let running = sandbox.run(world.command("/bin/bash", &line)).expect("sent");
@@ -134,7 +134,7 @@ fn mark_of(root: &std::path::Path) -> String {
 #[test]
 fn nothing_is_left_of_a_run_that_was_killed() {
     for back_end in [BackEnd::Namespaces, BackEnd::Landlock] {
-        let world = World::new(back_end);
+        let world = EscapeFixture::new(back_end);
         if !usable(&world, back_end) {
             continue;
         }
@@ -162,7 +162,7 @@ fn nothing_is_left_of_a_run_that_was_killed() {
 
 #[test]
 fn what_is_replaced_from_outside_ends_the_protection_and_the_commands() {
-    let world = World::new(BackEnd::Namespaces);
+    let world = EscapeFixture::new(BackEnd::Namespaces);
     if !usable(&world, BackEnd::Namespaces) {
         return;
     }
@@ -186,7 +186,7 @@ fn what_is_replaced_from_outside_ends_the_protection_and_the_commands() {
 /// A process that left its group waits until a protected file is saved.
 #[test]
 fn what_runs_when_something_is_replaced_ends_at_once() {
-    let world = World::new(BackEnd::Namespaces);
+    let world = EscapeFixture::new(BackEnd::Namespaces);
     if !usable(&world, BackEnd::Namespaces) {
         return;
     }

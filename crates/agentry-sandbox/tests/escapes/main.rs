@@ -15,7 +15,7 @@ use std::{env, fs, process};
 
 use agentry_sandbox::{BackEnd, support};
 use table::ROWS;
-use world::World;
+use world::EscapeFixture;
 
 /// Not a test by itself: a row starts this program again, with `ATTEMPT` set, for what a shell cannot do.
 #[test]
@@ -38,7 +38,7 @@ fn every_way_out_of_landlock_is_refused() {
 /// A workspace with protected files under Landlock: it grants less, and is just as closed.
 #[test]
 fn every_way_out_of_a_plain_confinement_is_refused() {
-    let mut world = World::new(BackEnd::Namespaces);
+    let mut world = EscapeFixture::new(BackEnd::Namespaces);
     if !world.make_plain() {
         eprintln!("SKIPPED: Landlock alone cannot be tried here");
         return;
@@ -95,7 +95,7 @@ const TESTS: &[&str] = &[
 
 fn refuses_all(back_end: BackEnd) {
     let support = support(&world::helper());
-    let world = World::new(back_end);
+    let world = EscapeFixture::new(back_end);
     let missing = match back_end {
         BackEnd::Namespaces => support.without_namespaces(),
         BackEnd::Landlock => support.without_landlock(&world.confinement()),
@@ -109,7 +109,11 @@ fn refuses_all(back_end: BackEnd) {
 }
 
 /// Tries the rows one after the other, and prints the results.
-fn refuses(world: &World, back_end: BackEnd, rows: impl Iterator<Item = &'static table::Row>) {
+fn refuses(
+    world: &EscapeFixture,
+    back_end: BackEnd,
+    rows: impl Iterator<Item = &'static table::Row>,
+) {
     let sandbox = world.sandbox();
     world.works(&sandbox);
     let mut failed = Vec::new();

@@ -35,7 +35,7 @@ const ABSENT: &[&str] =
 /// The directories of the machine that every command may read.
 const SYSTEM: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc"];
 
-pub(crate) struct World {
+pub(crate) struct EscapeFixture {
     back_end: BackEnd,
     /// Removed with the world, if it was created for it.
     dir: Option<tempfile::TempDir>,
@@ -52,7 +52,7 @@ pub(crate) struct World {
     plain: Option<Confinement>,
 }
 
-impl Drop for World {
+impl Drop for EscapeFixture {
     fn drop(&mut self) {
         let _ = self.victim.kill();
         let _ = self.victim.wait();
@@ -61,7 +61,7 @@ impl Drop for World {
     }
 }
 
-impl World {
+impl EscapeFixture {
     pub(crate) fn new(back_end: BackEnd) -> Self {
         let worlds = env::var("WORLDS").unwrap_or_else(|_| env!("CARGO_TARGET_TMPDIR").to_owned());
         let dir = tempfile::tempdir_in(worlds).expect("a directory");

@@ -32,8 +32,9 @@ pub(super) const FIELDS: &[TargetField] = &[
     field("service_tier").preferred(is_word),
     field("nickname_candidates").preferred(are_names),
     field("sandbox_mode").grants(|_, value| is_one_of(value, &["read-only", "workspace-write"])),
+    // `untrusted` is no longer supported.
     field("approval_policy")
-        .grants(|_, value| is_one_of(value, &["untrusted", "on-failure", "on-request", "never"])),
+        .grants(|_, value| is_one_of(value, &["on-failure", "on-request", "never"])),
     field("web_search").grants(|_, value| is_one_of(value, &["disabled", "cached", "live"])),
     field("developer_instructions"),
     field("features").grants(|_, value| match value {

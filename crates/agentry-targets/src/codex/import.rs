@@ -209,7 +209,8 @@ fn permissions(data: &Data, model: &HarnessModel, rules: &[PrefixRule], draft: &
     }
     let (inside, outside) = setup.edits(EncodingView::Strictest);
     draft.files(Section::Edit, inside, outside);
-    let read = if setup.shell { setup.reads(rules).intent.action } else { Action::Deny };
+    // Every sandbox can read every file.
+    let read = if setup.shell { Action::Allow } else { Action::Deny };
     draft.section(Section::Read, read);
     // This section bounds both reads and edits, so the milder verdict counts.
     draft.section(Section::ExternalDirectory, outside.min(read));

@@ -7,8 +7,11 @@
 //! A command rule is a prefix of words; the strictest matching rule decides. Rules apply to every session and
 //! every agent of a project. So only rules that all rendered agents need are written, and never an allow.
 //!
-//! Allows in other files of `.codex/rules` in the project count; their denials are not relied on. What the
-//! user's `~/.codex/rules` allow is reported as a gap.
+//! A command without a rule runs in the sandbox at once, in every approval policy that Codex still has. So an
+//! agent whose commands are asked about gets no shell, unless that is accepted.
+//!
+//! A command that a rule allows leaves the sandbox. Allows in other files of `.codex/rules` in the project
+//! count; their denials are not relied on. What the user's `~/.codex/rules` allow is reported as a gap.
 //!
 //! Codex 0.166 takes only the instructions, the model and disabled features (`features.shell_tool`,
 //! `skills.include_instructions`) from an agent file. Sandbox, approvals, search and servers are those of the

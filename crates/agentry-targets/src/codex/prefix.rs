@@ -4,7 +4,7 @@ use agentry_policy::{Action, PatternRule};
 
 use super::rule_calls::{self, RuleCall, RuleCallValue};
 use crate::encoding::{EncodedRule, MatchBounds};
-use crate::harmless_commands::starting_with;
+use crate::model::starting_with;
 
 /// A rule about all commands that start with some words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,11 +27,6 @@ impl PrefixRule {
         let words = rule.pattern.split(' ').filter(|word| !word.is_empty());
         let words: Vec<String> = words.take_while(plain).map(str::to_owned).collect();
         (!words.is_empty()).then_some(Self { words, action: rule.action })
-    }
-
-    /// The rule for a command that Codex considers harmless.
-    pub(super) fn harmless(name: &str) -> Self {
-        Self { words: vec![name.to_owned()], action: Action::Allow }
     }
 
     /// Encodes rules with the same verdict as one entry.

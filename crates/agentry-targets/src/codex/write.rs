@@ -1,6 +1,6 @@
 //! Renders agents for Codex: their files, and the command rules that they share.
 
-use agentry_policy::{Action, RuleList, Section};
+use agentry_policy::{Action, Section};
 use agentry_text::Data;
 use agentry_text::toml;
 
@@ -10,13 +10,12 @@ use super::fields::FIELDS;
 use super::prefix::{self, PrefixRule};
 use super::rivals::CodexRivals;
 use super::role::{self, PROJECT, RULES, TEMPORARY, path};
-use super::setup::{CodexApproval, CodexSandbox, CodexSetup, SETUPS, STRICTEST};
+use super::setup::{CodexSandbox, CodexSetup, SETUPS, STRICTEST};
 use crate::built_in_protection::protects;
-use crate::encoding::{EncodingView, MatchOrder, RuleEncoding};
+use crate::encoding::EncodingView;
 use crate::fields::{self, report_losses};
 use crate::front_matter::MARK;
 use crate::gap::gaps;
-use crate::harmless_commands::HarmlessCommand;
 use crate::model::always;
 use crate::render::{each, each_of};
 use crate::render_result::{
@@ -126,7 +125,7 @@ fn agent(
         ("web_search", Data::str(web)),
         ("developer_instructions", Data::str(format!("{told}\n"))),
     ];
-    computed.extend(tables(subject, setup, rules, settings));
+    computed.extend(tables(subject, setup, settings));
     let role = fields::write(FIELDS, (subject, NAME), computed, &mut out);
     losses(subject, &role, (all, settings), &mut out);
     session(subject, setup, settings, &mut out);
@@ -140,7 +139,6 @@ fn agent(
 fn tables(
     subject: &RenderSubject,
     setup: CodexSetup,
-    rules: &[PrefixRule],
     settings: &RenderSettings<'_>,
 ) -> Vec<(&'static str, Data)> {
     let mut tables = Vec::new();
@@ -148,12 +146,10 @@ fn tables(
     if !setup.shell {
         tables.push(("features", off("shell_tool", false)));
     }
-    // A file that commands ask about must not be shown by another tool.
-    let asks = setup.shell && setup.reads(rules).intent.action > Action::Allow;
     let everything = [always(Section::Read, Action::Allow, "everything")];
     // A shell that shows every file at once makes the tool no gap of its own.
     let reads = setup.shell || subject.permits_unasked(Section::Read, &everything);
-    if asks || !reads || !free(subject, &[Section::Read], settings) {
+    if !reads || !free(subject, &[Section::Read], settings) {
         tables.push(("tools", off("view_image", false)));
     }
     if !all(subject, &[Section::Skill]) {
@@ -226,37 +222,24 @@ fn found_rules(subject: &RenderSubject, settings: &RenderSettings<'_>) -> Option
         let denied = strict.into_iter().filter(|rule| rule.action == Action::Deny);
         return Some(denied.collect()).filter(|denied: &Vec<PrefixRule>| !denied.is_empty());
     }
-    // A command that is considered harmless runs at once, which is a gap while a person is there. If the agent
-    // cannot have a shell then, these commands are asked about too.
-    let prompts: &[bool] = if settings.is_attended() { &[false, true] } else { &[true] };
-    prompts.iter().find_map(|prompts| rules_for(subject, &strict, (*prompts, settings)))
+    rules_for(subject, &strict, settings)
 }
 
-/// Returns the rules of the first setup with a shell that fits the source; with `prompts`, also about harmless
-/// commands.
+/// Returns the rules of the first setup with a shell that fits the source.
 fn rules_for(
     subject: &RenderSubject,
     strict: &[PrefixRule],
-    (prompts, settings): (bool, &RenderSettings<'_>),
+    settings: &RenderSettings<'_>,
 ) -> Option<Vec<PrefixRule>> {
-    let attended = settings.is_attended();
     let edits = |setup: &&CodexSetup| {
         let model = setup.model(&[], EncodingView::Mildest);
         let mut ways = model.ways.iter().filter(|way| way.section == Section::Edit);
         setup.shell && ways.all(|way| subject.permits(way.section, &way.layers))
     };
     SETUPS.iter().filter(edits).find_map(|setup| {
-        let hidden = !all(subject, &[Section::Read]);
-        let asked = setup.harmless().iter().filter(|_| prompts);
-        let asked = asked.filter(|it| (it.reads && hidden) || !allowed(subject, it));
-        let asked =
-            asked.map(|it| PrefixRule { action: Action::Ask, ..PrefixRule::harmless(it.name) });
-        let rules: Vec<PrefixRule> = strict.iter().cloned().chain(asked).collect();
-        let others: Vec<RuleList> =
-            setup.asked_commands(&[]).filter(|_| attended).into_iter().collect();
         let encoding = setup
-            .commands(&rules, EncodingView::Mildest)
-            .narrowed(&subject.memo, &others, &subject.bounds(Section::Bash))
+            .commands(strict, EncodingView::Mildest)
+            .narrowed(&subject.memo, &[], &subject.bounds(Section::Bash))
             .encoding;
         let entries = encoding.entries.iter().filter(|entry| entry.action > Action::Allow);
         let mut found: Vec<PrefixRule> = Vec::new();
@@ -265,25 +248,11 @@ fn rules_for(
                 found.push(rule);
             }
         }
-        let model = setup.model(&found, EncodingView::Mildest).in_session(attended);
+        let model = setup.model(&found, EncodingView::Mildest).in_session(settings.is_attended());
         let fits = model.ways.iter().all(|way| subject.permits(way.section, &way.layers));
         // No rule can express the default, so narrowing must not have raised it.
         (encoding.default == setup.unruled(EncodingView::Mildest) && fits).then_some(found)
     })
-}
-
-/// Whether the source allows a command with any arguments.
-fn allowed(subject: &RenderSubject, command: &HarmlessCommand) -> bool {
-    if subject.permissions.mildest(Section::Bash) > Action::Allow {
-        return false;
-    }
-    let only = RuleEncoding {
-        section: Section::Bash,
-        order: MatchOrder::First,
-        entries: vec![command.entry()],
-        default: Action::Deny,
-    };
-    subject.permits(Section::Bash, &[only.rules()])
 }
 
 /// Reports where the agent may do less than its source, and unsupported fields.
@@ -322,12 +291,7 @@ fn session(
         "live" => String::new(),
         word => format!(" -c web_search={word}"),
     };
-    // Codex 0.166 refuses to start with `untrusted`.
-    let approval = match setup.approval {
-        CodexApproval::Untrusted => CodexApproval::OnRequest,
-        other => other,
-    };
-    let command = format!("codex -s {} -a {approval}{search}", setup.sandbox);
+    let command = format!("codex -s {} -a {}{search}", setup.sandbox, setup.approval);
     if settings.close_gaps {
         let message = "Codex gives an agent the sandbox, the approvals, the searches and the servers \
                        of the session that starts it, and no file of the agent can close that";

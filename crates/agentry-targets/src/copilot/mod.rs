@@ -3,11 +3,13 @@
 //!
 //! A tool that is not allowed as a whole is left out. The list of tools is always written, because an agent
 //! without one has all tools. Some programs that read these files ask before a command or a change, others do
-//! not. So rendering assumes that a tool never asks, and import assumes that it asks.
+//! not. So rendering assumes that a tool never asks, and import assumes that it asks. `programs.rs` has the
+//! other differences between these programs.
 
 mod authoring;
 mod fields;
 mod import;
+mod programs;
 mod tools;
 mod write;
 

@@ -7,7 +7,7 @@ use agentry_text::Data;
 
 use super::fields::FIELDS;
 use super::tools::{self, READING, TOOLS};
-use super::{BLIND, NAME};
+use super::{BLIND, NAME, programs};
 use crate::built_in_protection::protects;
 use crate::encoding::EncodingView;
 use crate::fields::{self, report_losses};
@@ -46,7 +46,7 @@ fn agent(subject: &RenderSubject, settings: &RenderSettings<'_>) -> RenderedAgen
         computed.push(("mcp-servers", Data::Map(written.collect())));
     }
     let metadata = fields::write(FIELDS, (subject, NAME), computed, &mut out);
-    losses(subject, &tools::listed(&metadata), &mut out);
+    losses(subject, &metadata, &mut out);
     let body =
         subject.prompt(&[PromptTextKind::Prompt, PromptTextKind::Context, PromptTextKind::Rules]);
     length(&body, &mut out);
@@ -140,13 +140,14 @@ fn written(server: &McpServer) -> Data {
 }
 
 /// Reports where the agent may do less than its source, and what Copilot does not check.
-fn losses(subject: &RenderSubject, names: &[String], out: &mut RenderedAgent) {
-    let model = tools::of(names, EncodingView::Mildest);
+fn losses(subject: &RenderSubject, metadata: &Data, out: &mut RenderedAgent) {
+    let model = tools::of(&tools::listed(metadata), EncodingView::Mildest);
     loss::toolless(subject, &model, None, out);
     // The field table reports the first two; reads and edits report the last one.
     let otherwise = [Section::Question, Section::Skill, Section::ExternalDirectory];
     loss::compare_all(subject, &model, &otherwise, out);
-    for section in [Section::Read, Section::Edit] {
+    let frees_temporary = programs::readers(metadata).iter().any(|program| program.frees_temporary);
+    for section in [Section::Read, Section::Edit].into_iter().filter(|_| frees_temporary) {
         let action = temporary(subject, section);
         if action > Action::Allow && model.ways.iter().any(|way| way.section == section) {
             let detail = format!(
@@ -156,6 +157,7 @@ fn losses(subject: &RenderSubject, names: &[String], out: &mut RenderedAgent) {
             out.lose(format!("permissions.{section}"), LossKind::Gap, detail);
         }
     }
+    programs::report(subject, metadata, out);
     report_losses(FIELDS, subject, out);
 }
 

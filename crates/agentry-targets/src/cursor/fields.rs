@@ -58,7 +58,10 @@ pub(super) const FIELDS: &[TargetField] = &[
     model_field("permissions.edit", Partly("shown for review, or `readonly`")),
     model_field("permissions.read", Partly("all of the workspace, or a rule")),
     model_field("permissions.webfetch", Partly(NO_LIST)),
-    model_field("permissions.websearch", Partly(NO_LIST)),
+    model_field(
+        "permissions.websearch",
+        Partly("not asked about; an agent without it becomes a rule"),
+    ),
     model_field("permissions.question", No("a subagent asks nobody")),
     model_field("permissions.external_directory", Partly("Cursor asks")),
     model_field("permissions.mcp", Partly(NO_LIST)),

@@ -18,6 +18,7 @@ mod authoring;
 mod blind_spots;
 mod encode;
 mod fields;
+mod harmless_commands;
 mod import;
 mod import_extensions;
 mod import_settings;

@@ -5,11 +5,11 @@ use agentry_text::Data;
 
 use super::NAME;
 use super::fields::FIELDS;
+use super::harmless_commands;
 use super::policy::{self, GeminiCondition, GeminiRule};
 use super::trust::TrustedServers;
 use crate::encoding::{EncodedRule, EncodingView, MatchBounds, MatchOrder, RuleEncoding};
 use crate::fields::is_known as is_known_field;
-use crate::harmless_commands::HARMLESS;
 use crate::model::{HarnessModel, always, escape, outside};
 use crate::question_habits::is_asked;
 use crate::wildcard::{ANYTHING, NOTHING, WildcardDialect};
@@ -114,6 +114,10 @@ pub(super) fn found(
         return None;
     }
     let mut names = listed(&metadata);
+    // Gemini rejects an agent with an unknown tool.
+    if !names.iter().all(|name| is_known(name)) {
+        return None;
+    }
     // An agent gets all tools of the servers that it defines.
     if metadata.get("mcp_servers").is_some_and(|servers| !servers.is_empty()) {
         names.push("mcp_*".to_owned());
@@ -270,8 +274,7 @@ fn encoding(tool: &GeminiTool, rules: &[GeminiRule], view: EncodingView) -> Rule
     let about = about.filter(|rule| rule.tool == tool.name || rule.tool == "*");
     let mut entries: Vec<EncodedRule> = Vec::new();
     // Options can make Gemini ask about a harmless command, so an import does not rely on the list.
-    let list = if view == EncodingView::Mildest { HARMLESS } else { &[] };
-    let harmless = || list.iter().map(crate::harmless_commands::HarmlessCommand::entry);
+    let harmless = || harmless_commands::entries().filter(|_| view == EncodingView::Mildest);
     for rule in about {
         // Without an expression, Gemini checks its own list of harmless commands first.
         if section == Section::Bash

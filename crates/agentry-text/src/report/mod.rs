@@ -16,7 +16,7 @@ mod samples;
 
 use std::fmt;
 
-pub use sanitize::visible;
+pub use sanitize::{is_hidden, visible};
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::{SourceFiles, Span, TextPosition};

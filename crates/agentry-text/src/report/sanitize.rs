@@ -32,7 +32,7 @@ pub(super) fn push(out: &mut String, before: Option<char>, char: char) {
 }
 
 /// Reports whether a character controls the terminal, changes the reading order, or is invisible.
-pub(super) fn is_hidden(char: char) -> bool {
+pub fn is_hidden(char: char) -> bool {
     char.is_control()
         || matches!(char,
             '\u{00AD}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{180E}'

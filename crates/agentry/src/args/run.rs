@@ -65,9 +65,18 @@ pub(crate) struct RunArguments {
     /// What happens if a call needs an approval and nobody can answer
     #[arg(long, value_enum, value_name = "WHAT", default_value = "deny")]
     pub(crate) on_ask: AskFallback,
+    /// Carry out a function that the agent exposes; standard output has its output as JSON
+    #[arg(long, value_name = "NAME", requires = "input", conflicts_with_all = ["prompt", "record", "replay"])]
+    pub(crate) call: Option<String>,
+    /// The input of the function, as a JSON object
+    #[arg(long, value_name = "JSON", requires = "call")]
+    pub(crate) input: Option<String>,
     /// Run without something that the agent declares and that is not ready, by its name
     #[arg(long, value_name = "NAME")]
     pub(crate) without: Vec<String>,
+    /// Use servers and tools that changed since you agreed to them
+    #[arg(long)]
+    pub(crate) accept_changes: bool,
     /// Run commands without the sandbox
     #[arg(long)]
     pub(crate) unconfined: bool,

@@ -16,6 +16,9 @@ pub(crate) struct ToolsArguments {
     /// Consent to everything that the agent may do, without a question
     #[arg(long)]
     pub(crate) yes: bool,
+    /// Use servers and tools that changed since you agreed to them
+    #[arg(long)]
+    pub(crate) accept_changes: bool,
     /// Read the agent as this format
     #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
@@ -42,6 +45,9 @@ pub(crate) struct ToolsCallArguments {
     /// Consent to everything that the agent may do, without a question
     #[arg(long)]
     pub(crate) yes: bool,
+    /// Use servers and tools that changed since you agreed to them
+    #[arg(long)]
+    pub(crate) accept_changes: bool,
     /// Read the agent as this format
     #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 use std::path::Path;
 use std::process::ExitCode;
 
-use agentry_compile::render::{GuardedAgent, RenderLedger, guard, protect};
+use agentry_compile::render::{GuardedAgent, RenderLedger, guard, other_agents, protect};
 use agentry_compile::targets::guard::{GuardedCall, agent as asking_agent, call as guarded_call};
 use agentry_compile::targets::{GuardAnswer, Target, target};
 use agentry_compile::text::path::join;
@@ -201,14 +201,15 @@ fn this_program() -> Option<String> {
     std::env::current_exe().ok()?.into_os_string().into_string().ok()
 }
 
-/// The paths that no call may write to, whatever the policy says. The guard, a run and `policy why` use
-/// the same list.
+/// The paths that no call may write to, whatever the policy says: also the definitions of the other agents of
+/// the workspace. The guard, a run and `policy why` use the same list.
 pub(crate) fn protected_paths(disk: &DiskWorld, compiled: &CompiledAgent) -> Vec<String> {
     let path = join(&compiled.workspace, LEDGER);
     let text = std::fs::read_to_string(path).unwrap_or_default();
     // A damaged ledger protects no rendered files, but the definition itself stays protected.
     let ledger = RenderLedger::parse(&text).unwrap_or_default();
-    let more: Vec<String> = this_program().into_iter().collect();
+    let mut more = other_agents(disk, compiled);
+    more.extend(this_program());
     protect(disk, compiled, &ledger, &more)
 }
 

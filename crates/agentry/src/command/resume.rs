@@ -12,10 +12,11 @@ use agentry_runtime::{RunEvent, TimedEvent};
 
 use crate::args::{AskFallback, ResumeArguments};
 use crate::command::run::confinement::ConfinedCommands;
+use crate::command::run::delegation::scope::TreeSettings;
 use crate::command::run::models::PriceNeed;
 use crate::command::run::prepared_agent::PreparedAgent;
 use crate::command::run::session::{RunSession, SessionSetting};
-use crate::command::run::{admitted, may_leave_sandbox, models};
+use crate::command::run::{admitted, function, may_leave_sandbox, models, pipeline};
 use crate::command::runs::{failed, find};
 use crate::home::agentry_home;
 use crate::output::{CliFailure, CliOutcome, remark, said};
@@ -26,9 +27,15 @@ pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
     // Opening locks the journal: no other process can continue this run.
     let (mut journal, about, happened) =
         Journal::open(&home, &id, Arc::default()).map_err(failed)?;
+    if let Some(parent) = &about.parent {
+        let message = format!("run `{id}` works for run `{}`, and continues with it", parent.run);
+        let hint = format!("`agentry resume {}` continues both", parent.run);
+        return Err(CliFailure::new(message).hint(hint).refused());
+    }
     let settings = &about.settings;
     let ground = ground(&about)?;
     ground.tell_what_killed_runs_left();
+    ground.report_masked_secrets();
     admitted(&ground, false)?;
     may_leave_sandbox(&ground, settings.unconfined)?;
     unchanged(&ground, &about, args.accept_changes)?;
@@ -36,7 +43,12 @@ pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
         let message = format!("there is no consent to `{}` any more", about.agent);
         return Err(CliFailure::new(message).hint("run it anew to be asked").refused());
     }
-    let plan = models::plan(&ground, settings.model.as_deref(), money(&happened))?;
+    let money = money(&happened);
+    let engine = match pipeline::engine(&ground.agent) {
+        Some(engine) => engine,
+        None => models::plan(&ground, settings.model.as_deref(), money)?.into(),
+    };
+    let function = settings.function.as_deref().map(|name| function::named(&ground, name));
     journal.redact_with(Arc::clone(&ground.redactor));
     let on_ask = if settings.parks { AskFallback::Park } else { AskFallback::Deny };
     let setting = SessionSetting {
@@ -45,8 +57,18 @@ pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
         on_ask: args.on_ask.unwrap_or(on_ask),
         commands: ConfinedCommands::new(&ground, settings.unconfined),
         record: None,
+        function: function.transpose()?,
+        without: &settings.without,
+        tree: TreeSettings {
+            model: settings.model.clone(),
+            unconfined: settings.unconfined,
+            accepts_changes: args.accept_changes,
+            is_resumed: true,
+            counts_money: money == PriceNeed::Limited,
+        },
+        accepts_changes: args.accept_changes,
     };
-    RunSession::over(&setting, plan, journal)?.go_on(happened, args, about.prompt.is_none())
+    RunSession::over(&setting, engine, journal)?.go_on(happened, args, about.prompt.is_none())
 }
 
 /// Reads the agent from the directory in which the run was started.

@@ -1,16 +1,25 @@
 //! `agentry run`: runs an agent, with real models or from a cassette.
 
 mod approver;
+mod assembly;
 pub(crate) mod confinement;
 pub(crate) mod declared_tools;
+pub(crate) mod delegation;
 pub(crate) mod first_consent;
+pub(crate) mod function;
 pub(crate) mod limits;
 mod line_editor;
 mod markdown;
+pub(crate) mod mcp_servers;
 pub(crate) mod models;
 mod outer_workspaces;
+mod pin_review;
+pub(crate) mod pipeline;
 pub(crate) mod prepared_agent;
+mod recording;
 pub(crate) mod replay;
+mod script_tools;
+mod server_variables;
 pub(crate) mod session;
 pub(crate) mod skills;
 mod stop;
@@ -29,9 +38,10 @@ use agentry_runtime::cassette::beside;
 use crate::args::{RunArguments, RunFormat};
 use crate::output::{CliFailure, CliOutcome, ExitKind, remark, said};
 use confinement::ConfinedCommands;
+use delegation::scope::TreeSettings;
 use models::{FoundModels, PriceNeed};
 use prepared_agent::PreparedAgent;
-use session::RunSession;
+use session::{RunSession, SessionSetting};
 
 /// The size limit of a prompt from standard input.
 const MOST_BYTES: u64 = 1024 * 1024;
@@ -46,13 +56,37 @@ pub(crate) fn run(args: &RunArguments) -> CliOutcome {
     may_leave_sandbox(&ground, args.unconfined)?;
     let commands = ConfinedCommands::new(&ground, args.unconfined);
     let money = PriceNeed::under(&limits::limits(&ground.agent, &args.spending, &ground.caps));
-    let plan = match models::find(&ground, args.model.as_deref(), money)? {
-        FoundModels::Plan(plan) => plan,
-        FoundModels::Nothing(why) => return without_model(&ground, args, why),
+    let requested = function::requested(&ground, args)?;
+    let engine = match pipeline::engine(&ground.agent) {
+        Some(engine) => engine,
+        None => match models::find(&ground, args.model.as_deref(), money)? {
+            FoundModels::Plan(plan) => plan.into(),
+            FoundModels::Nothing(why) => return without_model(&ground, args, why),
+        },
     };
     admitted(&ground, false)?;
-    let prompt = prompt(args)?;
-    RunSession::start(&ground, args, plan, commands, prompt.as_deref())?.run(prompt)
+    let (function, prompt) = match requested {
+        Some((function, prompt)) => (Some(function), Some(prompt)),
+        None => (None, prompt(args)?),
+    };
+    let setting = SessionSetting {
+        ground: &ground,
+        format: args.format,
+        on_ask: args.on_ask,
+        commands,
+        record: args.record.as_deref(),
+        function,
+        without: &args.without,
+        accepts_changes: args.accept_changes,
+        tree: TreeSettings {
+            model: args.model.clone(),
+            unconfined: args.unconfined,
+            accepts_changes: args.accept_changes,
+            counts_money: money == PriceNeed::Limited,
+            ..TreeSettings::default()
+        },
+    };
+    RunSession::start(&setting, args, engine, prompt.as_deref())?.run(prompt)
 }
 
 /// Refuses an agent that must not start. A replay executes nothing, so it needs no programs.

@@ -54,6 +54,9 @@ fn entry(run: &RunSummary) -> Value {
         "state": run.state.as_str(),
         "started": started(run),
     });
+    if let (Some(parent), Some(fields)) = (&run.about.parent, entry.as_object_mut()) {
+        fields.insert("parent".to_owned(), json!(parent.run));
+    }
     // The question of a parked run, the reason of a failed one.
     if let (Some(detail), Some(fields)) = (&run.detail, entry.as_object_mut()) {
         fields.insert("detail".to_owned(), json!(detail));
@@ -70,7 +73,11 @@ fn started(run: &RunSummary) -> Option<String> {
 fn name(run: &RunSummary) -> String {
     let about = &run.about;
     let name = if about.name.is_empty() { &about.agent } else { &about.name };
-    if name.is_empty() { "?".to_owned() } else { visible(name).into_owned() }
+    let name = if name.is_empty() { "?".to_owned() } else { visible(name).into_owned() };
+    match &about.parent {
+        Some(parent) => format!("{name} (for {})", end(&parent.run)),
+        None => name,
+    }
 }
 
 fn home() -> Result<PathBuf, CliFailure> {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::args::{ResultFormat, ShowArguments};
 use crate::command::run::prepared_agent::facts;
 use crate::command::run::skills::offered;
-use crate::command::{find_one, reported, usable, work_here};
+use crate::command::{find_one, mask_note, reported, usable, work_here};
 use crate::disk::DiskWorld;
 use crate::output::{CliFailure, CliOutcome, ExitKind, columns, cut, print, print_json, remark};
 
@@ -66,12 +66,22 @@ fn prompt_parts(
     Ok(prompt.with(skill_list(listed), &prompt.machine))
 }
 
-fn show_prompt(parts: &[agentry_compile::PromptPart], format: ResultFormat) {
+fn show_prompt(parts: &[PromptPart], format: ResultFormat) {
+    for part in parts.iter().filter(|part| part.is_masked) {
+        remark(&format!("note: {}", mask_note(&part.origin)));
+    }
     match format {
         ResultFormat::Json => {
             let parts: Vec<Value> = parts
                 .iter()
-                .map(|part| json!({"name": part.name, "origin": part.origin, "text": part.text}))
+                .map(|part| {
+                    json!({
+                        "name": part.name,
+                        "origin": part.origin,
+                        "text": part.text,
+                        "masked": part.is_masked,
+                    })
+                })
                 .collect();
             print_json(&Value::Array(parts));
         }

@@ -15,8 +15,9 @@ use crate::args::{
     AskFallback, ResultFormat, RunFormat, ToolsArguments, ToolsCallArguments, ToolsCommand,
 };
 use crate::command::run::confinement::ConfinedCommands;
-use crate::command::run::declared_tools::{DeclaredTools, MissingTool};
+use crate::command::run::declared_tools::{DeclaredTools, GatherTerms, MissingTool};
 use crate::command::run::first_consent::{ConsentTerms, consent, listing};
+use crate::command::run::mcp_servers::enabled;
 use crate::command::run::prepared_agent::PreparedAgent;
 use crate::command::run::session::{RunObservers, now};
 use crate::command::run::tool_bench::{BenchOutcome, ToolBench, bench_directory};
@@ -55,10 +56,23 @@ fn list(agent: &str, args: &ToolsArguments) -> CliOutcome {
         let sandbox = "only the code of its tools is run".to_owned();
         consent(&ground, terms, now(), || listing(&ground, sandbox, Vec::new()))?;
     }
-    let DeclaredTools { tools, missing } = DeclaredTools::gather(&ground, &[])?;
-    let commands = Arc::new(RefusedCommands("nothing is executed".to_owned()));
+    let directory = bench_directory()?;
+    let commands = if runs_code(&ground) {
+        let told = |report: &QuarantineReport| remark(&format!("warning: {report}"));
+        ConfinedCommands::new(&ground, false).of_run(&ground, directory.path(), Box::new(told))
+    } else {
+        Arc::new(RefusedCommands("nothing is executed".to_owned()))
+    };
     let person = RunObservers::new(RunFormat::Json, AskFallback::Deny).person;
-    let bench = ToolBench::new(&ground, &tools, person, commands, bench_directory()?)?;
+    let terms = GatherTerms {
+        without: &[],
+        commands: Arc::clone(&commands),
+        person: Arc::clone(&person),
+        can_ask: false,
+        accepts_changes: args.accept_changes,
+    };
+    let DeclaredTools { tools, missing, .. } = DeclaredTools::gather(&ground, &terms)?;
+    let bench = ToolBench::new(&ground, &tools, person, commands, directory)?;
     let listed = bench.guarded.specs().iter().map(|spec| listed(&ground, &tools, spec));
     let listed: Vec<ListedTool> = listed.collect();
     match args.format {
@@ -70,7 +84,7 @@ fn list(agent: &str, args: &ToolsArguments) -> CliOutcome {
 
 /// Whether a list of the tools runs code of the agent, which needs consent.
 fn runs_code(ground: &PreparedAgent) -> bool {
-    !ground.agent.tools.source.is_empty()
+    !ground.agent.tools.source.is_empty() || enabled(ground).next().is_some()
 }
 
 fn listed(
@@ -148,12 +162,19 @@ fn call(args: &ToolsCallArguments) -> CliOutcome {
     let commands = ConfinedCommands::new(&ground, false);
     let terms = ConsentTerms { unconfined: false, yes: args.yes, can_ask };
     consent(&ground, terms, now(), || listing(&ground, commands.words(), Vec::new()))?;
-    let DeclaredTools { tools, missing } = DeclaredTools::gather(&ground, &[])?;
     let format = if can_ask { RunFormat::Human } else { RunFormat::Json };
-    let person = RunObservers::new(format, AskFallback::Deny).person;
+    let RunObservers { person, attendant, .. } = RunObservers::new(format, AskFallback::Deny);
     let directory = bench_directory()?;
     let told = |report: &QuarantineReport| remark(&format!("warning: {report}"));
     let commands = commands.of_run(&ground, directory.path(), Box::new(told));
+    let terms = GatherTerms {
+        without: &[],
+        commands: Arc::clone(&commands),
+        person: Arc::clone(&person),
+        can_ask: attendant.is_some(),
+        accepts_changes: args.accept_changes,
+    };
+    let DeclaredTools { tools, missing, .. } = DeclaredTools::gather(&ground, &terms)?;
     let bench = ToolBench::new(&ground, &tools, person, commands, directory)?;
     match bench.call_by_user(&args.name, arguments)? {
         Some(outcome) => Ok(reported(&ground, outcome, args.format)),

@@ -25,7 +25,7 @@ fn every_format_to_every_other() {
             losses += &format!("{from} to {to}: {lost}\n");
         }
     }
-    insta::assert_snapshot!(losses, @r#"
+    insta::assert_snapshot!(losses, @"
     agent-md to agent-md: nothing
     agent-md to agent-toml: dropped category, dropped icon, changed rules, dropped status, changed system, dropped version
     agent-md to manifest: dropped category, dropped display_name, dropped icon, narrowed permissions, dropped status
@@ -36,11 +36,11 @@ fn every_format_to_every_other() {
     agent-toml to manifest: dropped display_name, dropped mode, narrowed permissions, changed permissions.read
     agent-toml to agentfs: dropped max_turns, dropped mode, narrowed permissions, changed permissions.read, dropped tags
     agent-toml to agent-dir: changed description, dropped display_name, dropped mode, changed permissions, added prompt.boundaries, added prompt.response_format, added prompt.tool_contract, added prompt.verification, dropped tags
-    manifest to agent-md: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, added category, added display_name, dropped max_turns, dropped model.capability, dropped model.fallback, dropped on_error, narrowed permissions, dropped role, dropped skills.file-read, dropped skills.git, dropped tags, dropped traits, narrowed trust
-    manifest to agent-toml: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped model.capability, dropped model.fallback, dropped on_error, narrowed permissions, dropped role, changed rules, added system, changed traits, narrowed trust, dropped version
+    manifest to agent-md: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, added category, added display_name, dropped max_turns, dropped model.capability, dropped model.fallback, dropped on_error, narrowed permissions, dropped role, dropped skills.file-read, dropped skills.git, dropped tags, dropped traits, narrowed trust, narrowed trust.exec
+    manifest to agent-toml: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped model.capability, dropped model.fallback, dropped on_error, narrowed permissions, dropped role, changed rules, added system, changed traits, narrowed trust, narrowed trust.exec, dropped version
     manifest to manifest: nothing
-    manifest to agentfs: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped max_turns, dropped model.capability, dropped model.fallback, dropped on_error, narrowed permissions, changed permissions.external_directory, changed permissions.mcp, added settings.file_security, dropped skills.file-read, dropped skills.git, dropped tags, narrowed trust
-    manifest to agent-dir: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped description, dropped model.capability, dropped model.fallback, dropped on_error, narrowed permissions, added prompt.boundaries, added prompt.response_format, added prompt.tool_contract, added prompt.verification, dropped role, dropped skills.file-read, dropped skills.git, dropped tags, dropped traits, narrowed trust, dropped version
+    manifest to agentfs: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped max_turns, dropped model.capability, dropped model.fallback, dropped on_error, narrowed permissions, changed permissions.external_directory, changed permissions.mcp, added settings.file_security, dropped skills.file-read, dropped skills.git, dropped tags, narrowed trust, narrowed trust.exec
+    manifest to agent-dir: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped description, dropped model.capability, dropped model.fallback, dropped on_error, narrowed permissions, added prompt.boundaries, added prompt.response_format, added prompt.tool_contract, added prompt.verification, dropped role, dropped skills.file-read, dropped skills.git, dropped tags, dropped traits, narrowed trust, narrowed trust.exec, dropped version
     agentfs to agent-md: added category, dropped greeting, dropped risk_level, dropped role, dropped traits
     agentfs to agent-toml: dropped greeting, dropped risk_level, dropped role, changed rules, changed system, changed traits, dropped version
     agentfs to manifest: dropped display_name, dropped greeting, narrowed permissions, dropped risk_level
@@ -51,7 +51,7 @@ fn every_format_to_every_other() {
     agent-dir to manifest: narrowed permissions, dropped prompt.boundaries, dropped prompt.response_format, dropped prompt.tool_contract, dropped prompt.verification, dropped schedules.weekly-review
     agent-dir to agentfs: dropped max_turns, dropped prompt.boundaries, dropped prompt.response_format, dropped prompt.tool_contract, dropped prompt.verification
     agent-dir to agent-dir: nothing
-    "#);
+    ");
 }
 
 /// The losses of writing the agent at `path` as `format`.
@@ -114,6 +114,7 @@ fn losses_are_listed() {
       rules              changed   moved to the end of the prompt, under `## Rules`
       traits             changed   moved to the end of the prompt, under `## Traits`
       trust              narrowed  written as `permissions` that allow no more, in part less
+      trust.exec         narrowed  agent-toml cannot say `sandboxed`: no command is allowed
       version            dropped   `"0.1.0"` has no place in the result
     added in agent-toml:
       system  `"You are reviewer: Reviews the changes of a Git …` is not in the source
@@ -128,11 +129,11 @@ fn losses_are_listed() {
     skills = ["file-read", "git"]
 
     [permissions.bash]
-    intent = "ask"
+    intent = "deny"
     rules = [
-      "git status:allow",
-      "git diff:allow",
-      "git diff --stat:allow",
+      "git status:deny",
+      "git diff:deny",
+      "git diff --stat:deny",
     ]
 
     [permissions.edit]
@@ -247,6 +248,7 @@ fn strict_writes_nothing_that_loses() {
       tags               dropped   `["review"]` has no place in the result
       traits             dropped   `["never-guess","flag-uncertainty","be-concise"]` has no place in the result
       trust              narrowed  abilities grant only what is allowed without exception
+      trust.exec         narrowed  agent-md cannot say `sandboxed`: no command is allowed
     added in agent-md:
       display_name  `"Reviewer"` is not in the source
     --- stderr

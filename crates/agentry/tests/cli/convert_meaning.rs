@@ -145,3 +145,28 @@ fn what_is_added_is_said() {
     --- exit 1
     "#);
 }
+
+/// A grant that presupposes the sandbox is no grant in a format that cannot say so.
+#[test]
+fn a_sandboxed_command_is_no_plain_shell_afterwards() {
+    let trust = "trust: {filesystem: full, network: allowed, exec: sandboxed}\n";
+    let manifest = format!("name: helper\ndescription: Works\nsoul: You work.\n{trust}");
+    let test = Test::new().file("agentry.toml", "").file("helper.agent", &manifest);
+    for format in ["agent-toml", "agentfs", "agent-dir", "agent-md"] {
+        let output = match format {
+            "agent-md" => "agents/dev_helper.agent.md".to_owned(),
+            _ => format!("out/{format}/helper"),
+        };
+        let lost = losses(&test, "helper.agent", format, &output);
+        assert!(lost.contains(&"trust.exec narrowed".to_owned()), "{format}: {lost:?}");
+        let why = test.run_args(&["policy", "why", &output, "bash", "make"]);
+        assert_eq!(why.stdout.lines().next(), Some("deny"), "{format}: {why}");
+    }
+    // The same format keeps it, and a full shell stays one.
+    let lost = losses(&test, "helper.agent", "manifest", "copy/helper.agent");
+    assert!(!lost.iter().any(|it| it.starts_with("trust.exec")), "{lost:?}");
+    test.write("full.agent", manifest.replace("sandboxed", "full"));
+    losses(&test, "full.agent", "agent-toml", "full");
+    let why = test.run_args(&["policy", "why", "full", "bash", "make"]);
+    assert_eq!(why.stdout.lines().next(), Some("allow"), "{why}");
+}

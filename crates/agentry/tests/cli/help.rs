@@ -4,7 +4,7 @@ use crate::test::Test;
 
 #[test]
 fn help() {
-    insta::assert_snapshot!(Test::new().run("--help"), @r#"
+    insta::assert_snapshot!(Test::new().run("--help"), @"
     $ agentry --help
     --- stdout
     A compiler and a runtime for AI-agent definitions
@@ -36,6 +36,8 @@ fn help() {
       tools        List the tools of an agent, or call one
       test         Replay the cassettes of agents and run the examples of their policies
       runs         List runs; show one, follow it, undo its changes
+      schedule     List schedules and their next times; run, pause or resume one
+      serve        Keep running: fire the schedules of agents
       sandbox      Show what confines the commands of an agent
       doctor       Show what this machine supports, and how to get the rest
       new          Start a new agent
@@ -48,7 +50,7 @@ fn help() {
       -h, --help     Print help
       -V, --version  Print version
     --- exit 0
-    "#);
+    ");
     // Without a command, the same text is an error.
     let ran = Test::new().run("").exits(2);
     assert_eq!((ran.stdout.as_str(), ran.stderr), ("", Test::new().run("-h").stdout));

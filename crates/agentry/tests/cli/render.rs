@@ -36,7 +36,7 @@ fn without_arguments_the_workspace_is_rendered() {
       gap  permissions.read                secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there (both agents)
       gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (both agents)
       = `--explain` lists all 11, with the rules of both sides
-    `agentry render --guard --target opencode` makes these rules exact
+    `agentry render --guard --target opencode` checks each call by these rules
     --- exit 0
     ");
     let file = test.read(HELPER_FILE);
@@ -55,7 +55,7 @@ fn without_arguments_the_workspace_is_rendered() {
       gap  permissions.read                secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there (both agents)
       gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (both agents)
       = `--explain` lists all 11, with the rules of both sides
-    `agentry render --guard --target opencode` makes these rules exact
+    `agentry render --guard --target opencode` checks each call by these rules
     --- exit 0
     ");
     // From below, it is the same workspace.
@@ -87,7 +87,7 @@ fn what_would_happen() {
       gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there
 
     would render 1 agent for opencode: 1 created; 4 gaps
-    `agentry render --guard agents/helper --target opencode` makes these rules exact
+    `agentry render --guard agents/helper --target opencode` checks each call by these rules
     --- exit 0
     ");
     assert!(!test.has(".opencode") && !test.has(".agentry"));
@@ -234,7 +234,7 @@ fn losses_are_told_once() {
     $ agentry render --target opencode,claude-code,pi --dry-run
     --- stdout
     would render 2 agents for opencode, claude-code, pi: 6 created; 10 narrowed, 24 gaps
-    lost in claude-code: pusher loses bash; `--guard` keeps them with questions
+    lost in claude-code: pusher loses bash; `--guard` keeps it with questions
     lost in pi: 2 agents (helper, pusher) lose bash, edit, webfetch, websearch; `--guard` keeps them with questions, `--accept pi:permissions.bash,pi:permissions.edit,pi:permissions.webfetch,pi:permissions.websearch` without
 
     opencode
@@ -261,7 +261,7 @@ fn losses_are_told_once() {
       gap       permissions.read                            secrets: the harness does not check them; e.g. `.envrc` is ask in the source and allow there for helper in opencode (both agents; all 3 targets)
       gap       permissions.webfetch                        private addresses: the harness does not check them; `http://localhost:80/` is deny in the source and ask there (both agents; opencode, claude-code)
       = `--explain` lists all 34, with the rules of both sides
-    `agentry render --guard --target opencode,claude-code,pi` makes these rules exact
+    `agentry render --guard --target opencode,claude-code,pi` checks each call by these rules
     --- exit 0
     ");
     let json = test.run(&format!("{args} --format json")).json();

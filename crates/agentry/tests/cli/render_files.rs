@@ -32,7 +32,7 @@ fn t54_stale_files_are_removed_and_no_others() {
       gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there
 
     rendered 1 agent for opencode: 1 unchanged, 1 removed; 4 gaps
-    `agentry render --guard --target opencode` makes these rules exact
+    `agentry render --guard --target opencode` checks each call by these rules
     --- exit 0
     ");
     assert!(!test.has(PUSHER) && test.has(HELPER) && test.has(".opencode/agents/mine.md"));
@@ -96,7 +96,7 @@ fn what_was_edited_by_hand_stays() {
       gap  permissions.read                secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there (pusher)
       gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (pusher)
       = `--explain` lists all 7, with the rules of both sides
-    `agentry render --guard --target opencode` makes these rules exact
+    `agentry render --guard --target opencode` checks each call by these rules
     --- exit 1
     ");
     assert_eq!(test.read(HELPER), "mine");
@@ -139,7 +139,7 @@ fn what_somebody_else_wrote_stays() {
       gap  permissions.read                secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there (pusher)
       gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (pusher)
       = `--explain` lists all 7, with the rules of both sides
-    `agentry render --guard --target opencode` makes these rules exact
+    `agentry render --guard --target opencode` checks each call by these rules
     --- exit 1
     ");
     assert_eq!(test.read(HELPER), "mine");

@@ -53,7 +53,7 @@ fn many_files_are_a_line_a_directory() {
       gap       permissions.read                       secrets: the harness does not check them; e.g. `.envrc` is ask in the source and allow there for agent-00 in opencode (all 44 agents; both targets)
       gap       permissions.webfetch                   private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (all 44 agents; opencode)
       = `--explain` lists all 440, with the rules of both sides
-    `agentry render --guard --target opencode,pi` makes these rules exact
+    `agentry render --guard --target opencode,pi` checks each call by these rules
     --- exit 0
     ");
     insta::assert_snapshot!(files(&test.run("render --shared").exits(0)), @r#"

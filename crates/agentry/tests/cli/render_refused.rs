@@ -197,7 +197,7 @@ fn what_stands_in_the_way_is_named() {
       created  .opencode/agents/helper.md
       refused  general: `general` is built into OpenCode
         = help: set another name in `agentry.toml`: `[render.opencode.aliases]` `general = "…"`
-    `agentry render --guard --target opencode` makes these rules exact
+    `agentry render --guard --target opencode` checks each call by these rules
     --- exit 1
 
     $ agentry render --target opencode

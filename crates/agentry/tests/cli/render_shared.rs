@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use crate::render::agent;
+use crate::render::{agent, workspace};
 use crate::test::Test;
 
 const DENIES: &str = "[permissions.bash]\nintent = \"ask\"\nrules = [\"git push *:deny\"]\n";
@@ -138,10 +138,10 @@ fn the_report_ends_with_the_command_that_makes_it_exact() {
     let last = ran.stdout.lines().last().unwrap_or_default().to_owned();
     assert_eq!(
         last,
-        "`agentry render --guard agents --target claude-code` makes these rules exact"
+        "`agentry render --guard agents --target claude-code` checks each call by these rules"
     );
     let ran = test.run("render agents --guard").exits(0);
-    assert!(!ran.stdout.contains("makes these rules exact"), "{ran}");
+    assert!(!ran.stdout.contains("checks each call by these rules"), "{ran}");
 }
 
 /// Runs the command of the hook in a rendered file, from the root of the project.
@@ -206,4 +206,21 @@ fn a_pattern_of_a_key_is_no_secret_and_a_key_is_a_loss() {
     let content = test.read(".opencode/agents/helper.md");
     assert!(content.contains("Use\n***\nalways.") && !content.contains("MIIE"), "{content}");
     assert!(ran.stdout.contains("a secret in `agents/helper/system-prompt.md"), "{ran}");
+}
+
+/// What was rendered for runs without a person stays so until it is revoked.
+#[test]
+fn unattended_is_remembered() {
+    let test = workspace();
+    test.run("render --unattended").exits(0);
+    let before = test.read(".opencode/agents/helper.md");
+    assert!(!before.contains(": ask"), "{before}");
+    let ran = test.run("render --check").exits(0);
+    assert!(ran.stdout.contains("questions kept denied, as before"), "{ran}");
+    test.run("render").exits(0);
+    assert_eq!(test.read(".opencode/agents/helper.md"), before);
+    test.run("render --check --no-unattended").exits(1);
+    test.run("render --no-unattended").exits(0);
+    assert!(test.read(".opencode/agents/helper.md").contains(": ask"));
+    test.run("render --check").exits(0);
 }

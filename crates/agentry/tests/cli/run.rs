@@ -397,3 +397,19 @@ fn who_names_a_collector_hears_that_nobody_is_told() {
         = help: install it with `--features otel`\n";
     assert_eq!(ran.stderr.matches(note).count(), 1, "{ran}");
 }
+
+/// A secret in the prompt is masked, and the user is told so.
+#[test]
+fn a_masked_secret_in_the_prompt_is_reported() {
+    let server = Server::playing([Turn::text("Hello.").into(), Turn::text("Hello.").into()]);
+    let test = writer();
+    let token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+    test.write("writer/system-prompt.md", format!("Use {token}.\n"));
+    let ran = with(&test, &server, &["run", "writer", "hi", "--yes"]).exits(0);
+    let note = "note: a secret in `writer/system-prompt.md:1` is sent to the model as `***`";
+    assert!(ran.stderr.contains(note), "{ran}");
+    assert_eq!(server.asked()[0].system, "Use ***.");
+    test.write("writer/system-prompt.md", "Use nothing.\n");
+    let ran = with(&test, &server, &["run", "writer", "hi", "--yes"]).exits(0);
+    assert!(!ran.stderr.contains("a secret in"), "{ran}");
+}

@@ -326,10 +326,10 @@ fn what_is_allowed_works_confined() {
     let trust = |axes: &str| {
         format!("name: w\nversion: 1.0.0\ndescription: W\nsoul: W.\ntrust: {{{axes}}}\n")
     };
-    // The file, its text, and how many of the commands must be allowed at least. Agents that may run every
-    // command and say nothing of other directories are not here: a verdict about a file outside is milder for
-    // them than the sandbox, which stays closed.
-    let agents: [(&str, String, usize); 8] = [
+    // The file, its text, and how many of the commands must be allowed at least.
+    let agents: [(&str, String, usize); 10] = [
+        ("worker/agent.toml", toml(""), 2),
+        ("worker/agent.toml", toml(&section("edit", "allow", "")), 3),
         ("worker/agent.toml", toml(&open), 6),
         (
             "worker/agent.toml",

@@ -187,17 +187,20 @@ fn the_prompt_part_by_part() {
       {
         "name": "role",
         "origin": "reviewer.agent:6",
-        "text": "Your role: careful reviewer."
+        "text": "Your role: careful reviewer.",
+        "masked": false
       },
       {
         "name": "traits",
         "origin": "reviewer.agent:5",
-        "text": "Use as few words as the matter allows.\nkind"
+        "text": "Use as few words as the matter allows.\nkind",
+        "masked": false
       },
       {
         "name": "rules",
         "origin": "reviewer.agent:8",
-        "text": "## Hard Rules\n- Point to file and line\n- Never change a file"
+        "text": "## Hard Rules\n- Point to file and line\n- Never change a file",
+        "masked": false
       }
     ]
     --- exit 0
@@ -325,6 +328,12 @@ fn secrets_are_masked() {
             let ran = test.run(&format!("show {agent} {flags}")).exits(0);
             let shown = format!("{}{}", ran.stdout, ran.stderr);
             assert!(shown.contains("***"), "{agent} {flags}\n{shown}");
+            let note = "is sent to the model as `***`";
+            assert_eq!(
+                ran.stderr.contains(note),
+                flags.contains("--prompt"),
+                "{agent} {flags}: {ran}"
+            );
             let told = secrets.iter().find(|secret| shown.contains(**secret));
             assert_eq!(told, None, "{agent} {flags}\n{shown}");
         }

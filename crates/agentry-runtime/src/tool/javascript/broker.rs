@@ -2,15 +2,15 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use agentry_javascript::{BrokerFuture, FetchHead, FetchRequest, JobBroker, LogLevel};
 use reqwest::header::{AUTHORIZATION, COOKIE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Method, Response, StatusCode};
 use url::Url;
 
-use super::super::ToolHost;
 use super::super::web_client::{WebClient, parse, touch, unsent};
+use super::super::{PauseClock, ToolHost, declared_tool};
 use crate::event::CallJudgement;
 
 /// The most redirects that are followed.
@@ -28,7 +28,7 @@ pub(super) struct RunBroker<'a> {
     client: WebClient,
     time: Duration,
     bodies: Mutex<OpenBodies>,
-    paused: Mutex<PauseClock>,
+    paused: PauseClock,
 }
 
 /// The bodies of responses, by number.
@@ -38,17 +38,10 @@ struct OpenBodies {
     open: HashMap<u64, Arc<tokio::sync::Mutex<Response>>>,
 }
 
-/// The time that was spent waiting for the user.
-#[derive(Default)]
-struct PauseClock {
-    total: Duration,
-    questions: u32,
-    since: Option<Instant>,
-}
-
 impl<'a> RunBroker<'a> {
     pub(super) fn new(host: &'a dyn ToolHost, tool: &'a str, time: Duration) -> Self {
-        let (client, bodies, paused) = (WebClient::default(), Mutex::default(), Mutex::default());
+        let (client, bodies) = (WebClient::default(), Mutex::default());
+        let paused = PauseClock::default();
         Self { host, tool, client, time, bodies, paused }
     }
 
@@ -79,9 +72,9 @@ impl<'a> RunBroker<'a> {
             CallJudgement::Allow => Ok(()),
             CallJudgement::Deny => Err(format!("refused: `{url}`: {reason}")),
             CallJudgement::Ask => {
-                self.pause();
+                self.paused.begin();
                 let answer = self.host.ask(&question, &choices).await;
-                self.go_on();
+                self.paused.end();
                 match answer.as_deref() {
                     Some("yes") => Ok(()),
                     Some(_) => Err(format!("refused: `{url}`: the user said no")),
@@ -91,24 +84,10 @@ impl<'a> RunBroker<'a> {
         }
     }
 
-    fn pause(&self) {
-        let mut paused = locked(&self.paused);
-        paused.questions += 1;
-        paused.since.get_or_insert_with(Instant::now);
-    }
-
-    fn go_on(&self) {
-        let mut paused = locked(&self.paused);
-        paused.questions = paused.questions.saturating_sub(1);
-        if paused.questions == 0 {
-            let since = paused.since.take();
-            paused.total += since.map_or(Duration::ZERO, |since| since.elapsed());
-        }
-    }
-
     async fn send(&self, hop: &WebHop) -> Result<Response, String> {
         let WebHop { url, method, headers, body, .. } = hop;
-        let client = self.client.pinned(url, self.host, self.time).await?;
+        let client =
+            self.client.pinned(url, &|touch| self.host.judge(touch), Some(self.time)).await?;
         let request = client.request(method.clone(), url.clone()).headers(headers.clone());
         let request = match body {
             Some(body) => request.body(body.clone()),
@@ -165,18 +144,11 @@ impl JobBroker for RunBroker<'_> {
     }
 
     fn log(&self, level: LogLevel, text: &str) {
-        let level = match level {
-            LogLevel::Debug => "debug: ",
-            LogLevel::Info => "",
-            LogLevel::Warn => "warning: ",
-            LogLevel::Error => "error: ",
-        };
-        self.host.show(&format!("{level}{}\n", super::super::declared::clean(text)));
+        declared_tool::show_log(self.host, level, text);
     }
 
     fn paused(&self) -> Duration {
-        let paused = locked(&self.paused);
-        paused.total + paused.since.map_or(Duration::ZERO, |since| since.elapsed())
+        self.paused.total()
     }
 }
 

@@ -2,7 +2,7 @@
 //! ask for is judged here, as a call of a built-in tool is.
 
 mod broker;
-mod scheme;
+pub(super) mod scheme;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,15 +16,14 @@ use agentry_javascript::{
 };
 use serde_json::Value;
 
-use super::declared::{CallFailure, DeclaredKind, DeclaredTool, ToolOrigin, for_model};
+use super::declared_tool::{CallFailure, DeclaredKind, DeclaredTool, ToolOrigin, for_model};
 use super::{
     BoxedFuture, BuiltInTool, CallLocation, ToolHost, ToolOutput, ToolSpec, ToolTouch, output_cap,
 };
 use crate::event::CallClass;
 use broker::{RunBroker, SilentBroker};
+pub(super) use scheme::expanded;
 
-/// The time of a call.
-const TIME: Duration = Duration::from_secs(30);
 /// The time to evaluate the code.
 const EVALUATION: Duration = Duration::from_secs(10);
 /// The most tools that the code may return.
@@ -38,6 +37,8 @@ pub struct ToolScript {
     pub blocks: Vec<ScriptBlock>,
     /// The variables that the tools may read.
     pub env: Vec<(String, String)>,
+    /// The time of a call.
+    pub time: Duration,
     /// The workers of this agent.
     pub workers: Arc<WorkerPool>,
 }
@@ -70,10 +71,11 @@ impl ToolScript {
         path: String,
         blocks: Vec<ScriptBlock>,
         env: Vec<(String, String)>,
+        time: Duration,
         program: PathBuf,
     ) -> Option<Arc<Self>> {
         let workers = WorkerPool::new(program);
-        (!blocks.is_empty()).then(|| Arc::new(Self { path, blocks, env, workers }))
+        (!blocks.is_empty()).then(|| Arc::new(Self { path, blocks, env, time, workers }))
     }
 
     /// Evaluates the code and returns the tools that it returns.
@@ -106,7 +108,7 @@ impl ToolScript {
                 return Err(problem(format!("there are two tools `{}`", described.key)));
             }
             let spec = specification(described).map_err(problem)?;
-            let touches = touches(judge, &spec.name);
+            let touches = own_touches(judge, &spec.name);
             tools.push(JavaScriptTool { script: Arc::clone(self), spec, line, touches });
         }
         Ok(tools)
@@ -126,7 +128,7 @@ pub fn replayed_tools(agent: &Agent, judge: &Judge) -> Vec<Arc<dyn BuiltInTool>>
         let schema = parameters.as_ref().map(|it| it.value.to_json()).unwrap_or_default();
         let schema = scheme::expanded(&schema).unwrap_or(schema);
         let spec = ToolSpec { name: name.clone(), description, schema };
-        Arc::new(ReplayedTool { touches: touches(judge, name), spec })
+        Arc::new(ReplayedTool { touches: own_touches(judge, name), spec })
     };
     agent.tools.functions.iter().map(|function| tool(&function.value)).collect()
 }
@@ -185,7 +187,7 @@ fn specification(described: &DescribedTool) -> Result<ToolSpec, String> {
 
 /// Returns what the policy is asked about a call. A definition's own tools are allowed where no layer has
 /// rules for tools: they can only do what the other sections permit.
-fn touches(judge: &Judge, name: &str) -> Vec<ToolTouch> {
+pub(super) fn own_touches(judge: &Judge, name: &str) -> Vec<ToolTouch> {
     let spoken = judge.rules(Section::Tool).any(|(source, _)| source != LayerSource::Default);
     if !spoken {
         return Vec::new();
@@ -241,7 +243,9 @@ impl BuiltInTool for JavaScriptTool {
     }
 
     fn run<'a>(&'a self, arguments: Value, host: &'a dyn ToolHost) -> BoxedFuture<'a, ToolOutput> {
-        Box::pin(async move { for_model(self.result(&arguments, TIME, host).await, host) })
+        Box::pin(
+            async move { for_model(self.result(&arguments, self.script.time, host).await, host) },
+        )
     }
 }
 
@@ -257,6 +261,10 @@ impl DeclaredTool for JavaScriptTool {
 
     fn policy_subjects(&self) -> Vec<ToolTouch> {
         self.touches.clone()
+    }
+
+    fn time(&self) -> Duration {
+        self.script.time
     }
 
     fn call<'a>(

@@ -101,8 +101,98 @@ fn the_policy_is_asked_where_it_speaks_about_tools() {
     ];
     for (name, rules, expected) in cases {
         let judge = judge(&rules, "/workspace".as_ref());
-        let found = touches(&judge, name);
+        let found = own_touches(&judge, name);
         let found: Vec<&str> = found.iter().map(|touch| touch.subject.as_str()).collect();
         assert_eq!(found, expected, "{rules:?}");
+    }
+}
+
+/// A server that repeats the head of a request, and redirects by path.
+async fn redirecting_server() -> u16 {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut request = vec![0; 4096];
+                let length = stream.read(&mut request).await.unwrap_or(0);
+                let request = String::from_utf8_lossy(&request[..length]).to_lowercase();
+                let path = request.split(' ').nth(1).unwrap_or("/").to_owned();
+                let to = match path.as_str() {
+                    "/once" => Some("/echo".to_owned()),
+                    "/round" => Some("/round".to_owned()),
+                    "/file" => Some("file:///etc/passwd".to_owned()),
+                    "/inside" => Some("http://169.254.169.254/latest/".to_owned()),
+                    "/denied" => Some("/secret".to_owned()),
+                    "/other" => Some(format!("http://localhost:{port}/echo")),
+                    "/shut" => Some(format!("http://[::1]:{port}/echo")),
+                    _ => None,
+                };
+                let answer = match to {
+                    Some(to) => format!(
+                        "HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+                    ),
+                    None => format!(
+                        "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{request}",
+                        request.len()
+                    ),
+                };
+                let _ = stream.write_all(answer.as_bytes()).await;
+            });
+        }
+    });
+    port
+}
+
+/// Every address of a `fetch` is judged, also those that a server leads to.
+#[tokio::test]
+async fn every_hop_of_a_fetch_is_judged() {
+    use super::super::testing::TestWorkspace;
+    use agentry_javascript::{FetchRequest, JobBroker as _};
+    let port = redirecting_server().await;
+    let world = TestWorkspace::new();
+    let rules = [
+        format!("http://127.0.0.1:{port}/secret:deny"),
+        format!("http://127.0.0.1:{port}:allow"),
+        format!("http://localhost:{port}:allow"),
+    ];
+    let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
+    let host = world.judged(&[(Section::Webfetch, Action::Allow, &rules)]);
+    let fetched = async |path: &str, redirect: &str| {
+        let broker = RunBroker::new(&host, "probe", Duration::from_secs(20));
+        let request = FetchRequest {
+            url: format!("http://127.0.0.1:{port}{path}"),
+            method: "GET".to_owned(),
+            headers: vec![("authorization".to_owned(), "Bearer hush".to_owned())],
+            has_body: false,
+            redirect: redirect.to_owned(),
+        };
+        let head = broker.fetch(request, Vec::new()).await?;
+        let mut body = Vec::new();
+        while let Some(piece) = broker.read(head.body).await? {
+            body.extend(piece);
+        }
+        Ok::<_, String>((head.status, head.redirected, String::from_utf8_lossy(&body).into_owned()))
+    };
+    let (status, redirected, body) = fetched("/once", "follow").await.unwrap();
+    assert_eq!((status, redirected), (200, true));
+    assert!(body.contains("get /echo") && body.contains("bearer hush"), "{body}");
+    // Another origin does not get the credentials.
+    let (_, _, body) = fetched("/other", "follow").await.unwrap();
+    assert!(body.contains("get /echo") && !body.contains("hush"), "{body}");
+    assert_eq!(fetched("/once", "manual").await.unwrap().0, 302);
+    let cases = [
+        ("/once", "error", "is a redirect"),
+        ("/round", "follow", "more than 8 times"),
+        ("/file", "follow", "its scheme is not one of the web"),
+        ("/inside", "follow", "refused: `http://169.254.169.254/latest/`"),
+        ("/denied", "follow", "refused: "),
+        ("/shut", "follow", "refused: "),
+        ("/secret", "follow", "refused: "),
+    ];
+    for (path, redirect, expected) in cases {
+        let found = fetched(path, redirect).await;
+        assert!(found.as_ref().is_err_and(|why| why.contains(expected)), "{path}: {found:?}");
     }
 }

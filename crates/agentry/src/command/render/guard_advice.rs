@@ -1,4 +1,4 @@
-//! The one command that makes a rendering exact, where only the guard can.
+//! The one command that adds the guard, where only it can check the rules exactly.
 
 use agentry_compile::render::TargetRun;
 use agentry_compile::targets::{LossKind, RenderLoss, RenderedAgent};
@@ -14,7 +14,7 @@ pub(super) fn is_needed(ran: &TargetRun, rendered: &RenderedAgent) -> bool {
     ran.target.guard.is_some() && !ran.guard && rendered.losses.iter().any(is_inexact)
 }
 
-/// The command that renders these targets with the guard; `None` if there is nothing to make exact.
+/// The command that renders these targets with the guard; `None` if no target needs it.
 pub(super) fn command(args: &RenderArguments, targets: &[&str]) -> Option<String> {
     if targets.is_empty() || args.no_guard || args.check {
         return None;

@@ -79,7 +79,8 @@ fn line(
 fn ways(target: &Target, sections: &BTreeSet<Section>, args: &RenderArguments) -> Vec<String> {
     let mut ways = Vec::new();
     if target.guard.is_some() && !args.no_guard {
-        ways.push("`--guard` keeps them with questions".to_owned());
+        let them = if sections.len() == 1 { "it" } else { "them" };
+        ways.push(format!("`--guard` keeps {them} with questions"));
     }
     let never = |section: &&Section| habit(target.name, **section) == Some(QuestionHabit::Never);
     let accepted: Vec<String> = sections

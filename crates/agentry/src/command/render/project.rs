@@ -8,7 +8,7 @@ use agentry_compile::render::{
     FilePlan, LedgerEntry, PlanSituation, PlannedChange, PlannedChangeKind, RenderJob,
     RenderLedger, ReplacedFile, TargetRun, WantedFile, plan, run,
 };
-use agentry_compile::targets::{HarnessFiles, RenderSubject, RenderedAgent, Target};
+use agentry_compile::targets::{RenderSubject, RenderedAgent, Target};
 use agentry_compile::text::path::split;
 use agentry_compile::{CompiledAgent, FoundAgent, WorkspaceConfig, WorldRecorder, read, subject};
 use rayon::prelude::*;
@@ -52,6 +52,8 @@ pub(super) struct ProjectOutcome {
     pub(super) kept_guard: Vec<&'static str>,
     /// The targets whose gaps are closed only because they were closed before.
     pub(super) kept_closed: Vec<&'static str>,
+    /// The targets that deny questions only because they denied them before.
+    pub(super) kept_unattended: Vec<&'static str>,
     /// The names of the agents that are disabled.
     pub(super) disabled: Vec<String>,
 }
@@ -129,7 +131,20 @@ impl RenderProject<'_> {
         let existing = FilesAround { place: &self.place, recorder: self.disk, ledger: &known };
         let guard = |target: &Target| self.guards(target);
         let close_gaps = |target: &Target| self.closes_gaps(target);
-        let job = RenderJob { accepted: &accepted, ..self.job(&existing, &guard, &close_gaps) };
+        let unattended = |target: &Target| self.is_unattended(target);
+        let job = RenderJob {
+            targets: &self.targets,
+            scope: self.place.scope,
+            guard: &guard,
+            close_gaps: &close_gaps,
+            unattended: &unattended,
+            shared: self.writes_shared(),
+            accepted: &accepted,
+            force: self.args.force,
+            explain: self.args.explain,
+            config: &self.config.render,
+            existing: &existing,
+        };
         let runs = run(&job, &subjects);
         let plan = self.plan(&runs, &agents, &held);
         let lost = runs.iter().flat_map(|ran| &ran.rendering.agents).any(RenderedAgent::is_lossy);
@@ -139,6 +154,7 @@ impl RenderProject<'_> {
             self.write(&plan)?;
         }
         let (kept_guard, kept_closed) = (self.kept_guard(), self.kept_closed());
+        let kept_unattended = self.kept_unattended();
         let (broken, not_as_locked, written) = (broken.len(), not_as_locked.len(), !dry);
         let Self { place, .. } = self;
         Ok(ProjectOutcome {
@@ -151,6 +167,7 @@ impl RenderProject<'_> {
             written,
             kept_guard,
             kept_closed,
+            kept_unattended,
             disabled,
         })
     }
@@ -176,28 +193,6 @@ impl RenderProject<'_> {
             }
         }
         out
-    }
-
-    fn job<'a>(
-        &'a self,
-        existing: &'a dyn HarnessFiles,
-        guard: &'a (dyn Fn(&Target) -> bool + Sync),
-        close_gaps: &'a (dyn Fn(&Target) -> bool + Sync),
-    ) -> RenderJob<'a> {
-        let render = &self.config.render;
-        RenderJob {
-            targets: &self.targets,
-            scope: self.place.scope,
-            guard,
-            close_gaps,
-            unattended: self.args.unattended,
-            shared: self.writes_shared(),
-            accepted: &[],
-            force: self.args.force,
-            explain: self.args.explain,
-            config: render,
-            existing,
-        }
     }
 
     /// Reads agents, and shows their problems.

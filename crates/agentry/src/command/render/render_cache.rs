@@ -116,6 +116,7 @@ fn wish(args: &RenderArguments) -> String {
         close_gaps,
         no_close_gaps,
         unattended,
+        no_unattended,
         shared,
         accept,
         force,
@@ -124,7 +125,7 @@ fn wish(args: &RenderArguments) -> String {
     } = args;
     let targets: Vec<&str> = targets.iter().map(|target| target.name).collect();
     let flags = [check, dry_run, watch, strict, explain, verbose, quiet, force];
-    let wishes = [guard, no_guard, close_gaps, no_close_gaps, unattended, shared];
+    let wishes = [guard, no_guard, close_gaps, no_close_gaps, unattended, no_unattended, shared];
     format!(
         "{agents:?} {targets:?} {output:?} {scope:?} {flags:?} {wishes:?} {accept:?} {format_override:?} \
          {format:?}"

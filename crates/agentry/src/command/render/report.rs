@@ -121,6 +121,9 @@ impl<'a> RenderReport<'a> {
         if done.kept_closed.contains(&name) {
             self.line("  gaps kept closed, as before; `--no-close-gaps` opens them");
         }
+        if done.kept_unattended.contains(&name) {
+            self.line("  questions kept denied, as before; `--no-unattended` asks again");
+        }
         self.refusals(done, name);
         let end = self.text.len();
         let mut told = Vec::new();
@@ -374,7 +377,8 @@ impl<'a> RenderReport<'a> {
     /// The report as text; of several agents, first the counts and what matters most.
     pub(super) fn text(&self) -> String {
         let advice = guard_advice::command(self.args, &self.unguarded);
-        let advice = advice.map_or(String::new(), |it| format!("`{it}` makes these rules exact\n"));
+        let advice =
+            advice.map_or(String::new(), |it| format!("`{it}` checks each call by these rules\n"));
         let summary = self.summary();
         if self.args.quiet {
             return format!("{summary}\n{}", self.refused());

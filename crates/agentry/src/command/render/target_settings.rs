@@ -1,4 +1,5 @@
-//! The settings of a target that stay until they are revoked: the guard, and rules that close gaps.
+//! The settings of a target that stay until they are revoked: the guard, rules that close gaps, and denials in
+//! place of questions.
 //! A plain `agentry render` must not confine an agent less than before.
 
 use agentry_compile::render::{AcceptedLoss, LedgerEntry, RenderLedger};
@@ -21,6 +22,12 @@ impl RenderProject<'_> {
     pub(super) fn closes_gaps(&self, target: &Target) -> bool {
         let has = self.place.ledger.closed_gaps().contains(target.name);
         !self.args.no_close_gaps && (self.asks_to_close_gaps() || has)
+    }
+
+    /// Whether a harness denies what the source asks about. It keeps these denials.
+    pub(super) fn is_unattended(&self, target: &Target) -> bool {
+        let has = self.place.ledger.unattended().contains(target.name);
+        !self.args.no_unattended && (self.args.unattended || has)
     }
 
     /// Whether files are written that also hold for other agents.
@@ -69,6 +76,12 @@ impl RenderProject<'_> {
         self.targets.iter().filter(kept).map(|target| target.name).collect()
     }
 
+    /// The targets that deny questions only because they denied them before.
+    pub(super) fn kept_unattended(&self) -> Vec<&'static str> {
+        let kept = |target: &&&'static Target| !self.args.unattended && self.is_unattended(target);
+        self.targets.iter().filter(kept).map(|target| target.name).collect()
+    }
+
     /// Fails if the configured main agent of a target does not exist. A run for some agents may leave it out,
     /// and the name of an agent with errors is unknown.
     pub(super) fn has_primaries(&self, gathered: &GatheredAgents) -> Result<(), CliFailure> {
@@ -106,9 +119,11 @@ impl RenderProject<'_> {
         let has_guard = |target: &&&'static Target| target.guard.is_some() && self.guards(target);
         let guarded = self.targets.iter().filter(has_guard).map(name);
         let closed = self.targets.iter().filter(|target| self.closes_gaps(target)).map(name);
+        let unattended = self.targets.iter().filter(|target| self.is_unattended(target)).map(name);
         let before = &self.place.ledger;
         ledger
             .with_guard(others(before.guarded()).into_iter().chain(guarded))
             .with_closed_gaps(others(before.closed_gaps()).into_iter().chain(closed))
+            .with_unattended(others(before.unattended()).into_iter().chain(unattended))
     }
 }

@@ -21,11 +21,14 @@ pub(crate) struct TerminalApprover {
     pub(super) lines: LineEditor,
     terminal: Arc<Mutex<TerminalView>>,
     stop: OnceLock<Arc<StopSwitch>>,
+    /// Held while a question is open: delegates ask at the same terminal.
+    asking: tokio::sync::Mutex<()>,
 }
 
 impl TerminalApprover {
     pub(super) fn new(terminal: Arc<Mutex<TerminalView>>) -> Result<Self, ReadlineError> {
-        Ok(Self { lines: LineEditor::new()?, terminal, stop: OnceLock::new() })
+        let (stop, asking) = (OnceLock::new(), tokio::sync::Mutex::default());
+        Ok(Self { lines: LineEditor::new()?, terminal, stop, asking })
     }
 
     /// Sets the switch by which Ctrl-C at a question stops the turn.
@@ -99,7 +102,13 @@ fn call_text(call: &ToolCall, decision: &CallDecision, preview: Option<&str>) ->
 impl Approver for TerminalApprover {
     fn decide<'a>(&'a self, asked: ApprovalRequest<'a>) -> BoxedFuture<'a, ApprovalReply> {
         Box::pin(async move {
-            let question = match asked {
+            let _turn = self.asking.lock().await;
+            if let ApprovalRequest::Of(chain, _) = asked {
+                self.show(&format!("\n{} asks:\n", clean(chain)));
+            }
+            let question = match asked.plain() {
+                // There is only one wrapper, which is gone.
+                ApprovalRequest::Of(..) => return ApprovalReply::No(None),
                 ApprovalRequest::Call { call, decision, preview } => {
                     self.show(&call_text(call, decision, preview));
                     // A human gate has nothing that an approval for the run could cover.
@@ -135,6 +144,7 @@ impl Approver for TerminalApprover {
         choices: &'a [String],
     ) -> BoxedFuture<'a, Option<String>> {
         Box::pin(async move {
+            let _turn = self.asking.lock().await;
             let listed: Vec<String> = (1..)
                 .zip(choices)
                 .map(|(number, choice)| format!("  {number}. {}\n", clean(choice)))

@@ -10,6 +10,7 @@ use agentry_runtime::commands::{
 };
 use agentry_runtime::quarantine::{self, QuarantinedCommands, ReportListener};
 
+use super::mcp_servers::has_programs;
 use super::prepared_agent::PreparedAgent;
 use crate::home::leavings;
 
@@ -27,7 +28,8 @@ impl ConfinedCommands {
     /// Starts to try the back ends in a thread, so that the caller can continue meanwhile.
     pub(crate) fn new(ground: &PreparedAgent, unconfined: bool) -> Self {
         let commands = if unconfined { without_sandbox(ground) } else { sandboxed(ground) };
-        let has_any = ground.tool_names(None).iter().any(|name| name == "bash");
+        let has_any =
+            ground.tool_names(None).iter().any(|name| name == "bash") || has_programs(ground);
         let looking = (has_any && !unconfined).then(|| {
             let commands = Arc::clone(&commands);
             // The call memoises its answer; only the side effect is wanted.
@@ -79,10 +81,11 @@ impl Drop for ConfinedCommands {
 }
 
 fn without_sandbox(ground: &PreparedAgent) -> Arc<dyn CommandStarter> {
+    let valued = |name: &String| Some((name.clone(), std::env::var(name).ok()?));
     let usual = ["PATH", "HOME", "LANG", "TERM", "TMPDIR"].map(str::to_owned);
-    let names = usual.into_iter().chain(ground.granted.iter().cloned());
-    let env = names.filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))).collect();
-    Arc::new(UnconfinedCommands { env })
+    let usual = usual.iter().filter_map(valued).collect();
+    let granted = ground.granted.iter().filter_map(valued).collect();
+    Arc::new(UnconfinedCommands { usual, granted })
 }
 
 fn sandboxed(ground: &PreparedAgent) -> Arc<dyn CommandStarter> {

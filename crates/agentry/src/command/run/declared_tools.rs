@@ -4,22 +4,28 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use agentry_compile::formats::agentry_block;
 use agentry_compile::policy::Action;
 use agentry_compile::text::{Data, Spanned};
 use agentry_javascript::{CodePlace, ScriptBlock};
-use agentry_runtime::commands::RefusedCommands;
+use agentry_runtime::commands::{CommandStarter, RefusedCommands};
 use agentry_runtime::driver::interfaces::Approver;
 use agentry_runtime::tool::javascript::{JavaScriptTool, ScriptProblem, ToolScript, is_same};
-use agentry_runtime::tool::{BuiltInTool, DeclaredKind, DeclaredTool};
+use agentry_runtime::tool::{BuiltInTool, DeclaredKind, DeclaredTool, TIME};
 use serde_json::{Value, json};
 
+use super::delegation::{self, DelegateTool};
+use super::mcp_servers::servers;
 use super::prepared_agent::{PreparedAgent, variable};
+use super::script_tools::scripts;
 use super::session::runtime;
 use super::skills;
 use super::tool_bench::{BenchOutcome, ToolBench, bench_directory};
 use crate::command::sandbox::this_program;
 use crate::output::CliFailure;
 
+/// The longest time of a tool of the agent file, in milliseconds.
+const MOST_TOOL_TIME: u64 = 600_000;
 /// The time of a start-up tool.
 const STARTUP: Duration = Duration::from_secs(10);
 
@@ -30,6 +36,24 @@ pub(crate) struct DeclaredTools {
     pub(crate) tools: Vec<Arc<dyn DeclaredTool>>,
     /// What is not.
     pub(crate) missing: Vec<MissingTool>,
+    /// What the prompt says about them, beside what is missing.
+    pub(crate) notes: Vec<String>,
+    /// The tool for other agents, which is one of the tools, until it is attached to a run.
+    pub(crate) delegates: Option<Arc<DelegateTool>>,
+}
+
+/// What decides about the tools beside the definition.
+pub(crate) struct GatherTerms<'a> {
+    /// What the user does without, by name.
+    pub(crate) without: &'a [String],
+    /// Starts the programs of servers.
+    pub(crate) commands: Arc<dyn CommandStarter>,
+    /// Answers for the user.
+    pub(crate) person: Arc<dyn Approver>,
+    /// Whether a user is present.
+    pub(crate) can_ask: bool,
+    /// Whether the user accepted changes of servers on the command line.
+    pub(crate) accepts_changes: bool,
 }
 
 /// Something that the definition declares and a run cannot use.
@@ -45,16 +69,28 @@ pub(crate) struct MissingTool {
 impl DeclaredTools {
     /// Makes everything ready that the definition declares, except what the user does without. Called
     /// after consent, because it runs code of the agent.
-    pub(crate) fn gather(ground: &PreparedAgent, without: &[String]) -> Result<Self, CliFailure> {
+    pub(crate) fn gather(
+        ground: &PreparedAgent,
+        terms: &GatherTerms<'_>,
+    ) -> Result<Self, CliFailure> {
         let mut gathered = javascript(ground)?;
-        gathered.missing.extend(unsupported(ground));
-        gathered.leave_out(without);
+        gathered.join(scripts(ground)?);
+        gathered.join(servers(ground, terms)?);
+        gathered.join(delegates(ground, terms.without));
+        gathered.leave_out(terms.without);
         // Last: a skill needs tools of the other kinds.
-        let DeclaredTools { tools, missing } = skills::gather(ground, &gathered.tools, without);
-        gathered.tools.extend(tools);
-        gathered.missing.extend(missing);
-        gathered.do_without(without);
+        gathered.join(skills::gather(ground, &gathered.tools, terms.without));
+        gathered.do_without(terms.without);
         Ok(gathered)
+    }
+
+    /// Adds the tools of another kind.
+    fn join(&mut self, other: Self) {
+        let Self { tools, missing, notes, delegates } = other;
+        self.tools.extend(tools);
+        self.missing.extend(missing);
+        self.notes.extend(notes);
+        self.delegates = self.delegates.take().or(delegates);
     }
 
     /// Drops the tools that the user does without.
@@ -83,21 +119,22 @@ impl DeclaredTools {
         self.missing.iter().map(|it| it.name.clone()).collect()
     }
 
-    /// What the prompt must say about the tools that are missing.
+    /// What the prompt must say about the tools, and about those that are missing.
     pub(crate) fn note(&self) -> Option<String> {
         let names: Vec<_> = self.missing.iter().map(|it| format!("`{}`", it.name)).collect();
         let note = format!("These tools are not available in this run: {}.", names.join(", "));
-        (!names.is_empty()).then_some(note)
+        let missing = (!names.is_empty()).then_some(note);
+        let notes: Vec<String> = self.notes.iter().cloned().chain(missing).collect();
+        (!notes.is_empty()).then(|| notes.join("\n\n"))
     }
 }
 
 /// Makes everything ready and runs the start-up tool, or refuses the run.
 pub(crate) fn ready(
     ground: &PreparedAgent,
-    person: &Arc<dyn Approver>,
-    without: &[String],
+    terms: &GatherTerms<'_>,
 ) -> Result<DeclaredTools, CliFailure> {
-    let declared = DeclaredTools::gather(ground, without)?;
+    let declared = DeclaredTools::gather(ground, terms)?;
     if let Some(needed) = declared.missing.iter().find(|it| !it.is_optional) {
         let MissingTool { name, kind, reason, .. } = needed;
         let (path, kind) = (ground.path(), kind.as_str());
@@ -105,7 +142,10 @@ pub(crate) fn ready(
         let hint = format!("`--without {name}` runs it without that");
         return Err(CliFailure::new(ground.redactor.text(&message)).hint(hint).refused());
     }
-    start_up(ground, &declared, person)?;
+    if let Some(delegates) = &declared.delegates {
+        delegates.check(ground)?;
+    }
+    start_up(ground, &declared, &terms.person)?;
     Ok(declared)
 }
 
@@ -145,10 +185,10 @@ fn javascript(ground: &PreparedAgent) -> Result<DeclaredTools, CliFailure> {
     match runtime()?.block_on(script.tools(&ground.judge)) {
         Ok(tools) => {
             let tools = tools.into_iter().map(|tool| at_its_line(ground, tool)).collect();
-            Ok(DeclaredTools { tools, missing: Vec::new() })
+            Ok(DeclaredTools { tools, ..DeclaredTools::default() })
         }
         Err(problem) => {
-            Ok(DeclaredTools { tools: Vec::new(), missing: unusable(ground, &problem) })
+            Ok(DeclaredTools { missing: unusable(ground, &problem), ..DeclaredTools::default() })
         }
     }
 }
@@ -191,7 +231,20 @@ fn script(ground: &PreparedAgent) -> Result<Option<Arc<ToolScript>>, CliFailure>
     };
     let blocks: Vec<ScriptBlock> = ground.agent.tools.source.iter().map(block).collect();
     let path = code_path(ground).unwrap_or_default().to_owned();
-    Ok(ToolScript::new(path, blocks, environment(ground), this_program()?))
+    Ok(ToolScript::new(path, blocks, environment(ground), tool_time(ground), this_program()?))
+}
+
+/// The time of a tool of the agent file: `tool_timeout_ms` of `x-agentry`, if it is there.
+fn tool_time(ground: &PreparedAgent) -> Duration {
+    let block = ground.agent.extension(agentry_block::KEY);
+    let written = block.and_then(|block| block.get("tool_timeout_ms"));
+    let written = written.or_else(|| block.and_then(|block| block.get("toolTimeoutMs")));
+    match written {
+        Some(Data::Int(time)) => {
+            Duration::from_millis(u64::try_from(*time).unwrap_or(1).clamp(1, MOST_TOOL_TIME))
+        }
+        _ => TIME,
+    }
 }
 
 /// The variables that the tools get: those that the commands of the agent get.
@@ -217,37 +270,11 @@ fn code_path(ground: &PreparedAgent) -> Option<&str> {
     Some(ground.compiled.sources.path(first.span))
 }
 
-/// What the definition declares and no run can use yet.
-fn unsupported(ground: &PreparedAgent) -> Vec<MissingTool> {
-    let agent = &ground.agent;
-    let missing = |kind: DeclaredKind| {
-        let reason = "not supported yet".to_owned();
-        let is_optional = false;
-        move |name: String| MissingTool { name, kind, reason: reason.clone(), is_optional }
-    };
-    let text = |name: &Option<Spanned<String>>| {
-        name.as_ref().map(|name| name.value.clone()).unwrap_or_default()
-    };
-    let scripts = agent.tools.scripts.iter().map(|script| text(&script.value.name));
-    let is_enabled = |on: &Option<Spanned<bool>>| on.as_ref().is_none_or(|on| on.value);
-    let servers = agent.tools.mcp.iter().flatten().map(|server| &server.value);
-    let servers = servers.filter(|it| is_enabled(&it.enabled)).map(|server| {
-        let is_optional =
-            |(key, value): &(String, Data)| key == "optional" && *value == Data::Bool(true);
-        let is_optional = server.options.iter().any(is_optional);
-        MissingTool { is_optional, ..missing(DeclaredKind::Mcp)(server.name.clone()) }
-    });
-    // Functions of other agents change no call of this one.
-    let optional = |missing: MissingTool| MissingTool { is_optional: true, ..missing };
-    let agents = agent.agents.iter().flatten().map(|agent| agent.value.name.clone());
-    let functions = agent.expose.iter().flatten().map(|function| text(&function.value.name));
-    let functions = functions.map(missing(DeclaredKind::Function)).map(optional);
-    scripts
-        .map(missing(DeclaredKind::Script))
-        .chain(servers)
-        .chain(agents.map(missing(DeclaredKind::Delegate)))
-        .chain(functions)
-        .collect()
+/// The other agents, behind one tool.
+fn delegates(ground: &PreparedAgent, without: &[String]) -> DeclaredTools {
+    let (tool, missing) = delegation::gather(ground, without);
+    let tools = tool.iter().map(|tool| Arc::clone(tool) as Arc<dyn DeclaredTool>).collect();
+    DeclaredTools { tools, missing, delegates: tool, ..DeclaredTools::default() }
 }
 
 /// The tools for a toolbox.

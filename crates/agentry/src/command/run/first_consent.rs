@@ -1,10 +1,13 @@
 //! Consent before the first run: lists all that the agent may do, and asks the user.
 
+use agentry_compile::model::McpServer;
+use agentry_compile::text::Spanned;
 use agentry_runtime::confine::variables;
 use agentry_runtime::consent::{ConsentListing, ConsentStore, UserConsent};
 
 use super::line_editor::{LineEditor, TypedInput};
-use super::prepared_agent::{PreparedAgent, required_variables};
+use super::mcp_servers::{described, enabled, place};
+use super::prepared_agent::{PreparedAgent, required_variables, server_references};
 use super::stop;
 use super::terminal::{TerminalView, clean};
 use crate::args::{RunArguments, RunFormat};
@@ -20,6 +23,7 @@ pub(crate) fn listing(
         may: ConsentListing::of(&ground.judge),
         variables: variables::listed(&ground.judge, &required_variables(&ground.agent)),
         code: code(ground),
+        servers: servers(ground),
         sandbox: vec![sandbox],
         models,
     }
@@ -28,11 +32,34 @@ pub(crate) fn listing(
 /// The JavaScript of the definition: where it is, and the tools that can be read from it.
 fn code(ground: &PreparedAgent) -> Vec<String> {
     let tools = &ground.agent.tools;
-    let Some(first) = tools.source.first() else { return Vec::new() };
     let names: Vec<_> = tools.functions.iter().map(|it| format!("`{}`", it.value.name)).collect();
-    let at = ground.compiled.sources.start(first.span);
-    let path = ground.compiled.sources.path(first.span);
-    vec![format!("JavaScript of {path}:{}: {}", at.line, names.join(", "))]
+    let block = tools.source.first().map(|first| {
+        let at = ground.compiled.sources.start(first.span);
+        let path = ground.compiled.sources.path(first.span);
+        format!("JavaScript of {path}:{}: {}", at.line, names.join(", "))
+    });
+    let text = |text: &Option<Spanned<String>>| text.as_ref().map_or("", |it| &it.value).to_owned();
+    let scripts = tools.scripts.iter().map(|script| {
+        let calls = script.allowed_tools.iter().flatten().map(|tool| format!("`{}`", tool.value));
+        let calls: Vec<_> = calls.collect();
+        let calls = if calls.is_empty() { "no tools".to_owned() } else { calls.join(", ") };
+        format!("script {}: `{}`, which may call {calls}", text(&script.path), text(&script.name))
+    });
+    block.into_iter().chain(scripts).collect()
+}
+
+/// The MCP servers that are started or connected to, and the variables that each gets.
+fn servers(ground: &PreparedAgent) -> Vec<String> {
+    let line = |declared: &Spanned<McpServer>| {
+        let server = described(ground, declared);
+        let place = place(server).unwrap_or_else(|| "nothing says how to reach it".to_owned());
+        let mut names = server_references(server);
+        names.dedup();
+        let gets =
+            if names.is_empty() { String::new() } else { format!(" (gets {})", names.join(", ")) };
+        format!("`{}`: {place}{gets}", declared.name)
+    };
+    enabled(ground).map(line).collect()
 }
 
 /// How consent can be given.

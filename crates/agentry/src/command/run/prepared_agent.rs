@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use agentry_compile::model::{Agent, Format};
+use agentry_compile::model::{Agent, Format, McpServer};
 use agentry_compile::policy::{Action, Judge, Section, SectionCall, Verdict};
-use agentry_compile::render::{DefinitionPart, definition, judged, other_agents};
+use agentry_compile::render::{DefinitionPart, definition, judged};
 use agentry_compile::text::Severity;
 use agentry_compile::text::report::visible;
 use agentry_compile::{
@@ -29,11 +29,12 @@ use agentry_runtime::tool::{BuiltInTool, CallLocation, SearchClient, ToolExtras,
 use agentry_runtime::undo::BeforeImages;
 
 use super::declared_tools::{DeclaredTools, MissingTool};
+use super::server_variables::references;
 use super::session::now;
 use super::{outer_workspaces, skills};
 use crate::command::guard::protected_paths;
 use crate::command::render::lock_check::{RenderLocks, UnlockedAgent};
-use crate::command::{find_one, reported, usable, work_here};
+use crate::command::{find_one, mask_note, reported, usable, work_here};
 use crate::disk::{DiskWorld, stored_root};
 use crate::home::{agentry_home, sweep};
 use crate::output::{CliFailure, remark};
@@ -46,9 +47,14 @@ pub(crate) struct PreparedAgent {
     pub(crate) agent: Agent,
     pub(crate) digest: String,
     pub(crate) judge: Judge,
+    /// Its policy without that of the agent that it works for. It decides which tools are offered, so that a
+    /// refusal says what the parent denies.
+    pub(crate) own_judge: Option<Judge>,
     /// The paths that it must not write to.
     pub(crate) protected: Vec<String>,
     pub(crate) prompt: RunPrompt,
+    /// The texts of the prompt in which a secret is masked: `path:line`.
+    masked: Vec<String>,
     pub(crate) settings: ResolveSettings,
     /// The spending caps of the workspace and of the user.
     pub(crate) caps: SpendingCaps,
@@ -56,6 +62,8 @@ pub(crate) struct PreparedAgent {
     /// The home directory of Agentry.
     pub(crate) home: PathBuf,
     pub(crate) redactor: Arc<Redactor>,
+    /// The secrets that are redacted.
+    pub(crate) secrets: Vec<KnownSecret>,
     /// The names of the variables that its commands get.
     pub(crate) granted: Vec<String>,
     /// The candidate models, before any server is asked.
@@ -113,13 +121,15 @@ impl PreparedAgent {
         let agent = resolved(&compiled);
         let prompt = prompt.in_workspace(&*disk, &compiled.workspace, config.prompt, &facts());
         let granted = variables::granted(&judge, &required_variables(&agent), variable_names());
-        let redactor = Arc::new(Redactor::new(secrets(&agent, &granted, &settings)));
+        let secrets = secrets(&agent, &granted, &settings);
+        let redactor = Arc::new(Redactor::new(secrets.clone()));
         Ok(Self {
             digest,
-            protected: protected(&disk, &compiled),
-            prompt,
+            protected: protected_paths(&disk, &compiled),
             skills: skills::offered(&disk, skills, &judge),
             unprovided: skills::unprovided(&plan.skills),
+            masked: prompt.masked(),
+            prompt,
             workspace: PathBuf::from(&judge.places().workspace),
             caps: outer_workspaces::caps(&disk, &outer)?
                 .narrowed(config.run)
@@ -127,6 +137,8 @@ impl PreparedAgent {
             skill_tools: native_skills(&plan),
             models: plan.models,
             redactor,
+            secrets,
+            own_judge: None,
             granted,
             agent,
             judge,
@@ -135,6 +147,13 @@ impl PreparedAgent {
             compiled,
             disk,
         })
+    }
+
+    /// Reports the secrets that the model does not see.
+    pub(crate) fn report_masked_secrets(&self) {
+        for origin in &self.masked {
+            remark(&format!("note: {}", mask_note(origin)));
+        }
     }
 
     /// Removes the placeholders of killed runs, and reports what else they changed, since it may affect this
@@ -160,7 +179,8 @@ impl PreparedAgent {
             declared,
         } = around;
         let extras = ToolExtras { person: can_ask, search, skills: self.skill_tools.clone() };
-        let mut toolbox = Toolbox::of(&self.agent, &self.judge, extras);
+        let offering = self.own_judge.as_ref().unwrap_or(&self.judge);
+        let mut toolbox = Toolbox::of(&self.agent, offering, extras);
         declared.into_iter().for_each(|tool| toolbox.add(tool));
         let place = CallLocation {
             workspace: self.workspace.clone(),
@@ -171,14 +191,8 @@ impl PreparedAgent {
             // Both spellings: a call may name the home through a link.
             hidden: real(&self.home).into_iter().chain([self.home.clone()]).collect(),
         };
-        let rulebook = Rulebook {
-            world: self.disk.clone(),
-            judge: self.judge.clone(),
-            protected: self.protected.clone(),
-            sources: self.compiled.sources.clone(),
-        };
         let shared = SharedRun {
-            rulebook,
+            rulebook: self.rulebook(),
             approvals,
             place: Mutex::new(place),
             images,
@@ -188,6 +202,16 @@ impl PreparedAgent {
             redactor: Arc::clone(&self.redactor),
         };
         GuardedTools::new(toolbox, Arc::new(shared))
+    }
+
+    /// What decides about its calls.
+    pub(crate) fn rulebook(&self) -> Rulebook {
+        Rulebook {
+            world: self.disk.clone(),
+            judge: self.judge.clone(),
+            protected: self.protected.clone(),
+            sources: self.compiled.sources.clone(),
+        }
     }
 
     /// The verdict of the policy on passing a variable to commands.
@@ -217,6 +241,7 @@ impl PreparedAgent {
         let missing = declared.note().map(|text| PromptPart {
             name: "missing",
             origin: "agentry".to_owned(),
+            is_masked: false,
             text,
         });
         self.prompt.machine.iter().cloned().chain(missing).collect()
@@ -278,17 +303,6 @@ fn config(disk: &DiskWorld, directory: &str) -> Result<WorkspaceConfig, CliFailu
     Ok(config)
 }
 
-/// The paths that no call of a run may write to: also the definitions of the other agents of the workspace.
-fn protected(disk: &DiskWorld, compiled: &CompiledAgent) -> Vec<String> {
-    let mut paths = protected_paths(disk, compiled);
-    let others = other_agents(disk, compiled);
-    let real = disk.real_of_all(&others);
-    paths.extend(others.into_iter().zip(real).map(|(path, real)| real.unwrap_or(path)));
-    paths.sort();
-    paths.dedup();
-    paths
-}
-
 /// The inputs of a confinement on this machine beside the policy; a run and `sandbox explain` share
 /// them.
 pub(crate) fn surroundings(
@@ -346,7 +360,16 @@ fn secrets(agent: &Agent, granted: &[String], settings: &ResolveSettings) -> Vec
     let keys = settings.providers.iter().flat_map(|provider| provider.keys.iter().cloned());
     let granted = granted.iter().filter(|name| sounds_secret(name)).cloned();
     let mut names: Vec<String> = keys.chain(required_variables(agent)).chain(granted).collect();
+    let declared = agent.tools.mcp.iter().flatten().map(|server| &server.value);
+    names.extend(declared.chain(&settings.servers).flat_map(server_references));
     names.sort();
     names.dedup();
     names.into_iter().filter_map(|name| KnownSecret::new(name.clone(), variable(&name)?)).collect()
+}
+
+/// The variables that the settings of a server refer to.
+pub(crate) fn server_references(server: &McpServer) -> Vec<String> {
+    let McpServer { args, url, headers, env, .. } = server;
+    let texts = args.iter().flatten().chain(url).chain(headers.iter().chain(env).map(|it| &it.1));
+    texts.flat_map(|text| references(&text.value)).map(str::to_owned).collect()
 }

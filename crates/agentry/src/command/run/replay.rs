@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use agentry_compile::{PromptPart, SpendingCaps};
 use agentry_runtime::approval::Approvals;
+use agentry_runtime::budget_pot::BudgetShare;
 use agentry_runtime::cassette::{CassetteDifference, RecordedPart, Tape};
 use agentry_runtime::commands::RefusedCommands;
 use agentry_runtime::driver::interfaces::{
@@ -18,8 +19,10 @@ use agentry_runtime::tool::javascript::replayed_tools;
 use agentry_runtime::tool::{BuiltInTool, SearchClient};
 use agentry_runtime::{RunEnding, RunPhase, TimedEvent};
 
+use super::declared_tools::built_in;
 use super::limits::{began, limits};
 use super::prepared_agent::{PreparedAgent, RunSurroundings};
+use super::script_tools::scripts;
 use super::session::{broken, runtime, sink};
 use super::terminal::{TerminalView, clean};
 use super::{exit, skills};
@@ -82,7 +85,7 @@ pub(crate) fn play(
         // The same tools as when recorded, whether or not a user is present now.
         can_ask: tape.has_tool("question"),
         search: tape.has_tool("websearch").then(search).flatten(),
-        declared: replayed(ground, tape.missing()),
+        declared: replayed(ground, tape.missing())?,
     });
     let played = Arc::new(ReplayedWorld::new(tape, Arc::new(tools)));
     let clock = Arc::clone(&played);
@@ -97,6 +100,7 @@ pub(crate) fn play(
         redactor: Arc::clone(&ground.redactor),
         // Recorded back-off pauses are skipped.
         waits: false,
+        budget: BudgetShare::default(),
     };
     let mut driver = RunDriver::new(parts, approvals);
     played.stop_by(driver.canceller());
@@ -122,11 +126,15 @@ pub(crate) fn play(
 }
 
 /// The tools of the definition that the recorded run had, as far as they are known without running anything.
-fn replayed(ground: &PreparedAgent, missing: &[String]) -> Vec<Arc<dyn BuiltInTool>> {
+fn replayed(
+    ground: &PreparedAgent,
+    missing: &[String],
+) -> Result<Vec<Arc<dyn BuiltInTool>>, CliFailure> {
     let mut tools = replayed_tools(&ground.agent, &ground.judge);
+    tools.extend(built_in(&scripts(ground)?.tools));
     tools.retain(|tool| !skills::is_left_out(&tool.spec().name, missing));
     tools.extend(skills::replayed(ground, missing));
-    tools
+    Ok(tools)
 }
 
 /// The parts of the prompt that came from the machine of the recording.
@@ -134,6 +142,7 @@ fn machine_parts(tape: &Tape) -> Vec<PromptPart> {
     let part = |part: &RecordedPart| PromptPart {
         name: "recorded",
         origin: "cassette".to_owned(),
+        is_masked: false,
         text: part.text.clone(),
     };
     tape.prompt().iter().map(part).collect()

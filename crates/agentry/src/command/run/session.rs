@@ -1,44 +1,37 @@
 //! A real run: connects the driver with the journal, the models, the tools and the output.
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use agentry_compile::SEARCH_VARIABLES;
 use agentry_compile::text::report::visible;
-use agentry_compile::{PromptPart, SEARCH_VARIABLES};
-use agentry_runtime::approval::Approvals;
-use agentry_runtime::cassette::{self, CassetteOpening, CassetteRecorder, RecordedPart};
-use agentry_runtime::driver::interfaces::{
-    AbsentApprover, Approver, Clock, DriverParts, EventLog, OutputSink, RunModels, RunTools,
-};
+use agentry_runtime::budget_pot::BudgetShare;
+use agentry_runtime::driver::interfaces::{AbsentApprover, Approver, OutputSink, RunTools};
 use agentry_runtime::driver::output::RunOutput;
-use agentry_runtime::driver::recording::{RecordedLog, RecordedModels, SharedRecording};
 use agentry_runtime::driver::{BrokenRun, RunDriver};
-use agentry_runtime::journal::{Journal, RunDescription, RunSettings};
+use agentry_runtime::function::FunctionCall;
+use agentry_runtime::journal::{Journal, RunSettings};
 use agentry_runtime::provider::http;
-use agentry_runtime::provider::plan::{ModelPlan, PlannedModel};
-use agentry_runtime::quarantine::{self, QuarantineReport, ReportListener};
-use agentry_runtime::rule_lines::{digest, written};
 use agentry_runtime::tool::SearchClient;
-use agentry_runtime::undo::BeforeImages;
 use agentry_runtime::{RunEnding, RunPhase, StepState, TimedEvent};
+use serde_json::Value;
 use tokio::runtime::Runtime;
 
 use super::approver::TerminalApprover;
+use super::assembly::{NewRun, ReadyTools, RunAssembly, RunEngine, SharedJournal, create_journal};
 use super::confinement::ConfinedCommands;
-use super::declared_tools::{self, DeclaredTools, built_in};
+use super::delegation::scope::{DelegationScope, TreeSettings};
 use super::first_consent::{ConsentTerms, consent, listing};
 use super::limits::{began, limits, limits_again};
 use super::line_editor::LineEditor;
-use super::prepared_agent::{PreparedAgent, RunSurroundings, variable};
+use super::prepared_agent::{PreparedAgent, variable};
+use super::recording::{PendingRecording, admitted, recorded};
 use super::stop::StopSwitch;
 use super::terminal::TerminalView;
 use super::workers::workers;
 use super::{exit, talk};
 use crate::args::{AskFallback, ResumeArguments, RunArguments, RunFormat};
-use crate::output::{CliFailure, CliOutcome, print, remark, said, when_unread};
+use crate::output::{CliFailure, CliOutcome, print, print_json, remark, said, when_unread};
 
 /// A run that messages can be sent to.
 pub(crate) struct RunSession<'a> {
@@ -54,67 +47,9 @@ pub(crate) struct RunSession<'a> {
     plan: (usize, Option<u64>),
     /// The switch that stops the run.
     pub(super) stop: Arc<StopSwitch>,
-}
-
-/// A journal that both the driver and the end of the session write to.
-#[derive(Clone)]
-struct SharedJournal(Arc<Mutex<Journal>>);
-
-impl EventLog for SharedJournal {
-    fn append(&mut self, happened: &TimedEvent, durable: bool) -> Result<(), String> {
-        let mut journal = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        journal.append(happened, durable).map_err(|error| error.to_string())
-    }
-}
-
-/// A recording, and its final path. Until the end it lies beside the journal, where the agent does not
-/// find it.
-struct PendingRecording {
-    recording: SharedRecording,
-    part: PathBuf,
-    path: PathBuf,
-}
-
-impl PendingRecording {
-    fn new(
-        ground: &PreparedAgent,
-        directory: &Path,
-        path: &str,
-        (machine, missing): (&[PromptPart], &[String]),
-    ) -> Result<Self, CliFailure> {
-        let part = directory.join("cassette.jsonl");
-        // Secrets are redacted while recording, never afterwards.
-        let redactor = Arc::clone(&ground.redactor);
-        let kept = |part: &PromptPart| RecordedPart {
-            name: part.name.to_owned(),
-            text: part.text.clone(),
-        };
-        let opening = CassetteOpening {
-            agent: ground.agent.name().to_owned(),
-            now: now(),
-            prompt: machine.iter().map(kept).collect(),
-            missing: missing.to_vec(),
-        };
-        let recorder = CassetteRecorder::create(&part, opening, redactor, ground.places());
-        let recorder = recorder.map_err(|error| CliFailure::new(said(&error)))?;
-        Ok(Self { recording: SharedRecording::new(recorder), part, path: admitted(path)? })
-    }
-
-    /// Moves the recording to its final path.
-    fn keep(&self) -> io::Result<()> {
-        self.recording.finish()?;
-        // Without this, a parallel run would take the file for one that its own command created.
-        let run = self.part.parent().unwrap_or(Path::new(""));
-        quarantine::note(run, &self.part, &self.path)?;
-        cassette::keep(&self.part, &self.path)?;
-        fs::remove_file(&self.part)
-    }
-}
-
-/// The final path of a recording.
-fn admitted(path: &str) -> Result<PathBuf, CliFailure> {
-    let message = |error| format!("nothing can be recorded to `{path}`: {}", said(&error));
-    cassette::admit(Path::new(path)).map_err(|error| CliFailure::new(message(error)))
+    /// The function that it carries out, and its output.
+    function: Option<FunctionCall>,
+    output: Option<Value>,
 }
 
 /// The settings that a new and a resumed run have in common.
@@ -124,47 +59,54 @@ pub(crate) struct SessionSetting<'a> {
     pub(crate) on_ask: AskFallback,
     pub(crate) commands: ConfinedCommands,
     pub(crate) record: Option<&'a str>,
+    /// The function that the run carries out.
+    pub(crate) function: Option<FunctionCall>,
+    /// What the user does without.
+    pub(crate) without: &'a [String],
+    /// What holds for the runs of all delegates.
+    pub(crate) tree: TreeSettings,
+    /// Whether the user accepted changes of servers on the command line.
+    pub(crate) accepts_changes: bool,
 }
 
 impl<'a> RunSession<'a> {
     /// Asks for consent and starts a run.
     pub(crate) fn start(
-        ground: &'a PreparedAgent,
+        setting: &SessionSetting<'a>,
         args: &'a RunArguments,
-        plan: ModelPlan,
-        commands: ConfinedCommands,
+        engine: RunEngine,
         prompt: Option<&str>,
     ) -> Result<Self, CliFailure> {
+        let ground = setting.ground;
         ground.tell_what_killed_runs_left();
+        ground.report_masked_secrets();
         // Before the user is asked, and before any request costs money.
         args.record.as_deref().map(admitted).transpose()?;
-        let names: Vec<String> = plan.entries.iter().map(PlannedModel::id).collect();
-        let listed = || listing(ground, commands.words(), names.clone());
+        let listed = || listing(ground, setting.commands.words(), engine.names.clone());
         consent(ground, ConsentTerms::of(args), now(), listed)?;
-        for note in &plan.notes {
+        for note in &engine.notes {
             remark(&format!("note: {note}"));
         }
-        let setting = SessionSetting {
-            ground,
-            format: args.format,
-            on_ask: args.on_ask,
-            commands,
-            record: args.record.as_deref(),
+        let watching = RunObservers::of(setting);
+        let new = NewRun {
+            settings: settings(args),
+            models: engine.names.clone(),
+            prompt,
+            sandbox: setting.commands.name(),
+            parent: None,
         };
-        let watching = RunObservers::new(setting.format, setting.on_ask);
-        let declared = declared_tools::ready(ground, &watching.person, &args.without)?;
-        let journal = Journal::create(
-            &ground.home,
-            &RunDescription {
-                sandbox: setting.commands.name().to_owned(),
-                ..about(ground, args, names, prompt)
-            },
-            Arc::clone(&ground.redactor),
-        );
-        let journal = journal.map_err(|error| CliFailure::new(error.to_string()))?;
+        // Before the servers start, because what they leave behind is kept beside it.
+        let journal = create_journal(ground, new)?;
+        let ready = match ReadyTools::of_run(setting, &watching, &journal) {
+            Ok(ready) => ready,
+            Err(failure) => {
+                let _ = journal.discard();
+                return Err(failure);
+            }
+        };
         let limits = limits(&ground.agent, &args.spending, &ground.caps);
-        let began = began(&ground.agent, limits, plan.entries.len(), plan.window());
-        let mut session = Self::with(&setting, plan, journal, watching, &declared)?;
+        let began = began(&ground.agent, limits, engine.names.len(), engine.window);
+        let mut session = Self::with(setting, engine, journal, watching, &ready)?;
         session.driver.begin(began).map_err(broken)?;
         session.introduce();
         Ok(session)
@@ -173,48 +115,65 @@ impl<'a> RunSession<'a> {
     /// Creates a session that continues a journal.
     pub(crate) fn over(
         setting: &SessionSetting<'a>,
-        plan: ModelPlan,
+        engine: RunEngine,
         journal: Journal,
     ) -> Result<Self, CliFailure> {
-        let watching = RunObservers::new(setting.format, setting.on_ask);
-        let declared = declared_tools::ready(setting.ground, &watching.person, &[])?;
-        Self::with(setting, plan, journal, watching, &declared)
+        let watching = RunObservers::of(setting);
+        let ready = ReadyTools::of_run(setting, &watching, &journal)?;
+        Self::with(setting, engine, journal, watching, &ready)
     }
 
     fn with(
         setting: &SessionSetting<'a>,
-        plan: ModelPlan,
+        engine: RunEngine,
         journal: Journal,
         watching: RunObservers,
-        declared: &DeclaredTools,
+        ready: &ReadyTools,
     ) -> Result<Self, CliFailure> {
         let ground = setting.ground;
-        let approvals: Arc<Approvals> = Arc::default();
-        let tools = tools(setting, &watching, &journal, &approvals, declared)?;
         let directory = journal.directory().to_path_buf();
+        let declared = &ready.declared;
         let (machine, missing) = (ground.machine_parts(declared), declared.missing_names());
         let record = |path| PendingRecording::new(ground, &directory, path, (&machine, &missing));
         let recording = setting.record.map(record).transpose()?;
+        let budget = BudgetShare::root(ground.agent.name());
+        if let Some(delegates) = &ready.declared.delegates {
+            let scope = DelegationScope::root(setting, &watching, journal.id(), &budget)?;
+            delegates.attach(scope);
+        }
         let journal = SharedJournal(Arc::new(Mutex::new(journal)));
-        let count = (plan.entries.len(), plan.window());
-        let system = ground.system(&machine, &missing);
-        let (models, log) = recorded(recording.as_ref(), plan, &journal);
-        let parts = DriverParts {
-            system: system.into(),
+        let plan = (engine.names.len(), engine.window);
+        let log = Box::new(journal.clone());
+        let (models, log) = recorded(recording.as_ref(), engine.models, log);
+        let assembly = RunAssembly {
+            ground,
             models,
-            tools: Arc::clone(&tools),
-            person: Arc::clone(&watching.person),
             log,
-            clock: Arc::new(now),
-            output: Arc::clone(&watching.hears),
-            redactor: Arc::clone(&ground.redactor),
-            waits: true,
+            directory: &directory,
+            ready,
+            function: setting.function.as_ref(),
+            person: Arc::clone(&watching.person),
+            hears: Arc::clone(&watching.hears),
+            can_ask: watching.attendant.is_some(),
+            budget,
         };
-        let driver = RunDriver::new(parts, approvals);
+        let (driver, tools) = assembly.build()?;
         let stop = stop(&driver, watching.attendant.as_deref());
         let sandbox = setting.commands.name();
-        let plan = count;
-        Ok(Self { ground, driver, watching, tools, recording, journal, sandbox, plan, stop })
+        let (function, output) = (setting.function.clone(), None);
+        Ok(Self {
+            ground,
+            driver,
+            watching,
+            tools,
+            recording,
+            journal,
+            sandbox,
+            plan,
+            stop,
+            function,
+            output,
+        })
     }
 
     /// Shows what runs.
@@ -242,11 +201,28 @@ impl<'a> RunSession<'a> {
         let ending = runtime.block_on(async {
             self.stop.listen();
             match prompt {
-                Some(prompt) => self.driver.say(prompt).await.map(Some),
+                Some(prompt) => {
+                    let ending = self.driver.say(prompt).await?;
+                    self.settle(Some(ending)).await
+                }
                 None => talk::talk(&mut self).await,
             }
         });
         self.end(runtime, ending)
+    }
+
+    /// Checks the output of the function that the run carries out.
+    async fn settle(&mut self, ending: Option<RunEnding>) -> Result<Option<RunEnding>, BrokenRun> {
+        let Some(function) = self.function.clone() else { return Ok(ending) };
+        let ending = ending.unwrap_or(RunEnding::Done);
+        let (ending, output) = function.finish(&mut self.driver, ending).await?;
+        let is_known = self.driver.state().phase == RunPhase::Ended(ending.clone());
+        if matches!(ending, RunEnding::Failed { .. }) && !is_known {
+            let spent = self.driver.state().spent;
+            (self.watching.hears)(RunOutput::Ended { ending: ending.clone(), spent });
+        }
+        self.output = output;
+        Ok(Some(ending))
     }
 
     /// Resumes a run: first the unfinished step, then the new prompt. A conversation without a prompt
@@ -278,7 +254,7 @@ impl<'a> RunSession<'a> {
                 Some(prompt) => self.driver.say(prompt).await.map(Some),
                 // A conversation continues at the prompt, once the unfinished step is done.
                 None if talks => talk::talk(&mut self).await,
-                None => Ok(ending),
+                None => self.settle(ending).await,
             }
         });
         if matches!(ending, Ok(None)) && !talks {
@@ -313,6 +289,9 @@ impl<'a> RunSession<'a> {
             let message = |error| format!("the cassette was not kept: {}", said(&error));
             recording.keep().map_err(|error| CliFailure::new(message(error)))?;
         }
+        if let Some(output) = &self.output {
+            print_json(output);
+        }
         let exit = exit(&ending);
         if matches!(ending, RunEnding::Cancelled | RunEnding::Parked { .. }) {
             remark(&format!("  = help: `agentry resume {}` continues it", journal.id()));
@@ -321,35 +300,17 @@ impl<'a> RunSession<'a> {
     }
 }
 
-/// The description of a run that `resume` needs.
-fn about(
-    ground: &PreparedAgent,
-    args: &RunArguments,
-    models: Vec<String>,
-    prompt: Option<&str>,
-) -> RunDescription {
-    let policy = written(&ground.judge);
-    let settings = RunSettings {
+/// The options of a new run, for `resume`.
+fn settings(args: &RunArguments) -> RunSettings {
+    RunSettings {
         model: args.model.clone(),
         unconfined: args.unconfined,
         parks: args.on_ask == AskFallback::Park,
         format: args.format_override.map(|format| format.to_string()),
+        function: args.call.clone(),
+        without: args.without.clone(),
         directory: std::env::current_dir().ok(),
-        policy: policy.clone(),
-    };
-    RunDescription {
-        agent: ground.full_path(),
-        name: ground.agent.name().to_owned(),
-        digest: ground.digest.clone(),
-        policy: digest(&policy),
-        workspace: ground.workspace.clone(),
-        prompt: prompt.map(str::to_owned),
-        tools: ground.tool_names(search()),
-        models,
-        sandbox: String::new(),
-        started: now(),
-        pid: std::process::id(),
-        settings,
+        policy: Vec::new(),
     }
 }
 
@@ -366,15 +327,28 @@ fn is_under_way(state: &StepState) -> bool {
 /// The listeners of a run: the output, and the user who approves.
 pub(crate) struct RunObservers {
     pub(super) terminal: Arc<Mutex<TerminalView>>,
-    hears: OutputSink,
+    pub(super) hears: OutputSink,
     /// The user at the terminal, if there is one.
-    pub(super) attendant: Option<Arc<TerminalApprover>>,
+    pub(crate) attendant: Option<Arc<TerminalApprover>>,
     pub(crate) person: Arc<dyn Approver>,
 }
 
 impl RunObservers {
+    /// The listeners of a run. Standard output has only the output of a function.
+    fn of(setting: &SessionSetting<'_>) -> Self {
+        let SessionSetting { format, on_ask, function, .. } = setting;
+        match function {
+            None => Self::new(*format, *on_ask),
+            Some(_) => Self::with(TerminalView::aside(), RunFormat::Human, *on_ask, *format),
+        }
+    }
+
     pub(crate) fn new(format: RunFormat, on_ask: AskFallback) -> Self {
-        let terminal = Arc::new(Mutex::new(TerminalView::new()));
+        Self::with(TerminalView::new(), format, on_ask, format)
+    }
+
+    fn with(view: TerminalView, shown: RunFormat, on_ask: AskFallback, format: RunFormat) -> Self {
+        let terminal = Arc::new(Mutex::new(view));
         let attended = TerminalView::is_attended() && format == RunFormat::Human;
         let attendant =
             attended.then(|| TerminalApprover::new(Arc::clone(&terminal)).ok()).flatten();
@@ -385,46 +359,8 @@ impl RunObservers {
             (None, AskFallback::Deny) => Arc::new(AbsentApprover::Denies),
             (None, AskFallback::Park) => Arc::new(AbsentApprover::Parks),
         };
-        Self { hears: sink(format, &terminal), terminal, attendant, person }
+        Self { hears: sink(shown, &terminal), terminal, attendant, person }
     }
-}
-
-/// The tools of a run.
-fn tools(
-    setting: &SessionSetting<'_>,
-    watching: &RunObservers,
-    journal: &Journal,
-    approvals: &Arc<Approvals>,
-    declared: &DeclaredTools,
-) -> Result<Arc<dyn RunTools>, CliFailure> {
-    let images = BeforeImages::new(journal.images());
-    let images = images.map_err(|error| CliFailure::new(said(&error)))?;
-    let tell = tell(setting.ground, &watching.hears);
-    Ok(Arc::new(setting.ground.tools(RunSurroundings {
-        approvals: Arc::clone(approvals),
-        commands: setting.commands.of_run(setting.ground, journal.directory(), tell),
-        person: Arc::clone(&watching.person),
-        output: Arc::clone(&watching.hears),
-        images: Some(images),
-        directory: journal.directory().to_path_buf(),
-        can_ask: watching.attendant.is_some(),
-        search: search(),
-        declared: built_in(&declared.tools),
-    })))
-}
-
-/// The models and the journal, wrapped by the recorder if there is one.
-fn recorded(
-    recording: Option<&PendingRecording>,
-    plan: ModelPlan,
-    journal: &SharedJournal,
-) -> (Arc<dyn RunModels>, Box<dyn EventLog>) {
-    let models: Arc<dyn RunModels> = Arc::new(plan);
-    let log: Box<dyn EventLog> = Box::new(journal.clone());
-    let Some(PendingRecording { recording, .. }) = recording else { return (models, log) };
-    let (clock, recording): (Clock, _) = (Arc::new(now), recording.clone());
-    let log = Box::new(RecordedLog { log, recording: recording.clone() });
-    (Arc::new(RecordedModels { models, recording, clock }), log)
 }
 
 /// Shows the output of the run in the requested format.
@@ -458,15 +394,6 @@ fn warn_without_telemetry() {
         remark(&format!("note: `{name}` is set, and this program was built without telemetry"));
         remark("  = help: install it with `--features otel`");
     }
-}
-
-/// Reports files that were quarantined or restored.
-fn tell(ground: &PreparedAgent, hears: &OutputSink) -> ReportListener {
-    let (redactor, hears) = (Arc::clone(&ground.redactor), Arc::clone(hears));
-    Box::new(move |told: &QuarantineReport| {
-        let path = redactor.text(&told.path);
-        hears(RunOutput::Quarantined(QuarantineReport { path, ..told.clone() }));
-    })
 }
 
 /// The search service of the environment. No client is built without one.

@@ -64,7 +64,7 @@ pub(super) fn gather(
     let (ready, others) = sorted(ready, &tools, without);
     missing.extend(others);
     let shelf = SkillShelf::new(ready, ground.disk.clone(), ground.judge.clone());
-    DeclaredTools { tools: shelf.tools(), missing }
+    DeclaredTools { tools: shelf.tools(), missing, ..DeclaredTools::default() }
 }
 
 /// The tools for skills in a replay: those are ready that the recorded run had.

@@ -42,6 +42,8 @@ pub(crate) struct TerminalView {
     calls: HashMap<String, String>,
     /// The decisions about calls, for `/why`.
     decided: Vec<String>,
+    /// Whether standard output has something else than the answer.
+    is_aside: bool,
 }
 
 impl TerminalView {
@@ -50,6 +52,11 @@ impl TerminalView {
         // A dumb terminal has no escape sequences to clear the status line.
         let rich = out.is_terminal() && std::env::var_os("TERM").is_none_or(|it| it != "dumb");
         Self { rich, color: style(&out).color, ..Self::default() }
+    }
+
+    /// A view that leaves standard output to the result of a function.
+    pub(crate) fn aside() -> Self {
+        Self { is_aside: true, ..Self::default() }
     }
 
     /// Whether a user is at the terminal.
@@ -98,6 +105,7 @@ impl TerminalView {
                 self.spent = *spent;
                 self.ended(ending);
             }
+            RunOutput::Delegate { agent, output, .. } => self.delegate(agent, output),
             RunOutput::Piece { .. }
             | RunOutput::Text { .. }
             | RunOutput::Thinking { .. }
@@ -173,7 +181,7 @@ impl TerminalView {
         } else if !text.trim().is_empty() {
             let text = clean(text);
             // Text between calls is reasoning; only the last text is the answer.
-            if calls == 0 {
+            if calls == 0 && !self.is_aside {
                 print(&format!("{}\n", text.trim_end()));
             } else {
                 let _ = writeln!(io::stderr(), "{}", text.trim_end());
@@ -195,6 +203,23 @@ impl TerminalView {
             self.note(&format!("  {reason}"), look);
         }
         self.under_way();
+    }
+
+    /// Shows what a delegate does, with the agents that lead to it.
+    fn delegate(&mut self, agent: &str, output: &RunOutput) {
+        match output {
+            RunOutput::Call { tool, arguments, verdict, reason, .. } => {
+                let call = format!("{agent}: {tool} {}", brief(arguments));
+                self.judged(&call, *verdict, reason);
+            }
+            RunOutput::Quarantined(told) => {
+                self.note(&format!("warning: {agent}: {told}"), YELLOW);
+            }
+            RunOutput::ModelFailed { model, message, .. } => {
+                self.note(&format!("{agent}: {model}: {message}"), RED);
+            }
+            _ => self.under_way(),
+        }
     }
 
     /// Shows the first lines of a result.

@@ -13,7 +13,7 @@ use agentry_runtime::driver::interfaces::{
 use agentry_runtime::driver::output::RunOutput;
 use agentry_runtime::event::CallJudgement;
 use agentry_runtime::tool::javascript::is_same;
-use agentry_runtime::tool::{CallFailure, DeclaredTool, ToolOutput};
+use agentry_runtime::tool::{CallFailure, DeclaredTool, TIME, ToolOutput};
 use agentry_runtime::undo::BeforeImages;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -22,9 +22,6 @@ use super::declared_tools::built_in;
 use super::prepared_agent::{PreparedAgent, RunSurroundings};
 use super::session::{runtime, search};
 use crate::output::{CliFailure, remark, said};
-
-/// The time of a tool that the user calls.
-const CALL: Duration = Duration::from_secs(30);
 
 /// The tools of an agent under its policy, without a run.
 pub(crate) struct ToolBench {
@@ -80,13 +77,14 @@ impl ToolBench {
         Ok(Some(runtime()?.block_on(self.judged(&call, time))))
     }
 
-    /// Calls a tool with the usual time.
+    /// Calls a tool with its own time.
     pub(crate) fn call_by_user(
         &self,
         name: &str,
         arguments: Value,
     ) -> Result<Option<BenchOutcome>, CliFailure> {
-        self.call(name, arguments, CALL)
+        let own = self.tools.iter().find(|tool| is_same(&tool.spec().name, name));
+        self.call(name, arguments, own.map_or(TIME, |tool| tool.time()))
     }
 
     async fn judged(&self, call: &ToolCall, time: Duration) -> BenchOutcome {
@@ -112,7 +110,7 @@ impl ToolBench {
 
     async fn perform(&self, call: &ToolCall, time: Duration) -> BenchOutcome {
         let Some(tool) = self.tools.iter().find(|tool| tool.spec().name == call.tool) else {
-            let ToolOutput { text, failed } = self.guarded.run(call).await;
+            let ToolOutput { text, failed, .. } = self.guarded.run(call).await;
             return if failed {
                 BenchOutcome::Failed(CallFailure::new(text))
             } else {

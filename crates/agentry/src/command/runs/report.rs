@@ -61,6 +61,7 @@ fn failed(model: &str, failure: &ModelFailure) -> String {
         ModelFailureKind::Temporary => "no answer for now",
         ModelFailureKind::Permanent => "no answer",
         ModelFailureKind::TooLong => "too long for the model",
+        ModelFailureKind::Final => "the pipeline ended",
     };
     let model = if model.is_empty() { String::new() } else { format!("{model}: ") };
     indented("! ", &format!("{model}{kind}: {}", failure.message))
@@ -69,13 +70,26 @@ fn failed(model: &str, failure: &ModelFailure) -> String {
 /// An event in a few lines; empty if it is of no use to the user.
 fn event(happened: &TimedEvent) -> String {
     match &happened.event {
+        RunEvent::Returned { id, text, output } => {
+            let verb = if output.is_err() { "failed" } else { "returned" };
+            let output = output.as_ref().map_or(text.clone(), ToString::to_string);
+            line(&format!("  {id}: {verb}")) + &indented("    ", &output)
+        }
+        RunEvent::Suspended { id, question } => {
+            line(&format!("  {id}: waits for an answer: {question}"))
+        }
+        RunEvent::Exhausted { limit } => line(&format!("! the limit of {limit} is reached")),
         RunEvent::Began { .. }
+        | RunEvent::Delegated { .. }
         | RunEvent::Asking { .. }
         | RunEvent::Started { .. }
         | RunEvent::Waited => String::new(),
         RunEvent::Said { text } => indented("> ", text),
         RunEvent::Turned(turn) => turned(turn),
         RunEvent::TurnFailed(failure) => failed("", failure),
+        RunEvent::Called { within, call: ToolCall { id, tool, arguments, .. } } => {
+            line(&format!("  {within}: * {tool} {arguments} ({id})"))
+        }
         RunEvent::Judged { id, verdict, reason, .. } => {
             line(&format!("  {id}: {} ({reason})", verdict.as_str()))
         }

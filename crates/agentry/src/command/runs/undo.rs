@@ -116,6 +116,10 @@ fn ran_commands(home: &std::path::Path, id: &str) -> bool {
             commands.extend(calls);
             false
         }
+        RunEvent::Called { call, .. } if call.tool == "bash" => {
+            commands.insert(call.id.clone());
+            false
+        }
         RunEvent::Started { id } => commands.contains(id),
         _ => false,
     })

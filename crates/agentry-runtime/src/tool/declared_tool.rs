@@ -3,10 +3,13 @@
 
 use std::time::Duration;
 
-use agentry_javascript::CodePlace;
+use agentry_javascript::{CodePlace, LogLevel};
 use serde_json::Value;
 
 use super::{BoxedFuture, BuiltInTool, ToolHost, ToolOutput, ToolTouch, output_cap};
+
+/// The time of a call, unless the definition has another one.
+pub const TIME: Duration = Duration::from_secs(30);
 
 /// What kind of thing a definition declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +71,11 @@ pub trait DeclaredTool: BuiltInTool {
     /// Returns what the policy is asked about every call; nothing means that each is allowed.
     fn policy_subjects(&self) -> Vec<ToolTouch>;
 
+    /// Returns the time of a call.
+    fn time(&self) -> Duration {
+        TIME
+    }
+
     /// Calls it and returns the whole result. [`BuiltInTool::run`] is the same call for a model.
     fn call<'a>(
         &'a self,
@@ -106,4 +114,15 @@ pub(crate) fn for_model(result: Result<Value, CallFailure>, host: &dyn ToolHost)
 /// Removes control characters, which could rewrite what a terminal shows.
 pub(super) fn clean(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+}
+
+/// Shows a log line of a tool's code.
+pub(super) fn show_log(host: &dyn ToolHost, level: LogLevel, text: &str) {
+    let level = match level {
+        LogLevel::Debug => "debug: ",
+        LogLevel::Info => "",
+        LogLevel::Warn => "warning: ",
+        LogLevel::Error => "error: ",
+    };
+    host.show(&format!("{level}{}\n", clean(text)));
 }

@@ -4,16 +4,16 @@ use agentry_text::{Findings, SourceFile, Span};
 use oxc_allocator::Allocator;
 use oxc_ast::ast::{Declaration, ExportDefaultDeclarationKind, Function, Program, Statement};
 use oxc_parser::Parser;
-use oxc_span::{GetSpan as _, SourceType};
+use oxc_span::SourceType;
 
-use super::rules::{SCRIPT_IMPORT, SCRIPT_SYNTAX, SCRIPT_TOO_DEEP, SCRIPT_WITHOUT_RUN};
+use super::rules::{SCRIPT_SYNTAX, SCRIPT_TOO_DEEP, SCRIPT_WITHOUT_RUN};
 use crate::javascript::{MOST_LEVELS, with_stack};
 
 /// The most syntax errors that are reported for one script.
 const MOST_ERRORS: usize = 3;
 
 /// Reports every problem that would keep the script from being called.
-pub(super) fn check(source: &SourceFile, findings: &mut Findings) {
+pub(crate) fn check(source: &SourceFile, findings: &mut Findings) {
     if with_stack(&source.text, || parse(source, findings)).is_none() {
         findings
             .add(
@@ -39,26 +39,7 @@ fn parse(source: &SourceFile, findings: &mut Findings) {
     }
     // The program is incomplete after a syntax error, so nothing else is checked.
     if parsed.diagnostics.is_empty() {
-        imports(source, &parsed.program, findings);
         entry(source, &parsed.program, findings);
-    }
-}
-
-fn imports(source: &SourceFile, program: &Program<'_>, findings: &mut Findings) {
-    for statement in &program.body {
-        let from = matches!(
-            statement,
-            Statement::ImportDeclaration(_)
-                | Statement::ExportAllDeclaration(_)
-                | Statement::ExportFromDeclaration(_)
-        );
-        if from {
-            let range = statement.span();
-            let place = Span::new(source.id, range.start as usize, range.end as usize);
-            findings
-                .add(&SCRIPT_IMPORT, place, "a script cannot import anything")
-                .hint("put the code into the script, or call a tool through `ctx.tool`");
-        }
     }
 }
 
@@ -68,6 +49,21 @@ fn entry(source: &SourceFile, program: &Program<'_>, findings: &mut Findings) {
             .add(&SCRIPT_WITHOUT_RUN, Span::start_of(source.id), "the script has no function `run`")
             .hint("write `async function run(ctx, inputs) { … }`");
     }
+}
+
+/// Returns why a script cannot be called: it does not parse, or has no function `run`.
+pub fn entry_problem(text: &str) -> Option<String> {
+    let read = || {
+        let allocator = Allocator::default();
+        let parsed = Parser::new(&allocator, text, SourceType::mjs()).parse();
+        match parsed.diagnostics.first() {
+            Some(error) => Some(format!("the script is not JavaScript: {}", lower(&error.message))),
+            None if parsed.program.body.iter().any(is_entry) => None,
+            None => Some("the script has no function `run(ctx, inputs)`".to_owned()),
+        }
+    };
+    let too_deep = || Some("the script is nested too deeply to read".to_owned());
+    with_stack(text, read).unwrap_or_else(too_deep)
 }
 
 /// Whether a statement defines `run`: as a function, exported or not, or as the default export.

@@ -1,0 +1,108 @@
+//! The bounds of the calls that running calls make: those of every call above them count.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::rulebook::Rulebook;
+use crate::tool::CallBounds;
+
+/// The most levels of calls below a call of the model.
+const MOST_LEVELS: usize = 3;
+
+/// The bounds of the calls that one running call makes.
+pub(super) struct CallLineage {
+    /// Those of the call above it.
+    above: Option<Arc<CallLineage>>,
+    bounds: Arc<CallBounds>,
+    level: usize,
+    /// The rules of the run, within these bounds and those above.
+    pub(super) rulebook: Rulebook,
+}
+
+impl CallLineage {
+    pub(super) fn new(
+        above: Option<Arc<Self>>,
+        bounds: Arc<CallBounds>,
+        rulebook: &Rulebook,
+    ) -> Arc<Self> {
+        let level = above.as_ref().map_or(0, |above| above.level) + 1;
+        let rulebook = rulebook.narrowed(bounds.layer.clone());
+        Arc::new(Self { above, bounds, level, rulebook })
+    }
+
+    /// Checks that a tool may be called at all. The policy decides about the call itself.
+    pub(super) fn admit(&self, tool: &str) -> Result<(), String> {
+        if self.level > MOST_LEVELS {
+            return Err(format!(
+                "refused: `{}` is called by other scripts {MOST_LEVELS} levels deep, and calls no more",
+                self.bounds.of
+            ));
+        }
+        let mut bound = Some(self);
+        while let Some(CallLineage { above, bounds, .. }) = bound {
+            if !bounds.tools.iter().any(|name| name == tool) {
+                let of = &bounds.of;
+                return Err(format!(
+                    "refused: `{tool}` is not among the `allowed_tools` of `{of}`"
+                ));
+            }
+            bound = above.as_deref();
+        }
+        Ok(())
+    }
+
+    /// Returns the most bytes of one output.
+    pub(super) fn most_output(&self) -> usize {
+        self.bounds.most_output
+    }
+}
+
+/// The bounds of all running calls that make calls, by their ids.
+#[derive(Default)]
+pub(super) struct CallLineages(Mutex<LineageTable>);
+
+#[derive(Default)]
+struct LineageTable {
+    by_id: HashMap<String, Arc<CallLineage>>,
+    /// The number of calls that were made without a driver.
+    made: usize,
+}
+
+impl CallLineages {
+    /// Returns the bounds of a call that another one made. Its id begins with the id of that call; an id of
+    /// the model that looks like it gets bounds that it does not need, and never loses any.
+    pub(super) fn of(&self, id: &str) -> Option<Arc<CallLineage>> {
+        let (within, _) = id.rsplit_once('.')?;
+        self.locked().by_id.get(within).cloned()
+    }
+
+    /// Returns the bounds of the calls that a running call makes.
+    pub(super) fn bound(
+        &self,
+        id: &str,
+        create: impl FnOnce() -> Arc<CallLineage>,
+    ) -> Arc<CallLineage> {
+        let known = self.locked().by_id.get(id).cloned();
+        known.unwrap_or_else(|| {
+            let made = create();
+            self.locked().by_id.insert(id.to_owned(), Arc::clone(&made));
+            made
+        })
+    }
+
+    /// Forgets a call that is over.
+    pub(super) fn remove(&self, id: &str) {
+        self.locked().by_id.remove(id);
+    }
+
+    /// Returns an id for a call that is made without a driver.
+    pub(super) fn next_id(&self, within: &str) -> String {
+        let mut table = self.locked();
+        table.made += 1;
+        format!("{within}.{}", table.made)
+    }
+
+    fn locked(&self) -> MutexGuard<'_, LineageTable> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,16 @@
+//! Delegation: an agent lets another one work for it. The child is a run of its own, with its own journal, model,
+//! tools and prompt, under the policy and the budget of its parent.
+//!
+//! ```text
+//! delegate {agent, prompt} ─▶ known agent ─policy, chain─▶ scope ─▶ child run ─▶ its last text
+//!                                                            │ ceiling, budget, approver, chain of names
+//! ```
+
+pub(crate) mod ceiling;
+mod chain_approver;
+mod child_run;
+mod delegate_list;
+mod delegate_tool;
+pub(crate) mod scope;
+
+pub(crate) use delegate_tool::{DelegateTool, gather};

@@ -1,0 +1,149 @@
+//! `agentry serve --schedules`: fires the schedules of agents until it is stopped.
+
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use agentry_compile::text::report::visible;
+use agentry_home::schedule::{
+    FiringHolder, FiringIdentity, FiringRow, FiringStarter, FiringState, KeeperReport,
+    ScheduleKeeper, is_alive, process_of,
+};
+use agentry_runtime::journal::DisplayTime;
+
+use crate::args::{AskFallback, ServeArguments};
+use crate::command::run::session::now;
+use crate::command::sandbox::this_program;
+use crate::command::schedule::found_schedules::{FoundSchedule, found};
+use crate::command::schedule::{failed, holders, open_ledger, seconds};
+use crate::output::{CliFailure, CliOutcome, ExitKind, print, remark, said};
+
+/// The longest pause between two looks at the clock: it may be set, and the machine may sleep.
+const LONGEST: i64 = 30;
+/// The pause while a firing is open.
+const SHORTEST: i64 = 1;
+
+pub(crate) fn run(args: &ServeArguments) -> CliOutcome {
+    let (schedules, _) = found(&args.agents);
+    if schedules.is_empty() {
+        return Err(CliFailure::new("no agent has a schedule")
+            .hint("an agent directory has them in `schedules/*.md`"));
+    }
+    let directory = holders()?;
+    let holder = FiringHolder::register(&directory, now())
+        .map_err(|error| CliFailure::new(format!("it cannot be registered: {}", said(&error))))?;
+    introduce(&schedules);
+    let starter = ProcessStarter { directory, on_ask: args.on_ask, children: Vec::new() };
+    let watched = schedules.into_iter().map(|schedule| schedule.watched).collect();
+    let ledger = open_ledger()?;
+    let mut keeper = ScheduleKeeper::new(ledger, holder.name.clone(), watched, starter);
+    let (stop, stopped) = mpsc::channel();
+    ctrlc::set_handler(move || {
+        // A closed channel means that it ends already.
+        let _ = stop.send(());
+    })
+    .map_err(|error| CliFailure::new(format!("signals cannot be handled: {error}")))?;
+    loop {
+        let now = seconds();
+        for report in keeper.tick(now).map_err(failed)? {
+            print(&line(now, &report));
+        }
+        for report in keeper.starter().ended() {
+            print(&line(seconds(), &report));
+        }
+        let next = keeper.next().map_err(failed)?.unwrap_or(i64::MAX);
+        let pause = next.saturating_sub(seconds()).clamp(SHORTEST, LONGEST);
+        if stopped.recv_timeout(Duration::from_secs(pause.unsigned_abs())).is_ok() {
+            break;
+        }
+    }
+    remark("stopped; runs that were started go on");
+    Ok(ExitKind::Done)
+}
+
+/// Shows what is kept.
+fn introduce(schedules: &[FoundSchedule]) {
+    let count = schedules.iter().filter(|schedule| schedule.is_enabled).count();
+    let plural = if count == 1 { "" } else { "s" };
+    print(&format!("{} keeping {count} schedule{plural}\n", DisplayTime(now())));
+    for schedule in schedules.iter().filter(|schedule| schedule.is_enabled) {
+        let next = schedule.next().unwrap_or_else(|| "never".to_owned());
+        let (name, agent) = (visible(&schedule.name), visible(&schedule.agent));
+        print(&format!("  {name} of {agent}: next {next}\n"));
+    }
+}
+
+/// A line of the log.
+fn line(now: i64, report: &KeeperReport) -> String {
+    let KeeperReport { identity: FiringIdentity { agent, schedule, planned }, state, reason } =
+        report;
+    let word = match state {
+        FiringState::Claimed => "started",
+        other => other.as_str(),
+    };
+    let time = |seconds: i64| DisplayTime(seconds.unsigned_abs().saturating_mul(1_000)).to_string();
+    let agent = agent.trim_end_matches('/');
+    let agent = agent.rsplit('/').next().unwrap_or(agent);
+    let planned =
+        if *planned == now { String::new() } else { format!(", planned {}", time(*planned)) };
+    let reason = reason.as_ref().map_or(String::new(), |why| format!(": {}", visible(why)));
+    let (schedule, agent) = (visible(schedule), visible(agent));
+    format!("{} {word:<7} {schedule} of {agent}{planned}{reason}\n", time(now))
+}
+
+/// Starts each firing as a process of its own, which outlives this one.
+struct ProcessStarter {
+    directory: std::path::PathBuf,
+    on_ask: AskFallback,
+    children: Vec<(FiringRow, Child)>,
+}
+
+impl ProcessStarter {
+    /// The firings whose processes ended since, for the log.
+    fn ended(&mut self) -> Vec<KeeperReport> {
+        let mut ended = Vec::new();
+        self.children.retain_mut(|(firing, child)| {
+            let Ok(Some(status)) = child.try_wait() else { return true };
+            let (state, reason) = match status.code() {
+                Some(0) => (FiringState::Done, None),
+                Some(code) => (FiringState::Failed, Some(format!("exit code {code}"))),
+                None => (FiringState::Killed, None),
+            };
+            ended.push(KeeperReport { identity: firing.identity.clone(), state, reason });
+            false
+        });
+        ended
+    }
+}
+
+impl FiringStarter for ProcessStarter {
+    fn start(&mut self, firing: &FiringRow) -> Result<(), String> {
+        let FiringIdentity { agent, schedule, planned } = &firing.identity;
+        let on_ask = match self.on_ask {
+            AskFallback::Deny => "deny",
+            AskFallback::Park => "park",
+        };
+        let program = this_program().map_err(|failure| failure.message)?;
+        let mut command = Command::new(program);
+        command.args(["schedule", "fire", "--on-ask", on_ask, "--", agent, schedule]);
+        command.args([planned.to_string(), firing.epoch.to_string()]);
+        // A Ctrl-C for this process is none for its runs.
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        let child = command.spawn().map_err(|error| said(&error))?;
+        self.children.push((firing.clone(), child));
+        Ok(())
+    }
+
+    fn stop(&mut self, firing: &FiringRow) {
+        let process = firing.holder.as_deref().filter(|_| firing.state == FiringState::Running);
+        let process = process.and_then(process_of).and_then(rustix::process::Pid::from_raw);
+        if let Some(process) = process {
+            let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
+        }
+    }
+
+    fn is_alive(&self, holder: &str) -> bool {
+        is_alive(&self.directory, holder)
+    }
+}

@@ -1,0 +1,351 @@
+//! Delegation: agents that let other agents work, under one policy, one budget and one chain of names.
+#![cfg(target_os = "linux")]
+
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::run::{keyed, with};
+use crate::server::{Asked, Reply, Server, Turn};
+use crate::terminal::{Terminal, wait_for};
+use crate::test::Test;
+
+/// An agent with rules, as a directory.
+fn agent(test: Test, name: &str, rules: &str) -> Test {
+    let definition = format!("name = \"{name}\"\ndescription = \"The {name}\"\n\n{rules}");
+    let test = test.file(format!("{name}/agent.toml"), definition);
+    test.file(format!("{name}/system-prompt.md"), format!("You are {name}.\n"))
+}
+
+/// A manifest that may write everywhere and names other agents.
+fn lead(agents: &str, more: &str) -> String {
+    format!(
+        "name: lead\nversion: 1.0.0\ndescription: Leads\nsoul: You are lead.\n\
+         trust: {{filesystem: full, network: none, exec: none}}\nagents: {{{agents}}}\n\
+         x-agentry: {{permissions: {{delegate: {{intent: allow}}, edit: {{intent: allow}}}}}}\n{more}"
+    )
+}
+
+const WRITES: &str =
+    "[permissions.edit]\nintent = \"allow\"\n\n[permissions.delegate]\nintent = \"allow\"\n";
+
+fn delegate(agent: &str, prompt: &str) -> Turn {
+    Turn::call("delegate", json!({ "agent": agent, "prompt": prompt }))
+}
+
+fn write(path: &str) -> Turn {
+    Turn::call("write", json!({ "path": path, "content": "x\n" }))
+}
+
+/// Who asks: the last word of its system prompt's first line.
+fn who(asked: &Asked) -> String {
+    let first = asked.system.lines().next().unwrap_or_default();
+    first.trim_start_matches("You are ").trim_end_matches('.').to_owned()
+}
+
+/// Each agent plays its own turns, by the number of its results.
+fn playing(scripts: Vec<(&'static str, Vec<Turn>)>) -> Server {
+    Server::answering(move |asked| {
+        let turns = scripts.iter().find(|(name, _)| *name == who(asked)).map(|it| it.1.clone());
+        let turn = turns.and_then(|turns| turns.get(asked.results.len()).cloned());
+        turn.unwrap_or_else(|| Turn::text("done")).into()
+    })
+}
+
+fn runs(test: &Test) -> Vec<Value> {
+    test.run("runs --format json").json().as_array().expect("a list").clone()
+}
+
+#[test]
+fn a_delegate_works_as_its_own_run_under_its_parents_policy() {
+    let server = playing(vec![
+        ("lead", vec![delegate("helper", "write it"), Turn::text("All done.")]),
+        (
+            "helper",
+            vec![
+                write("out.txt"),
+                Turn::call("bash", json!({"command": "ls"})),
+                Turn::text("Written."),
+            ],
+        ),
+    ]);
+    let rules = format!("{WRITES}\n[permissions.bash]\nintent = \"allow\"\n");
+    let test = agent(Test::new(), "helper", &rules)
+        .file("lead.agent", lead("helper: {ref: ./helper}", ""));
+    let ran = with(&test, &server, &["run", "lead.agent", "go", "--yes"]).exits(0);
+    assert_eq!(ran.stdout, "All done.\n", "{ran}");
+    assert_eq!(test.read("out.txt"), "x\n");
+    let asked = server.asked();
+    let of_helper: Vec<_> = asked.iter().filter(|it| who(it) == "helper").collect();
+    assert_eq!(of_helper[0].said, ["write it"]);
+    // The helper may run commands, its parent may not: the refusal says whose rule it is.
+    let refused = &of_helper[2].results[1].1;
+    assert!(refused.contains("exec: none (parent)"), "{refused}");
+    assert_eq!(asked.last().unwrap().results[0].1, "Written.");
+    let runs = runs(&test);
+    assert_eq!(runs.len(), 2);
+    assert_eq!(runs[1]["parent"], runs[0]["id"], "{runs:?}");
+    let shown = test.run("runs show last").exits(0).stdout;
+    assert!(shown.contains("helper") && shown.contains("done: "), "{shown}");
+    // What the child spent, the parent has spent: 2 + 3 turns.
+    let shown = test.run("runs show last --format json").json();
+    assert_eq!(shown["spent"]["turns"], 5, "{}", shown["spent"]);
+    assert_eq!(shown["delegates"][0]["agent"], runs[1]["agent"], "{shown}");
+    let child = runs[1]["id"].as_str().unwrap();
+    let ran = with(&test, &server, &["resume", child]).exits(3);
+    assert!(ran.stderr.contains("works for run"), "{ran}");
+}
+
+#[test]
+fn declared_agents_that_cannot_work_refuse_the_run() {
+    let disabled =
+        "---\ntitle: Off\ndescription: Off\nstatus: disabled\n---\n\n## System\n\nYou are off.\n";
+    let circle = "name: b\nversion: 1.0.0\ndescription: B\nsoul: You are b.\nagents: {lead: {ref: ./lead.agent}}\n";
+    let cases = [
+        ("x: {ref: ./missing}", "delegate `x` is not ready: `./missing` does not exist"),
+        ("x: {ref: ./broken.agent}", "has errors"),
+        ("x: {ref: ./agents/t_off.agent.md}", "its status is `disabled`"),
+        ("b: {ref: ./b.agent}", "`lead › b › lead` is a circle"),
+        ("lead: {ref: ./lead.agent}", "`lead › lead` is a circle"),
+    ];
+    for (agents, expected) in cases {
+        let server = playing(vec![]);
+        let test = Test::new()
+            .file("lead.agent", lead(agents, ""))
+            .file("broken.agent", crate::test::BROKEN)
+            .file("agents/t_off.agent.md", disabled)
+            .file("b.agent", circle);
+        let ran = with(&test, &server, &["run", "lead.agent", "go", "--yes"]).exits(3);
+        assert!(ran.stderr.contains(expected), "{expected}: {ran}");
+        assert_eq!(server.count(), 0);
+    }
+}
+
+/// Circles that no definition shows are refused as calls, and so is a fourth level.
+#[test]
+fn circles_and_depth_are_refused_calls() {
+    let names = ["a", "b", "c", "d", "e"];
+    let test = names.iter().fold(Test::new(), |test, name| agent(test, name, WRITES));
+    let script = |name: &'static str, next: &str| (name, vec![delegate(next, "go on")]);
+    let server =
+        playing(vec![script("a", "b"), script("b", "c"), script("c", "d"), script("d", "e")]);
+    with(&test, &server, &["run", "a", "go", "--yes"]).exits(0);
+    let asked = server.asked();
+    assert!(asked.iter().all(|it| who(it) != "e"));
+    let refused = asked.iter().find(|it| who(it) == "d" && !it.results.is_empty()).unwrap();
+    assert!(
+        refused.results[0].1.contains("`a › b › c › d › e` is too deep"),
+        "{:?}",
+        refused.results
+    );
+    let server = playing(vec![script("a", "b"), script("b", "a")]);
+    with(&test, &server, &["run", "a", "go", "--yes"]).exits(0);
+    let asked = server.asked();
+    let refused = asked.iter().find(|it| who(it) == "b" && !it.results.is_empty()).unwrap();
+    assert!(refused.results[0].1.contains("`a › b › a` is a circle"), "{:?}", refused.results);
+    let server = playing(vec![("a", vec![delegate("nobody", "x")])]);
+    with(&test, &server, &["run", "a", "go", "--yes"]).exits(0);
+    let refused = &server.asked()[1].results[0].1;
+    assert!(refused.contains("there is no agent `nobody`"), "{refused}");
+}
+
+/// A call of an agent that asks: unattended it is denied, or the whole tree is parked and resumed.
+#[test]
+fn a_question_of_a_delegate_is_denied_or_parks_the_tree() {
+    let rules = "[permissions.edit]\nintent = \"ask\"\n";
+    let make = || {
+        agent(Test::new(), "helper", rules).file("lead.agent", lead("helper: {ref: ./helper}", ""))
+    };
+    let script = || {
+        playing(vec![
+            ("lead", vec![delegate("helper", "write"), Turn::text("All done.")]),
+            ("helper", vec![write("out.txt"), Turn::text("Tried.")]),
+        ])
+    };
+    let (test, server) = (make(), script());
+    with(&test, &server, &["run", "lead.agent", "go", "--yes"]).exits(0);
+    assert!(!test.has("out.txt"));
+    let (test, server) = (make(), script());
+    with(&test, &server, &["run", "lead.agent", "go", "--yes", "--on-ask", "park"]).exits(3);
+    let states: Vec<_> = runs(&test).iter().map(|it| it["state"].clone()).collect();
+    assert_eq!(states, ["parked", "parked"]);
+    let before = server.count();
+    let mut terminal = Terminal::new(&test, &server, "resume last");
+    let shown = terminal.sees("[l]ater › ");
+    assert!(shown.contains("lead › helper asks:"), "{shown}");
+    terminal.types("y");
+    terminal.sees("All done.");
+    terminal.ends(0);
+    assert_eq!(test.read("out.txt"), "x\n");
+    assert_eq!(server.count(), before + 2, "one more turn of each");
+    let states: Vec<_> = runs(&test).iter().map(|it| it["state"].clone()).collect();
+    assert_eq!(states, ["done", "done"], "no run was begun again");
+}
+
+/// The root is killed while its delegate waits for the model; the write before that is not done twice.
+#[test]
+fn a_killed_tree_continues_where_it_was() {
+    let server = Server::answering(|asked| match (who(asked).as_str(), asked.results.len()) {
+        ("lead", 0) => delegate("helper", "write").into(),
+        ("lead", _) => Turn::text("All done.").into(),
+        ("helper", 0) => Turn::call("bash", json!({"command": "echo once >> log"})).into(),
+        // The first time, the answer never comes.
+        ("helper", _) if asked.number == 2 => Reply::Silent,
+        _ => Turn::text("Written.").into(),
+    });
+    let rules = format!("{WRITES}\n[permissions.bash]\nintent = \"allow\"\n");
+    let lead = lead("helper: {ref: ./helper}", "").replace("exec: none", "exec: full");
+    let lead =
+        lead.replace("edit: {intent: allow}", "edit: {intent: allow}, bash: {intent: allow}");
+    let test = agent(Test::new(), "helper", &rules).file("lead.agent", lead);
+    let args = ["run", "lead.agent", "go", "--yes", "--unconfined", "--max-turns", "10"];
+    let mut command = keyed(&test, &server, &args);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs");
+    wait_for("the third request", || server.count() == 3);
+    let killed =
+        std::process::Command::new("kill").args(["-KILL", &child.id().to_string()]).status();
+    assert!(killed.expect("`kill` runs").success());
+    child.wait().expect("an end");
+    let ran = with(&test, &server, &["resume", "last"]).exits(0);
+    assert_eq!(ran.stdout, "All done.\n", "{ran}");
+    assert_eq!(test.read("log"), "once\n");
+    assert_eq!(runs(&test).len(), 2, "the delegate continued its own run");
+    let shown = test.run("runs show last --format json").json();
+    assert_eq!(shown["spent"]["turns"], 4, "{}", shown["spent"]);
+}
+
+/// One pot: the turns of the child end the run of the parent.
+#[test]
+fn what_a_delegate_spends_its_parent_has_spent() {
+    let helper = (0..9).map(|at| write(&format!("out-{at}.txt"))).collect();
+    let server = playing(vec![("lead", vec![delegate("helper", "write")]), ("helper", helper)]);
+    let test = agent(Test::new(), "helper", WRITES)
+        .file("lead.agent", lead("helper: {ref: ./helper}", ""));
+    let ran =
+        with(&test, &server, &["run", "lead.agent", "go", "--yes", "--max-turns", "4"]).exits(3);
+    assert!(ran.stderr.contains("limit of 4 turns"), "{ran}");
+    assert_eq!(server.count(), 4, "one of the parent, three of the child");
+    assert!(test.has("out-1.txt") && !test.has("out-3.txt"));
+    // Resumed with the same limit, nobody is asked.
+    with(&test, &server, &["resume", "last"]).exits(3);
+    assert_eq!(server.count(), 4);
+}
+
+#[test]
+fn a_typed_delegate_and_a_pipeline() {
+    let finder = "name: finder\nversion: 1.0.0\ndescription: Finds\nsoul: You are finder.\n\
+        trust: {filesystem: read-only, network: none, exec: none}\n\
+        expose:\n  - {name: find, input: {query: str}, output: 'list[str]'}\n";
+    let make = |more: &str| {
+        agent(Test::new(), "writer", WRITES).file("finder.agent", finder).file(
+            "lead.agent",
+            lead("finder: {ref: ./finder.agent}, writer: {ref: ./writer}", more),
+        )
+    };
+    let result = |value: Value| Turn::call("result", json!({ "result": value }));
+    let server = playing(vec![
+        (
+            "lead",
+            vec![
+                Turn::call("delegate", json!({"agent": "finder.find", "input": {"query": 1}})),
+                Turn::call("delegate", json!({"agent": "finder", "input": {"query": "x"}})),
+            ],
+        ),
+        ("finder", vec![result(json!(["a"]))]),
+    ]);
+    with(&make(""), &server, &["run", "lead.agent", "go", "--yes"]).exits(0);
+    let results = server.asked().last().unwrap().results.clone();
+    assert!(results[0].1.contains("does not fit"), "{results:?}");
+    assert_eq!(results[1].1, "[\"a\"]");
+    let script = |found: Value| {
+        playing(vec![
+            ("finder", vec![result(found.clone()), result(found)]),
+            ("writer", vec![Turn::text("Written.")]),
+        ])
+    };
+    let steps = "pipeline: [{call: finder.find, output: found}, {call: writer}]\n";
+    let server = script(json!(["a"]));
+    let ran = with(&make(steps), &server, &["run", "lead.agent", "look", "--yes"]).exits(0);
+    assert_eq!(ran.stdout, "Written.\n", "{ran}");
+    let asked = server.asked();
+    assert!(asked[0].said[0].contains("\"query\": \"look\""), "{:?}", asked[0].said);
+    assert_eq!(asked[1].said, ["[\"a\"]"]);
+    // A step that fails follows `on_error`.
+    let bad = || script(json!(1));
+    let ran = with(&make(steps), &bad(), &["run", "lead.agent", "look", "--yes"]).exits(1);
+    assert!(ran.stderr.contains("step 1 (`finder.find`): `finder` failed"), "{ran}");
+    let skips = format!("{steps}behavior: {{on_error: skip}}\n");
+    let server = bad();
+    let ran = with(&make(&skips), &server, &["run", "lead.agent", "look", "--yes"]).exits(0);
+    assert_eq!(ran.stdout, "Written.\n", "{ran}");
+    assert_eq!(server.asked().last().unwrap().said, ["look"]);
+    let unknown = "pipeline: [{call: nobody}]\n";
+    let ran = with(&make(unknown), &bad(), &["run", "lead.agent", "look", "--yes"]).exits(3);
+    assert!(ran.stderr.contains("step 1 of `pipeline`: there is no agent `nobody`"), "{ran}");
+}
+
+/// What a grandchild tries: each path is denied by the root, by the middle, by the user, or by nobody.
+const TRIED: [(&str, bool); 4] =
+    [("root/x", false), ("middle/x", false), ("mine/x", false), ("free/x", true)];
+
+/// The rules of the root, the middle and the user hold for a grandchild, also after the tree was killed.
+#[test]
+fn a_grandchild_never_does_what_anyone_above_denies() {
+    for is_killed in [false, true] {
+        let server =
+            Server::answering(move |asked| match (who(asked).as_str(), asked.results.len()) {
+                ("a", 0) => delegate("b", "go on").into(),
+                ("b", 0) => delegate("c", "go on").into(),
+                ("c", _) if is_killed && asked.number == 2 => Reply::Silent,
+                ("c", at) if at < TRIED.len() => write(TRIED[at].0).into(),
+                _ => Turn::text("done").into(),
+            });
+        let rules = |denied: &str| {
+            WRITES.replacen("\"allow\"\n", &format!("\"allow\"\nrules = [{denied}]\n"), 1)
+        };
+        let test = agent(Test::new(), "a", &rules("\"root/**:deny\""));
+        let test = agent(test, "b", &rules("\"middle/**:deny\""));
+        let test = agent(test, "c", WRITES).file(
+            "home/.config/agentry/config.toml",
+            "[policy.edit]\nintent = \"allow\"\nrules = [\"mine/**:deny\"]\n\n[policy.delegate]\nintent = \"allow\"\n",
+        );
+        let args = ["run", "a", "go", "--yes"];
+        if is_killed {
+            let mut command = keyed(&test, &server, &args);
+            let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+            let mut child = child.expect("it runs");
+            wait_for("the grandchild", || server.count() == 3);
+            child.kill().expect("it is killed");
+            child.wait().expect("an end");
+            with(&test, &server, &["resume", "last"]).exits(0);
+        } else {
+            with(&test, &server, &args).exits(0);
+        }
+        for (path, is_written) in TRIED {
+            assert_eq!(test.has(path), is_written, "{path}, killed: {is_killed}");
+        }
+        assert_eq!(runs(&test).len(), 3, "killed: {is_killed}");
+    }
+}
+
+/// Children of one answer run side by side: each waits until the other one has asked the model.
+#[test]
+fn delegates_of_one_answer_run_in_parallel() {
+    let both = std::sync::Arc::new(std::sync::Barrier::new(2));
+    let server = Server::answering(move |asked| match (who(asked).as_str(), asked.results.len()) {
+        ("a", 0) => {
+            let task = |agent: &str| json!({"agent": agent, "prompt": "go"});
+            Turn::call("delegate", task("b")).and_call("delegate", task("c")).into()
+        }
+        ("b" | "c", _) => {
+            both.wait();
+            Turn::text(format!("by {}", who(asked))).into()
+        }
+        _ => Turn::text("done").into(),
+    });
+    let test = ["a", "b", "c"].iter().fold(Test::new(), |test, name| agent(test, name, WRITES));
+    with(&test, &server, &["run", "a", "go", "--yes"]).exits(0);
+    let results = server.asked().last().unwrap().results.clone();
+    let texts: Vec<_> = results.iter().map(|it| it.1.as_str()).collect();
+    assert_eq!(texts, ["by b", "by c"]);
+}
