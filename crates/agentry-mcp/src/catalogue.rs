@@ -144,9 +144,8 @@ pub(crate) async fn list(
         }
         let mut page =
             connection.request(DatedRequest { method, params, time: limits::LIST }).await?;
-        let items = match page.get_mut(key).map(Value::take) {
-            Some(Value::Array(items)) => items,
-            _ => return Err(McpFailure::Protocol(format!("`{method}` has no list of `{key}`"))),
+        let Some(Value::Array(items)) = page.get_mut(key).map(Value::take) else {
+            return Err(McpFailure::Protocol(format!("`{method}` has no list of `{key}`")));
         };
         bytes += items.iter().map(|item| item.to_string().len()).sum::<usize>();
         all.extend(items);

@@ -44,7 +44,9 @@ impl ClientRuntime {
 impl Drop for ClientRuntime {
     fn drop(&mut self) {
         // A plain drop would wait for blocking tasks, and is not allowed within another runtime.
-        self.runtime.take().map(Runtime::shutdown_background);
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
     }
 }
 

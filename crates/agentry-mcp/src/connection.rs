@@ -26,6 +26,7 @@ pub trait CallListener: Send + Sync {
 
 /// How a server introduced itself.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "the capabilities of the protocol")]
 pub struct ServerWelcome {
     /// The version of the protocol that is spoken.
     pub version: String,
@@ -194,7 +195,7 @@ impl McpConnection {
         // The answer comes at the end of the subscription; nobody waits for it.
         let _ = self.dispatcher.register(None).map(|(id, _)| {
             let params = Value::Object(params);
-            self.wire.submit(OutgoingMessage::request(id, "subscriptions/listen", params))
+            self.wire.submit(OutgoingMessage::request(id, "subscriptions/listen", &params))
         });
     }
 
@@ -247,7 +248,13 @@ impl McpConnection {
         loop {
             let event = tokio::select! {
                 biased;
-                answer = &mut open.receiver => return open.answered(answer),
+                answer = &mut open.receiver => {
+                    // Both may be there at once, and progress came before the answer.
+                    while let Ok(CallEvent::Progress(text)) = happens.try_recv() {
+                        listener.progress(&text);
+                    }
+                    return open.answered(answer);
+                }
                 Some(event) = happens.recv() => event,
                 () = tokio::time::sleep(clock.left()) => return Err(clock.over()),
             };
@@ -349,7 +356,7 @@ impl OpenRequest {
         let (dispatcher, wire) = (Arc::clone(dispatcher), Arc::clone(wire));
         let can_cancel = method != "initialize";
         let open = Self { id, receiver, dispatcher, wire, can_cancel };
-        open.wire.submit(OutgoingMessage::request(id, method, Value::Object(params)))?;
+        open.wire.submit(OutgoingMessage::request(id, method, &Value::Object(params)))?;
         Ok(open)
     }
 

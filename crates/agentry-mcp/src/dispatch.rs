@@ -196,8 +196,7 @@ impl Dispatcher {
             }
             "notifications/progress" => {
                 let token = params.get("progressToken").and_then(Value::as_u64);
-                let events =
-                    token.and_then(|id| self.state().waiting.get(&id)?.events.as_ref().cloned());
+                let events = token.and_then(|id| self.state().waiting.get(&id)?.events.clone());
                 if let Some(events) = events {
                     // Progress that nobody reads in time is dropped.
                     let _ = events.try_send(CallEvent::Progress(progress(params)));

@@ -35,7 +35,7 @@ pub struct ElicitationField {
     /// The value without input.
     pub default: Option<Value>,
     /// Its type.
-    kind: FieldKind,
+    kind: AnswerKind,
 }
 
 /// A value to choose.
@@ -49,7 +49,7 @@ pub struct FieldChoice {
 
 /// The type of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum FieldKind {
+enum AnswerKind {
     Text,
     Number,
     Integer,
@@ -132,11 +132,11 @@ impl ElicitationField {
             clean_start(text, TEXT_BYTES).text
         };
         let kind = match field.get("type").and_then(Value::as_str) {
-            Some("string") => FieldKind::Text,
-            Some("number") => FieldKind::Number,
-            Some("integer") => FieldKind::Integer,
-            Some("boolean") => FieldKind::Bool,
-            Some("array") => FieldKind::Several,
+            Some("string") => AnswerKind::Text,
+            Some("number") => AnswerKind::Number,
+            Some("integer") => AnswerKind::Integer,
+            Some("boolean") => AnswerKind::Bool,
+            Some("array") => AnswerKind::Several,
             _ => {
                 return Err(format!(
                     "the field `{}` has no simple type",
@@ -145,9 +145,9 @@ impl ElicitationField {
             }
         };
         let choices = match kind {
-            FieldKind::Bool => ["true", "false"].map(FieldChoice::plain).to_vec(),
-            FieldKind::Several => choices(field.get("items").unwrap_or(&Value::Null))?,
-            FieldKind::Text | FieldKind::Number | FieldKind::Integer => choices(field)?,
+            AnswerKind::Bool => ["true", "false"].map(FieldChoice::plain).to_vec(),
+            AnswerKind::Several => choices(field.get("items").unwrap_or(&Value::Null))?,
+            AnswerKind::Text | AnswerKind::Number | AnswerKind::Integer => choices(field)?,
         };
         let title = Some(text("title")).filter(|title| !title.is_empty());
         Ok(Self {
@@ -163,7 +163,7 @@ impl ElicitationField {
 
     /// Whether several values can be chosen, separated by commas.
     pub fn takes_several(&self) -> bool {
-        self.kind == FieldKind::Several
+        self.kind == AnswerKind::Several
     }
 
     /// Converts what the user typed. Nothing means the default.
@@ -177,23 +177,23 @@ impl ElicitationField {
             };
         }
         match self.kind {
-            FieldKind::Text => {
+            AnswerKind::Text => {
                 self.choose(typed).map_or_else(FieldAnswer::Unfit, FieldAnswer::Value)
             }
-            FieldKind::Number => match typed.parse::<f64>() {
+            AnswerKind::Number => match typed.parse::<f64>() {
                 Ok(number) if number.is_finite() => FieldAnswer::Value(json!(number)),
                 _ => FieldAnswer::Unfit("it is no number".to_owned()),
             },
-            FieldKind::Integer => match typed.parse::<i64>() {
+            AnswerKind::Integer => match typed.parse::<i64>() {
                 Ok(number) => FieldAnswer::Value(json!(number)),
                 Err(_) => FieldAnswer::Unfit("it is no whole number".to_owned()),
             },
-            FieldKind::Bool => match typed.to_lowercase().as_str() {
+            AnswerKind::Bool => match typed.to_lowercase().as_str() {
                 "true" | "yes" | "y" => FieldAnswer::Value(json!(true)),
                 "false" | "no" | "n" => FieldAnswer::Value(json!(false)),
                 _ => FieldAnswer::Unfit("answer yes or no".to_owned()),
             },
-            FieldKind::Several => {
+            AnswerKind::Several => {
                 let chosen = typed.split(',').map(|word| self.choose(word.trim()));
                 match chosen.collect::<Result<Vec<_>, _>>() {
                     Ok(values) => FieldAnswer::Value(Value::Array(values)),

@@ -42,7 +42,7 @@ pub const PROBE: Duration = Duration::from_secs(5);
 /// The time of one page of a list.
 pub const LIST: Duration = Duration::from_secs(30);
 /// The time of a call, unless the definition says otherwise.
-pub const CALL: Duration = Duration::from_secs(60);
+pub const CALL: Duration = Duration::from_mins(1);
 /// The time that a program gets to end by itself when its input is closed.
 pub const END: Duration = Duration::from_millis(250);
 /// The first pause before a server that ended is started again; it doubles.

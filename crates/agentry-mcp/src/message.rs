@@ -37,7 +37,7 @@ pub(crate) struct OutgoingMessage {
 }
 
 impl OutgoingMessage {
-    pub(crate) fn request(id: u64, method: &str, params: Value) -> Self {
+    pub(crate) fn request(id: u64, method: &str, params: &Value) -> Self {
         let body = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         Self { body, request: Some(id) }
     }

@@ -67,14 +67,14 @@ impl StdioWire {
         let streams =
             ProgramStreams { input: input.into(), output: output.into(), errors: errors.into() };
         // Setting up a sandbox blocks, and another server starts at the same time.
-        let started = tokio::task::spawn_blocking(move || starter.start(streams)).await;
-        let started = started.map_err(|error| failed(io::Error::other(error)))?.map_err(failed)?;
+        let program = tokio::task::spawn_blocking(move || starter.start(streams)).await;
+        let program = program.map_err(|error| failed(io::Error::other(error)))?.map_err(failed)?;
         let writer = pipe::Sender::from_owned_fd(to_program.into()).map_err(failed)?;
         let reader = pipe::Receiver::from_owned_fd(from_program.into()).map_err(failed)?;
         let errors = pipe::Receiver::from_owned_fd(from_errors.into()).map_err(failed)?;
         let (queue, messages) = mpsc::channel(limits::QUEUE);
         let (tell, over) = watch::channel(false);
-        let StartedProgram { ended, guard } = started;
+        let StartedProgram { ended, guard } = program;
         let wire = Arc::new(Self {
             queue: Mutex::new(Some(queue)),
             guard: Mutex::new(Some(guard)),

@@ -411,6 +411,7 @@ impl<'a> Gen<'a> {
             },
             inputs: None,
             source: Some(at("async function run(ctx, inputs) {\n  return inputs;\n}\n".to_owned())),
+            ..ScriptTool::default()
         }
     }
 

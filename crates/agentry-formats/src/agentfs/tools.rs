@@ -11,7 +11,7 @@
 //! | `requires_confirmation` | `confirms` |
 
 use agentry_model::{Agent, ScriptLimits, ScriptTool};
-use agentry_text::{Findings, Spanned, TableRecord, path};
+use agentry_text::{Data, Findings, Spanned, TableRecord, path};
 
 use super::fields::{TOOL, TOOL_IO, TOOL_SCRIPT};
 use crate::front_matter::FrontMatterFile;
@@ -73,7 +73,10 @@ fn tool(
         runtime: script.and_then(|script| script.str("runtime")),
         executor: record.str("executor"),
         confirms: record.bool("requires_confirmation"),
-        files: script.and_then(|script| script.data("io")),
+        // A script without files still gets a snapshot.
+        files: script
+            .and_then(|script| script.data("io"))
+            .or_else(|| Some(Spanned::new(Data::Map(Vec::new()), span))),
         name: Some(name),
         ..ScriptTool::default()
     };

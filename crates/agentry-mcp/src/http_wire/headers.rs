@@ -132,10 +132,10 @@ mod tests {
     fn method_and_name_are_in_headers_of_the_newer_era() {
         let mut params = Map::new();
         params.insert("name".to_owned(), json!("tool é"));
-        let old = OutgoingMessage::request(1, "tools/call", Value::Object(params.clone()));
+        let old = OutgoingMessage::request(1, "tools/call", &Value::Object(params.clone()));
         assert!(message_headers(&old).unwrap().is_empty());
         ProtocolEra::Stateless.complete(&mut params, false);
-        let new = OutgoingMessage::request(1, "tools/call", Value::Object(params));
+        let new = OutgoingMessage::request(1, "tools/call", &Value::Object(params));
         let headers = message_headers(&new).unwrap();
         let text = |name: &str| headers.get(name).unwrap().to_str().unwrap().to_owned();
         assert_eq!(text("mcp-method"), "tools/call");

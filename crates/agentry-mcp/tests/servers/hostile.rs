@@ -79,7 +79,7 @@ async fn a_server_that_fails_again_and_again_is_given_up() {
     let mut last = None;
     // One call kills the first start; each restart is killed by the next call.
     for _ in 0..=limits::RESTARTS {
-        let time = Duration::from_secs(60);
+        let time = Duration::from_mins(1);
         last = client.call("a", &json!({}), time, &Listener::default()).await.err();
     }
     assert_eq!(last, Some(McpFailure::Ended(" with the exit code 9".to_owned())));

@@ -132,9 +132,10 @@ async fn both_eras_answer_with_bodies_and_with_events() {
             };
             let notice = json!({"jsonrpc": "2.0", "method": "notifications/message"});
             let events = format!("data: {notice}\n\nid: 1\ndata: {message}\n\n");
-            match has_events {
-                true => respond("200 OK", "text/event-stream", session, &events),
-                false => respond("200 OK", "application/json", session, &message.to_string()),
+            if has_events {
+                respond("200 OK", "text/event-stream", session, &events)
+            } else {
+                respond("200 OK", "application/json", session, &message.to_string())
             }
         });
         let client = connect(http(&url), None, false).await.unwrap();
@@ -143,11 +144,10 @@ async fn both_eras_answer_with_bodies_and_with_events() {
         let seen = seen.lock().unwrap();
         let last = seen.last().unwrap();
         assert!(seen.iter().all(|request| request.contains("authorization: bearer t")));
-        let expected = match is_stateless {
-            true => {
-                vec!["mcp-method: tools/call", "mcp-name: a", "mcp-protocol-version: 2026-07-28"]
-            }
-            false => vec!["mcp-session-id: s1", "mcp-protocol-version: 2025-11-25"],
+        let expected = if is_stateless {
+            vec!["mcp-method: tools/call", "mcp-name: a", "mcp-protocol-version: 2026-07-28"]
+        } else {
+            vec!["mcp-session-id: s1", "mcp-protocol-version: 2025-11-25"]
         };
         for header in expected {
             assert!(last.contains(header), "{header}: {last}");

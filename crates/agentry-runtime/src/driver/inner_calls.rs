@@ -41,9 +41,9 @@ pub enum InnerReply {
 
 /// The inner calls that have no result yet, by id.
 #[derive(Default)]
-pub(super) struct OpenCalls(HashMap<String, OpenCall>);
+pub(super) struct OpenCalls(HashMap<String, OpenInnerCall>);
 
-struct OpenCall {
+struct OpenInnerCall {
     reply: oneshot::Sender<InnerReply>,
     pause: Arc<PauseClock>,
     is_asked: bool,
@@ -91,7 +91,7 @@ impl RunDriver {
     pub(super) fn admit(&mut self, request: InnerRequest) -> RunEvent {
         let InnerRequest { within, tool, arguments, pause, reply } = request;
         let id = self.state.inner_id(&within);
-        let open = OpenCall { reply, pause, is_asked: false, task: None };
+        let open = OpenInnerCall { reply, pause, is_asked: false, task: None };
         self.open.0.insert(id.clone(), open);
         RunEvent::Called { within, call: ToolCall { id, tool, arguments, opaque: None } }
     }
@@ -127,7 +127,7 @@ impl RunDriver {
         let open = self.state.below(id).filter(is_open);
         let open: Vec<String> = open.map(|call| call.call.id.clone()).collect();
         for id in open {
-            if let Some(OpenCall { task: Some(task), .. }) = self.open.0.remove(&id) {
+            if let Some(OpenInnerCall { task: Some(task), .. }) = self.open.0.remove(&id) {
                 task.abort.abort();
                 let _ = task.ended.await;
             }

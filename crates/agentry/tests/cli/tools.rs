@@ -136,13 +136,13 @@ fn what_cannot_be_used_is_listed() {
     let manifest = "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n\
         tools:\n  mcp: [{name: tracker, transport: stdio, command: tracker}]\n";
     let test = Test::new().file("helper.agent", manifest);
-    let listed = test.run("tools helper.agent --format json").json();
-    let expected = json!([{"name": "tracker", "kind": "mcp", "reason": "not supported yet"}]);
-    assert_eq!(listed["missing"], expected);
+    let listed = test.run("tools helper.agent --yes --format json").json();
+    let missing = &listed["missing"][0];
+    assert_eq!([&missing["name"], &missing["kind"]], ["tracker", "mcp"], "{listed}");
     // A run is refused before a model is asked, or goes on without and says so.
     let server = Server::playing([Turn::text("Hello.").into()]);
     let ran = with(&test, &server, &["run", "helper.agent", "hi", "--yes"]).exits(3);
-    assert!(ran.stderr.contains("mcp `tracker` is not ready: not supported yet"), "{ran}");
+    assert!(ran.stderr.contains("mcp `tracker` is not ready: "), "{ran}");
     assert_eq!(server.count(), 0);
     with(&test, &server, &["run", "helper.agent", "hi", "--yes", "--without", "Tracker"]).exits(0);
     let note = "These tools are not available in this run: `tracker`.";

@@ -1,5 +1,7 @@
 //! The result of a call: text for the model, and everything else by reference.
 
+use std::fmt::Write as _;
+
 use agentry_mcp::clean;
 use serde_json::Value;
 
@@ -25,7 +27,7 @@ pub(super) fn read(result: &Value, host: &dyn ToolHost) -> Result<Value, CallFai
     let cleaned = clean(&texts.join("\n"));
     let mut text = cleaned.text;
     if cleaned.removed > 0 {
-        text.push_str(&format!("\n[{} hidden characters were removed]", cleaned.removed));
+        let _ = write!(text, "\n[{} hidden characters were removed]", cleaned.removed);
     }
     match result.get("isError") {
         Some(Value::Bool(true)) => Err(CallFailure::new(start(&text, MOST))),

@@ -32,9 +32,10 @@ impl CallListener for RunListener<'_> {
 impl RunListener<'_> {
     async fn answers(&self, asked: ElicitationRequest) -> ElicitationAnswer {
         let names: Vec<_> = asked.fields.iter().map(|field| field.title.as_str()).collect();
-        let wants = match names.is_empty() {
-            true => String::new(),
-            false => format!(" (it wants to know: {})", names.join(", ")),
+        let wants = if names.is_empty() {
+            String::new()
+        } else {
+            format!(" (it wants to know: {})", names.join(", "))
         };
         let question = format!(
             "the MCP server `{}` asks: {}{wants}\nyour answer goes to this server: answer it?",

@@ -228,7 +228,7 @@ impl BuiltInTool for McpTool {
             let result = self.call(&arguments, self.server.time, host).await;
             let mut output = for_model(result, host);
             for line in host.settle() {
-                output.text.push_str(&format!("\n\n{line}"));
+                let _ = write!(output.text, "\n\n{line}");
             }
             output
         })

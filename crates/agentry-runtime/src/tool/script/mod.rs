@@ -7,9 +7,9 @@
 //!   result ◀── maxOutputBytes ◀── policy, user, journal ◀── host.call
 //! ```
 
-mod allowed;
 mod broker;
 mod snapshot;
+mod tool_list;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,9 +25,9 @@ use super::{
     BoxedFuture, BuiltInTool, CallBounds, CallLocation, ToolHost, ToolOutput, ToolSpec, ToolTouch,
 };
 use crate::event::CallClass;
-use allowed::AllowedTools;
 use broker::ScriptBroker;
 pub use snapshot::FileSnapshot;
+use tool_list::ScriptToolList;
 
 /// Tools that change nothing, whatever their arguments are.
 const READS: &[&str] = &["read", "grep", "glob", "list", "webfetch"];
@@ -97,7 +97,7 @@ impl DirectoryScript {
             Some(schema) => declared_schema(&schema)?,
             None => json!({"type": "object", "properties": {"inputs": {"type": "object"}}}),
         };
-        let allowed = AllowedTools::new(parts.allowed_tools);
+        let allowed = ScriptToolList::new(parts.allowed_tools);
         let bounds = bounds(&name, &allowed, judge.places(), parts.limits.output);
         let touches = own_touches(judge, &name);
         let spec = ToolSpec { name, description, schema };
@@ -165,7 +165,7 @@ fn declared_schema(schema: &Value) -> Result<Value, String> {
 
 fn bounds(
     name: &str,
-    allowed: &AllowedTools,
+    allowed: &ScriptToolList,
     places: &PathAnchors,
     most_output: usize,
 ) -> CallBounds {

@@ -55,10 +55,8 @@ fn servers(ground: &PreparedAgent) -> Vec<String> {
         let place = place(server).unwrap_or_else(|| "nothing says how to reach it".to_owned());
         let mut names = server_references(server);
         names.dedup();
-        let gets = match names.is_empty() {
-            true => String::new(),
-            false => format!(" (gets {})", names.join(", ")),
-        };
+        let gets =
+            if names.is_empty() { String::new() } else { format!(" (gets {})", names.join(", ")) };
         format!("`{}`: {place}{gets}", declared.name)
     };
     enabled(ground).map(line).collect()

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use agentry_compile::FileTree as _;
 use agentry_compile::formats::script::entry_problem;
-use agentry_compile::model::{Format, ScriptTool};
+use agentry_compile::model::ScriptTool;
 use agentry_compile::text::path::{join, shortest};
 use agentry_compile::text::{Data, Spanned, limits};
 use agentry_javascript::{ModuleFile, WorkerPool};
@@ -107,7 +107,7 @@ pub(super) fn parts<'a>(
         root,
         allowed_tools: script.allowed_tools.as_deref().unwrap_or_default(),
         limits: call_limits(script),
-        snapshot: snapshot(ground, script),
+        snapshot: snapshot(script),
         needs_confirmation: script.confirms.as_ref().is_some_and(|confirms| confirms.value),
     }
 }
@@ -124,12 +124,9 @@ fn call_limits(script: &ScriptTool) -> CallLimits {
 }
 
 /// The files of a tool of AgentFS. Its script always gets a snapshot, which may have none.
-fn snapshot(ground: &PreparedAgent, script: &ScriptTool) -> Option<FileSnapshot> {
-    if ground.compiled.found.format != Format::AgentFs {
-        return None;
-    }
-    let io = script.files.as_ref().map(|files| &files.value);
-    let field = |name: &str| io.and_then(|io| io.get(name));
+fn snapshot(script: &ScriptTool) -> Option<FileSnapshot> {
+    let io = &script.files.as_ref()?.value;
+    let field = |name: &str| io.get(name);
     let number = |name: &str| match field(name) {
         Some(Data::Int(number)) => u64::try_from(*number).ok(),
         _ => None,

@@ -6,14 +6,14 @@ use agentry_compile::policy::{PathAnchors, PolicyLayer, allowed_tools};
 use agentry_compile::text::Spanned;
 
 /// The tools that a script may call.
-pub(super) struct AllowedTools {
+pub(super) struct ScriptToolList {
     /// The names of the tools, as a model knows them.
     pub(super) names: Vec<String>,
     /// The same for the policy.
     entries: Vec<Spanned<String>>,
 }
 
-impl AllowedTools {
+impl ScriptToolList {
     pub(super) fn new(written: &[Spanned<String>]) -> Self {
         let mut allowed = Self { names: Vec::new(), entries: Vec::new() };
         for entry in written {
@@ -89,7 +89,7 @@ mod tests {
         ];
         for (entry, names, entries) in cases {
             let written = Spanned::new(entry.to_owned(), Span::start_of(FileId(0)));
-            let allowed = AllowedTools::new(&[written]);
+            let allowed = ScriptToolList::new(&[written]);
             assert_eq!(allowed.names, names, "{entry}");
             let found: Vec<&str> = allowed.entries.iter().map(|it| it.value.as_str()).collect();
             assert_eq!(found, entries, "{entry}");
