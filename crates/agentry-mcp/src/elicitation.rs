@@ -35,7 +35,7 @@ pub struct ElicitationField {
     /// The value without input.
     pub default: Option<Value>,
     /// Its type.
-    kind: AnswerKind,
+    kind: ElicitationKind,
 }
 
 /// A value to choose.
@@ -49,7 +49,7 @@ pub struct FieldChoice {
 
 /// The type of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum AnswerKind {
+enum ElicitationKind {
     Text,
     Number,
     Integer,
@@ -132,11 +132,11 @@ impl ElicitationField {
             clean_start(text, TEXT_BYTES).text
         };
         let kind = match field.get("type").and_then(Value::as_str) {
-            Some("string") => AnswerKind::Text,
-            Some("number") => AnswerKind::Number,
-            Some("integer") => AnswerKind::Integer,
-            Some("boolean") => AnswerKind::Bool,
-            Some("array") => AnswerKind::Several,
+            Some("string") => ElicitationKind::Text,
+            Some("number") => ElicitationKind::Number,
+            Some("integer") => ElicitationKind::Integer,
+            Some("boolean") => ElicitationKind::Bool,
+            Some("array") => ElicitationKind::Several,
             _ => {
                 return Err(format!(
                     "the field `{}` has no simple type",
@@ -145,9 +145,11 @@ impl ElicitationField {
             }
         };
         let choices = match kind {
-            AnswerKind::Bool => ["true", "false"].map(FieldChoice::plain).to_vec(),
-            AnswerKind::Several => choices(field.get("items").unwrap_or(&Value::Null))?,
-            AnswerKind::Text | AnswerKind::Number | AnswerKind::Integer => choices(field)?,
+            ElicitationKind::Bool => ["true", "false"].map(FieldChoice::plain).to_vec(),
+            ElicitationKind::Several => choices(field.get("items").unwrap_or(&Value::Null))?,
+            ElicitationKind::Text | ElicitationKind::Number | ElicitationKind::Integer => {
+                choices(field)?
+            }
         };
         let title = Some(text("title")).filter(|title| !title.is_empty());
         Ok(Self {
@@ -163,7 +165,7 @@ impl ElicitationField {
 
     /// Whether several values can be chosen, separated by commas.
     pub fn takes_several(&self) -> bool {
-        self.kind == AnswerKind::Several
+        self.kind == ElicitationKind::Several
     }
 
     /// Converts what the user typed. Nothing means the default.
@@ -177,23 +179,23 @@ impl ElicitationField {
             };
         }
         match self.kind {
-            AnswerKind::Text => {
+            ElicitationKind::Text => {
                 self.choose(typed).map_or_else(FieldAnswer::Unfit, FieldAnswer::Value)
             }
-            AnswerKind::Number => match typed.parse::<f64>() {
+            ElicitationKind::Number => match typed.parse::<f64>() {
                 Ok(number) if number.is_finite() => FieldAnswer::Value(json!(number)),
                 _ => FieldAnswer::Unfit("it is no number".to_owned()),
             },
-            AnswerKind::Integer => match typed.parse::<i64>() {
+            ElicitationKind::Integer => match typed.parse::<i64>() {
                 Ok(number) => FieldAnswer::Value(json!(number)),
                 Err(_) => FieldAnswer::Unfit("it is no whole number".to_owned()),
             },
-            AnswerKind::Bool => match typed.to_lowercase().as_str() {
+            ElicitationKind::Bool => match typed.to_lowercase().as_str() {
                 "true" | "yes" | "y" => FieldAnswer::Value(json!(true)),
                 "false" | "no" | "n" => FieldAnswer::Value(json!(false)),
                 _ => FieldAnswer::Unfit("answer yes or no".to_owned()),
             },
-            AnswerKind::Several => {
+            ElicitationKind::Several => {
                 let chosen = typed.split(',').map(|word| self.choose(word.trim()));
                 match chosen.collect::<Result<Vec<_>, _>>() {
                     Ok(values) => FieldAnswer::Value(Value::Array(values)),

@@ -21,8 +21,8 @@ use crate::event::CallJudgement;
 use crate::redact::Redactor;
 use crate::rulebook::{Rulebook, RuledTouch};
 use crate::tool::{
-    self, BoxedFuture, CallLocation, CommandStreams, InnerCall, OutputLimit, PauseClock,
-    StartedCommand, ToolHost, ToolOutput, ToolSpec, ToolTouch, Toolbox,
+    self, BoxedFuture, BuiltInTool, CallLocation, CommandStreams, InnerCall, OutputLimit,
+    PauseClock, StartedCommand, ToolHost, ToolOutput, ToolSpec, ToolTouch, Toolbox,
 };
 use crate::undo::BeforeImages;
 
@@ -98,7 +98,7 @@ impl GuardedTools {
             Some(lineage) => lineage.rulebook.ask(&touches, &place.directory),
             None => self.shared.rulebook.ask(&touches, &place.directory),
         };
-        let needs = self.toolbox.get(&call.tool).is_some_and(|tool| tool.needs_confirmation());
+        let needs = self.toolbox.get(&call.tool).is_some_and(BuiltInTool::needs_confirmation);
         let ruled = if needs { confirmed(ruled, &call.tool) } else { ruled };
         let asking = ruled.asking.clone();
         Ok((JudgedCall { touches, directory: place.directory, asking }, ruled))

@@ -40,12 +40,12 @@ done
 
 /// A manifest with this server.
 fn manifest(filesystem: &str, server: &str) -> Test {
-    let text = format!(
+    let definition = format!(
         "name: helper\nversion: 1.0.0\ndescription: Helps\nsoul: You help.\n\
          trust: {{filesystem: {filesystem}, network: none, exec: sandboxed}}\n\
          tools: {{mcp: [{server}]}}\n"
     );
-    let test = Test::new().file("helper.agent", text).file("server.sh", SERVER);
+    let test = Test::new().file("helper.agent", definition).file("server.sh", SERVER);
     test.file("told.txt", "Tells")
 }
 
@@ -186,8 +186,8 @@ fn a_server_is_confined_and_gets_only_its_own_variables() {
 #[test]
 fn exec_none_starts_no_program() {
     let test = manifest("read-only", &server("plain"));
-    let text = test.read("helper.agent").replace("exec: sandboxed", "exec: none");
-    test.write("helper.agent", text);
+    let definition = test.read("helper.agent").replace("exec: sandboxed", "exec: none");
+    test.write("helper.agent", definition);
     let listed = test.run("tools helper.agent --yes --format json").exits(0).json();
     assert!(
         listed["missing"][0]["reason"].as_str().expect("why").contains("exec: none"),

@@ -11,6 +11,7 @@ use super::super::files::{self, touch};
 use super::super::read::{readable, touched};
 use super::super::write::WriteTool;
 use super::super::{BuiltInTool as _, CallLocation, ToolHost, ToolTouch};
+use crate::undo::hex;
 
 /// The name of the protocol, which the script gets with its files.
 const PROTOCOL: &str = "snapshot-v1";
@@ -82,8 +83,8 @@ impl FileSnapshot {
         let real = readable(path, host)?;
         let file = files::open(&real).map_err(|error| files::why(path, &error))?;
         let mut bytes = Vec::new();
-        let read = file.take(self.most_input + 1).read_to_end(&mut bytes);
-        read.map_err(|error| files::why(path, &error))?;
+        let taken = file.take(self.most_input + 1).read_to_end(&mut bytes);
+        taken.map_err(|error| files::why(path, &error))?;
         if bytes.len() as u64 > self.most_input {
             return Err(format!("`{path}` has more than {} bytes", self.most_input));
         }
@@ -143,7 +144,6 @@ impl FileSnapshot {
 
 /// One file, without its path.
 fn snapshot(text: &str) -> Value {
-    let digest = Sha256::digest(text);
-    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = hex(&Sha256::digest(text));
     json!({ "size": text.len(), "sha256": digest, "content": text })
 }
