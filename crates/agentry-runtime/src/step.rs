@@ -91,14 +91,7 @@ pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
         }
         RunEvent::Answered { id: Some(id), answer } => answered(state, &id, answer),
         RunEvent::Answered { id: None, answer } => unblocked(state, answer),
-        RunEvent::Started { id } => {
-            let launched = |call: &&mut CallState| call.progress == CallProgress::Launched;
-            if let Some(call) = state.call_mut(&id).filter(launched) {
-                call.progress = CallProgress::Running;
-                call.has_started = true;
-            }
-            Vec::new()
-        }
+        RunEvent::Started { id } => started(state, &id),
         RunEvent::Ended { id, text, failed } => ended(state, &id, text, failed),
         RunEvent::Skill { id, note } => {
             state.skills.note(id, note);
@@ -120,6 +113,16 @@ pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
         | RunEvent::Delegated { .. }
         | RunEvent::Undone { .. } => Vec::new(),
     }
+}
+
+/// The journal has the start of a call.
+fn started(state: &mut StepState, id: &str) -> Vec<RunEffect> {
+    let launched = |call: &&mut CallState| call.progress == CallProgress::Launched;
+    if let Some(call) = state.call_mut(id).filter(launched) {
+        call.progress = CallProgress::Running;
+        call.has_started = true;
+    }
+    Vec::new()
 }
 
 /// Asks the model, unless a limit is reached or the conversation must be compacted first.
