@@ -130,7 +130,7 @@ fn gates(agent: &Agent, format: Format) -> AgentryBlock {
     let status = agent.identity.status.filter(|status| !carries("status") && !in_use(status));
     let requirements =
         if carries("required") { AgentRequirements::default() } else { agent.requirements.clone() };
-    let servers = agent.tools.mcp.clone().filter(|_| !carries("tools.mcp"));
+    let servers = agent.tools.mcp.clone().filter(|_| !info(format).has_server_field);
     AgentryBlock { status, requirements, servers, ..AgentryBlock::default() }
 }
 

@@ -22,6 +22,8 @@ pub struct FormatInfo {
     pub rules: &'static [&'static LintRule],
     /// The fields of the model (paths of [`agentry_model::tree`]) that it can express.
     pub carries: &'static [&'static str],
+    /// Whether it has a field for MCP servers. The others have them in the `x-agentry` block.
+    pub has_server_field: bool,
     /// The notation in which its files express a policy.
     pub notation: LayerSource,
     /// Reads an agent. Never fails: a part that cannot be read is reported and left out.

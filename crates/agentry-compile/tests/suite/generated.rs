@@ -72,7 +72,7 @@ fn example(example: &RuleExample) -> String {
             Some("toml") => "toml",
             Some("json") => "json",
             Some("md") => "md",
-            Some("js") => "js",
+            Some("js" | "mjs") => "js",
             _ => "text",
         };
         let fence = if text.contains("```") { "````" } else { "```" };

@@ -57,6 +57,7 @@ pub const INFO: FormatInfo = FormatInfo {
     ],
     settings: Some(&acl_fields::ACL),
     rules: rules::RULES,
+    has_server_field: true,
     carries: &[
         "name",
         "system",
@@ -64,7 +65,6 @@ pub const INFO: FormatInfo = FormatInfo {
         "max_turns",
         "schedules",
         "tools.scripts",
-        "tools.mcp",
         "policy_tests",
     ],
     notation: LayerSource::Permissions,

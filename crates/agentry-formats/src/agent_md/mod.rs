@@ -49,6 +49,7 @@ pub const INFO: FormatInfo = FormatInfo {
     documents: &[("*.agent.md", &fields::METADATA)],
     settings: None,
     rules: rules::RULES,
+    has_server_field: false,
     carries: &[
         "display_name",
         "description",

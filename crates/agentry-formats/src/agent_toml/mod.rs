@@ -50,6 +50,7 @@ pub const INFO: FormatInfo = FormatInfo {
     rules: RULES,
     // Not the description, which must be one line without a full stop, and not the system prompt, to which
     // the writer adds hard rules and traits.
+    has_server_field: false,
     carries: &[
         "name",
         "display_name",

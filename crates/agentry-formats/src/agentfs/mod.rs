@@ -67,6 +67,7 @@ pub const INFO: FormatInfo = FormatInfo {
     ],
     settings: Some(&NEWER),
     rules: rules::RULES,
+    has_server_field: true,
     carries: &[
         "name",
         "display_name",
@@ -81,7 +82,6 @@ pub const INFO: FormatInfo = FormatInfo {
         "rules",
         "traits",
         "access_control",
-        "tools.mcp",
         "skill_packs",
         "memories",
         "extensions",

@@ -75,6 +75,7 @@ pub const INFO: FormatInfo = FormatInfo {
     documents: &[("NAME.agent or agent.yaml", &fields::MANIFEST)],
     settings: None,
     rules: rules::RULES,
+    has_server_field: true,
     carries: &[
         "name",
         "description",

@@ -408,7 +408,7 @@ fn a_masked_secret_in_the_prompt_is_reported() {
     let ran = with(&test, &server, &["run", "writer", "hi", "--yes"]).exits(0);
     let note = "note: a secret in `writer/system-prompt.md:1` is sent to the model as `***`";
     assert!(ran.stderr.contains(note), "{ran}");
-    assert_eq!(server.asked()[0].system, "Use ***.");
+    assert!(server.asked()[0].system.starts_with("Use ***."), "{:?}", server.asked()[0].system);
     test.write("writer/system-prompt.md", "Use nothing.\n");
     let ran = with(&test, &server, &["run", "writer", "hi", "--yes"]).exits(0);
     assert!(!ran.stderr.contains("a secret in"), "{ran}");

@@ -37,7 +37,7 @@ fn manual_pages() {
         .map(|name| name.expect("a name").file_name().to_string_lossy().into_owned())
         .collect();
     names.sort();
-    insta::assert_snapshot!(names.join("\n"), @r#"
+    insta::assert_snapshot!(names.join("\n"), @"
     agentry-check.1
     agentry-completions.1
     agentry-consent-list.1
@@ -74,8 +74,15 @@ fn manual_pages() {
     agentry-sandbox-exec.1
     agentry-sandbox-explain.1
     agentry-sandbox.1
+    agentry-schedule-list.1
+    agentry-schedule-next.1
+    agentry-schedule-pause.1
+    agentry-schedule-resume.1
+    agentry-schedule-run.1
+    agentry-schedule.1
     agentry-schema.1
     agentry-search.1
+    agentry-serve.1
     agentry-show.1
     agentry-sign.1
     agentry-test.1
@@ -83,7 +90,7 @@ fn manual_pages() {
     agentry-tools.1
     agentry-verify.1
     agentry.1
-    "#);
+    ");
     let page = test.read("share/man/agentry-check.1");
     assert!(page.contains(".SH SYNOPSIS") && page.contains("deny\\-warnings"), "{page}");
     let test = Test::new().file("taken", "");

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &FireArguments) -> CliOutcome {
     let row = ledger.firing(&identity).map_err(failed)?;
     // Another process claimed it since, or it is over.
     let Some(row) = row.filter(|row| row.epoch == *epoch) else { return Ok(ExitKind::Done) };
-    begun(&ledger, row, *on_ask, RunFormat::Json)
+    begun(&ledger, row, &registered()?, (*on_ask, RunFormat::Json))
 }
 
 /// Runs a schedule now, because the user says so.
@@ -35,7 +35,7 @@ pub(crate) fn by_hand(agent: &str, name: &str, on_ask: AskFallback) -> CliOutcom
     let Some(epoch) = epoch else {
         return Err(CliFailure::new(format!("`{name}` was started by another process")).refused());
     };
-    begun(&ledger, FiringRow { epoch, ..row }, on_ask, RunFormat::Human)
+    begun(&ledger, FiringRow { epoch, ..row }, &holder, (on_ask, RunFormat::Human))
 }
 
 /// Adds a firing for now; for the next free second, if one was planned for now.
@@ -56,10 +56,9 @@ fn unplanned(ledger: &ScheduleLedger, key: &str, name: &str) -> Result<FiringRow
 fn begun(
     ledger: &ScheduleLedger,
     row: FiringRow,
-    on_ask: AskFallback,
-    format: RunFormat,
+    holder: &FiringHolder,
+    (on_ask, format): (AskFallback, RunFormat),
 ) -> CliOutcome {
-    let holder = registered()?;
     // The agent must not run for a firing that another process claimed.
     if !ledger.begin(&row, (&holder.name, seconds())).map_err(failed)? {
         return Ok(ExitKind::Done);
