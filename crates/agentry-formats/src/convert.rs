@@ -14,7 +14,8 @@ use agentry_text::{Data, FileId, Findings, Span, Spanned};
 
 use crate::agentry_block::AgentryBlock;
 use crate::{
-    AgentPackage, MemoryFiles, OutputShape, WriteTarget, WrittenFiles, agentry_block, info, read,
+    AgentPackage, MemoryFiles, OutputShape, ServerPlace, WriteTarget, WrittenFiles, agentry_block,
+    info, read,
 };
 
 /// A converted agent.
@@ -130,7 +131,8 @@ fn gates(agent: &Agent, format: Format) -> AgentryBlock {
     let status = agent.identity.status.filter(|status| !carries("status") && !in_use(status));
     let requirements =
         if carries("required") { AgentRequirements::default() } else { agent.requirements.clone() };
-    let servers = agent.tools.mcp.clone().filter(|_| !info(format).has_server_field);
+    let servers =
+        agent.tools.mcp.clone().filter(|_| info(format).servers == ServerPlace::AgentryBlock);
     AgentryBlock { status, requirements, servers, ..AgentryBlock::default() }
 }
 

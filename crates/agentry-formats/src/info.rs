@@ -22,8 +22,8 @@ pub struct FormatInfo {
     pub rules: &'static [&'static LintRule],
     /// The fields of the model (paths of [`agentry_model::tree`]) that it can express.
     pub carries: &'static [&'static str],
-    /// Whether it has a field for MCP servers. The others have them in the `x-agentry` block.
-    pub has_server_field: bool,
+    /// Where it has its MCP servers.
+    pub servers: ServerPlace,
     /// The notation in which its files express a policy.
     pub notation: LayerSource,
     /// Reads an agent. Never fails: a part that cannot be read is reported and left out.
@@ -54,6 +54,15 @@ pub struct FormatInfo {
     pub short_digest: Option<fn(&mut AgentPackage<'_>) -> Option<String>>,
     /// Checks the receipt of a run, for a format whose agents keep receipts.
     pub check_receipt: Option<fn(&SourceFile, &mut Findings)>,
+}
+
+/// Where a format has its MCP servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerPlace {
+    /// In a field or a file of its own.
+    OwnField,
+    /// In the `x-agentry` block.
+    AgentryBlock,
 }
 
 /// The files of an agent: how they are recognised, which belong to it, and what a new agent has.

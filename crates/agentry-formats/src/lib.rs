@@ -38,7 +38,7 @@ mod writer_output;
 pub use convert::{ConvertedAgent, convert, gain};
 pub use detect::DetectedFile;
 pub use files::{AgentPackage, ListedName, MemoryFiles, PackageFiles, PathBase, PathPresence};
-pub use info::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport};
+pub use info::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, ServerPlace};
 pub use writer_output::{OutputShape, WriteTarget, WrittenFiles};
 
 use agentry_model::{Agent, Format};

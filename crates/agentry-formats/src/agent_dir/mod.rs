@@ -34,7 +34,7 @@ use agentry_model::{Agent, Format, MisfirePolicy, OverlapPolicy, TextMerge};
 use agentry_policy::LayerSource;
 use agentry_text::{Data, FileId, Span, Spanned};
 
-use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, mcp, skill};
+use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, ServerPlace, mcp, skill};
 
 pub use acl::variables;
 pub use fields::{MAX_OUTPUT_BYTES, MAX_TOOL_CALLS, TIMEOUT_MS};
@@ -57,7 +57,7 @@ pub const INFO: FormatInfo = FormatInfo {
     ],
     settings: Some(&acl_fields::ACL),
     rules: rules::RULES,
-    has_server_field: true,
+    servers: ServerPlace::OwnField,
     carries: &[
         "name",
         "system",

@@ -40,7 +40,7 @@ use agentry_model::{Agent, AgentStatus, Format, TextMerge};
 use agentry_policy::LayerSource;
 use agentry_text::{FileId, Span, Spanned};
 
-use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport};
+use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, ServerPlace};
 
 /// The facts about the format.
 pub const INFO: FormatInfo = FormatInfo {
@@ -49,7 +49,7 @@ pub const INFO: FormatInfo = FormatInfo {
     documents: &[("*.agent.md", &fields::METADATA)],
     settings: None,
     rules: rules::RULES,
-    has_server_field: false,
+    servers: ServerPlace::AgentryBlock,
     carries: &[
         "display_name",
         "description",

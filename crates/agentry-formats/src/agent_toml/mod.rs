@@ -30,7 +30,7 @@ use agentry_model::{Agent, AgentMode, Format, TextMerge};
 use agentry_policy::LayerSource;
 use agentry_text::{FileId, Span, Spanned};
 
-use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport};
+use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, ServerPlace};
 
 use rules::RULES;
 
@@ -50,7 +50,7 @@ pub const INFO: FormatInfo = FormatInfo {
     rules: RULES,
     // Not the description, which must be one line without a full stop, and not the system prompt, to which
     // the writer adds hard rules and traits.
-    has_server_field: false,
+    servers: ServerPlace::AgentryBlock,
     carries: &[
         "name",
         "display_name",

@@ -44,7 +44,7 @@ use agentry_policy::LayerSource;
 use agentry_text::data::MapBuilder;
 use agentry_text::{Data, FileId, Span, Spanned};
 
-use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, mcp, skill};
+use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, ServerPlace, mcp, skill};
 
 pub use fields::{DOCUMENT, NEWER, SCHEDULE, TOOL};
 pub use memory::MEMORY;
@@ -67,7 +67,7 @@ pub const INFO: FormatInfo = FormatInfo {
     ],
     settings: Some(&NEWER),
     rules: rules::RULES,
-    has_server_field: true,
+    servers: ServerPlace::OwnField,
     carries: &[
         "name",
         "display_name",

@@ -60,7 +60,7 @@ use agentry_model::{Format, TextMerge};
 use agentry_policy::LayerSource;
 use agentry_text::Findings;
 
-use crate::{AgentPackage, FormatFiles, FormatInfo, FormatPrompt, ReaderReport};
+use crate::{AgentPackage, FormatFiles, FormatInfo, FormatPrompt, ReaderReport, ServerPlace};
 
 /// The only version of the format so far; a manifest without a version has it.
 const API_VERSION: &str = "agent/v1";
@@ -75,7 +75,7 @@ pub const INFO: FormatInfo = FormatInfo {
     documents: &[("NAME.agent or agent.yaml", &fields::MANIFEST)],
     settings: None,
     rules: rules::RULES,
-    has_server_field: true,
+    servers: ServerPlace::OwnField,
     carries: &[
         "name",
         "description",
