@@ -123,7 +123,13 @@ pub(crate) fn directory() -> Result<PathBuf, CliFailure> {
 
 /// The ledger of the home.
 pub(crate) fn open_ledger() -> Result<ScheduleLedger, CliFailure> {
-    ScheduleLedger::open(&directory()?.join("ledger.db")).map_err(failed)
+    let path = directory()?.join("ledger.db");
+    ScheduleLedger::open(&path).map_err(|error| {
+        failed(error).hint(format!(
+            "move `{}` away to begin a new one; it does not know what was fired before",
+            path.display()
+        ))
+    })
 }
 
 /// The directory in which the processes of firings register.

@@ -29,13 +29,14 @@ pub(crate) fn run(args: &ServeArguments) -> CliOutcome {
         return Err(CliFailure::new("no agent has a schedule")
             .hint("an agent directory has them in `schedules/*.md`"));
     }
+    // First, so that nothing is announced that cannot be kept.
+    let ledger = open_ledger()?;
     let directory = holders()?;
     let holder = FiringHolder::register(&directory, now())
         .map_err(|error| CliFailure::new(format!("it cannot be registered: {}", said(&error))))?;
     introduce(&schedules);
     let starter = ProcessStarter { directory, on_ask: args.on_ask, children: Vec::new() };
     let watched = schedules.into_iter().map(|schedule| schedule.watched).collect();
-    let ledger = open_ledger()?;
     let mut keeper = ScheduleKeeper::new(ledger, holder.name.clone(), watched, starter);
     let (stop, stopped) = mpsc::channel();
     ctrlc::set_handler(move || {

@@ -70,6 +70,23 @@ fn a_pause_is_remembered() {
     assert!(wrong.stderr.contains("did you mean `daily`"), "{wrong}");
 }
 
+/// Nothing fires on a ledger that cannot be read, and nothing of it is lost.
+#[test]
+fn a_damaged_ledger_is_reported_and_kept() {
+    let test = agent(&[("daily", "cron: '@daily'")]);
+    test.run("schedule list").exits(0);
+    let ledger = "home/.agentry/schedules/ledger.db";
+    test.write(ledger, "no database, but long enough to look like a damaged one");
+    for command in ["schedule list", "serve --schedules", "schedule run reporter daily"] {
+        let ran = test.run(command).exits(2);
+        assert!(ran.stderr.contains("file is not a database"), "{ran}");
+        assert!(ran.stderr.contains("ledger.db` away to begin a new one"), "{ran}");
+    }
+    assert!(test.read(ledger).starts_with("no database"));
+    // The planned times need no ledger.
+    test.run("schedule next -n 1").exits(0);
+}
+
 #[test]
 fn a_schedule_is_run_by_hand() {
     let test = agent(&[("daily", "cron: '@daily'")]);
