@@ -73,16 +73,16 @@ pub fn layers(policy: &Policy, place: &PolicyContext, places: &PathAnchors) -> V
         permissions.as_ref().map(|rules| layer(LayerSource::Permissions, rules, places)),
         trust.as_ref().map(|trust| {
             let words = |section, _| axis(trust, section);
-            said(LayerSource::Trust, &of_trust(trust, place), &words, places)
+            compile_layer(LayerSource::Trust, &of_trust(trust, place), &words, places)
         }),
         abilities.as_ref().map(|abilities| {
             let words = |section, action| ability(abilities, section, action);
-            said(LayerSource::Abilities, &of_abilities(abilities), &words, places)
+            compile_layer(LayerSource::Abilities, &of_abilities(abilities), &words, places)
         }),
         tool_permissions.as_ref().map(|tools| {
             let words =
                 |section, action: Action| format!("{section} is in the {} list", list_of(action));
-            said(LayerSource::ToolPermissions, &of_tools(tools), &words, places)
+            compile_layer(LayerSource::ToolPermissions, &of_tools(tools), &words, places)
         }),
     ];
     let bases = bases.iter().map(|rules| layer(LayerSource::Base, rules, places));
@@ -106,7 +106,7 @@ pub fn written(policy: &Policy, place: &PolicyContext) -> Vec<(LayerSource, Perm
 /// Compiles ordered rules into a layer with this source.
 pub fn layer(source: LayerSource, permissions: &Permissions, places: &PathAnchors) -> PolicyLayer {
     let words = |section, action| format!("{section} = {action}");
-    said(source, permissions, &words, places)
+    compile_layer(source, permissions, &words, places)
 }
 
 impl RuleList {
@@ -120,7 +120,7 @@ impl RuleList {
 /// Explains the verdict of a whole section in the terms of its source.
 type SectionWording<'a> = &'a dyn Fn(Section, Action) -> String;
 
-fn said(
+fn compile_layer(
     source: LayerSource,
     permissions: &Permissions,
     words: SectionWording<'_>,

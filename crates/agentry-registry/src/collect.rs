@@ -104,7 +104,7 @@ impl AgentStore {
         {
             self.remove_object(digest)?;
         }
-        self.mend_index()?;
+        self.rebuild_index()?;
         for name in names(&self.temporary())? {
             remove(&self.temporary().join(name))?;
         }

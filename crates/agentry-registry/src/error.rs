@@ -7,7 +7,7 @@ use std::path::Path;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The operating system reported an error.
-    #[error("`{path}` cannot be {verb}: {}", said(.error))]
+    #[error("`{path}` cannot be {verb}: {}", error_text(.error))]
     Io {
         /// What failed, as a participle for the message: `read`, `written`.
         verb: &'static str,
@@ -161,7 +161,7 @@ fn quoted(all: &[String]) -> String {
 }
 
 /// The system's message in lower case, without its error number.
-fn said(error: &io::Error) -> String {
+fn error_text(error: &io::Error) -> String {
     let text = error.to_string().to_lowercase();
     text.split(" (os error").next().unwrap_or_default().to_owned()
 }

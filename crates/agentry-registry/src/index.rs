@@ -85,7 +85,7 @@ impl AgentStore {
     }
 
     /// Rebuilds the index so that it matches the objects exactly.
-    pub(crate) fn mend_index(&self) -> Result<(), StoreError> {
+    pub(crate) fn rebuild_index(&self) -> Result<(), StoreError> {
         let mut wanted = BTreeMap::new();
         for digest in self.digests()? {
             // An object without a readable manifest has no name.

@@ -132,7 +132,7 @@ impl AgentStore {
             make_dirs(&dir).map_err(StoreError::writing(&dir))?;
         }
         self.sort_flat_objects()?;
-        self.mend_index()?;
+        self.rebuild_index()?;
         // Written last: an interrupted migration leaves no number and is repeated.
         let path = self.root.join("format");
         replace(&path, format!("{FORMAT}\n").as_bytes(), &self.temporary())

@@ -246,9 +246,9 @@ impl ReadySandbox {
     ) -> Result<(u64, Arc<CompletionFlag>, CommandEnding), SandboxError> {
         let (sender, ending) = tokio::sync::oneshot::channel();
         let over: Arc<CompletionFlag> = Arc::default();
-        let told = Arc::clone(&over);
+        let signal = Arc::clone(&over);
         let id = self.sandbox.run_then(command, move |ended| {
-            told.tell();
+            signal.notify();
             drop(sender.send(ended));
         });
         if id.is_err() {
@@ -411,11 +411,11 @@ struct SandboxCommandGuard {
 impl Drop for SandboxCommandGuard {
     fn drop(&mut self) {
         const PATIENCE: Duration = Duration::from_secs(5);
-        if !self.over.is_told_within(Duration::ZERO) {
+        if !self.over.is_over_within(Duration::ZERO) {
             let _ = self.ready.sandbox.kill(self.id);
         }
         // A helper that does not confirm the kill in time is not trusted: the whole sandbox ends.
-        if !self.over.is_told_within(PATIENCE) || self.ready.sandbox.is_over() {
+        if !self.over.is_over_within(PATIENCE) || self.ready.sandbox.is_over() {
             self.ready.spent.store(true, Ordering::Relaxed);
             self.ready.sandbox.end();
         }
@@ -426,18 +426,18 @@ impl Drop for SandboxCommandGuard {
 #[derive(Default)]
 struct CompletionFlag {
     is_over: Mutex<bool>,
-    told: Condvar,
+    signal: Condvar,
 }
 
 impl CompletionFlag {
-    fn tell(&self) {
+    fn notify(&self) {
         *self.is_over.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.told.notify_all();
+        self.signal.notify_all();
     }
 
-    fn is_told_within(&self, time: Duration) -> bool {
+    fn is_over_within(&self, time: Duration) -> bool {
         let is_over = self.is_over.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.told.wait_timeout_while(is_over, time, |is_over| !*is_over);
+        let waited = self.signal.wait_timeout_while(is_over, time, |is_over| !*is_over);
         *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }

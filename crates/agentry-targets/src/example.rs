@@ -19,7 +19,7 @@ const MOST: usize = 100;
 
 /// Returns the first example for which `shows` holds: from the patterns of these rules in their order, then
 /// from everyday calls, then from lists that also contain rules in a harness' syntax.
-pub(crate) fn telling<'r>(
+pub(crate) fn first_example<'r>(
     section: Section,
     rules: impl Iterator<Item = &'r RuleList>,
     shows: impl Fn(&ExampleSubject) -> bool,

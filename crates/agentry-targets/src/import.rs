@@ -19,7 +19,7 @@ use crate::import_files::CheckedFiles;
 use crate::import_loss::{ImportLoss, locate};
 use crate::model::{always, outside};
 use crate::original::{self, GrantReading};
-use crate::proof::{PolicyProof, told, within};
+use crate::proof::{PolicyProof, prove_with_example, within};
 use crate::render_result::LossKind;
 use crate::subject::RenderSubject;
 use crate::{HarnessFiles, HarnessModel, Target, visible_texts};
@@ -188,7 +188,7 @@ impl ImportedAgent {
         let subject = RenderSubject::of(definition.clone(), place, memo);
         bounded().find_map(|section| {
             let written = subject.bounds(section);
-            match told(memo, section, &written, &self.bound.of(section)) {
+            match prove_with_example(memo, section, &written, &self.bound.of(section)) {
                 PolicyProof::Holds => None,
                 PolicyProof::Unknown(why) => Some(format!("`permissions.{section}`: {why}")),
                 PolicyProof::Fails { example, source, target } => {
@@ -334,7 +334,7 @@ impl RuleNarrowing {
         self.simplify(written, &bounds);
         let section = written.section.value;
         let bounds = self.bound.real(section);
-        if let PolicyProof::Fails { example, source, target } = told(
+        if let PolicyProof::Fails { example, source, target } = prove_with_example(
             &self.memo,
             section,
             &bounds,

@@ -29,7 +29,7 @@ impl std::fmt::Display for MalformedJsonc {
 
 impl MalformedJsonc {
     /// Describes the problem for the user, with its position in the file `path`.
-    pub fn told(&self, path: &str) -> String {
+    pub fn describe(&self, path: &str) -> String {
         let Self { message, line, column } = self;
         format!("`{path}:{line}:{column}`: {message}")
     }

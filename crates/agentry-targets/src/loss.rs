@@ -9,7 +9,7 @@ use agentry_policy::{Action, RuleList, Section, SectionCall};
 
 use crate::Target;
 use crate::model::{HarnessModel, always};
-use crate::proof::{PolicyProof, told, within};
+use crate::proof::{PolicyProof, prove_with_example, within};
 use crate::render::{REQUIRED, is_guarded};
 use crate::render_result::{LossKind, RenderSettings, RenderedAgent};
 use crate::subject::{PromptTextKind, RenderSubject};
@@ -26,7 +26,7 @@ pub fn compare(
     out: &mut RenderedAgent,
 ) {
     let field = format!("permissions.{section}");
-    match told(&subject.memo, section, &subject.written_bounds(section), target) {
+    match prove_with_example(&subject.memo, section, &subject.written_bounds(section), target) {
         PolicyProof::Holds => {}
         PolicyProof::Fails { example, source, target } => {
             // The sides are swapped: the source is on the left, so `target` is its verdict.

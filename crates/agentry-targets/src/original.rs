@@ -40,7 +40,7 @@ use trial::GrantTrial;
 #[derive(Debug)]
 pub struct GrantReading {
     /// Normalises metadata, so that agents with the same grants have the same metadata.
-    pub meant: fn(&Data) -> Data,
+    pub normalise: fn(&Data) -> Data,
     /// Extends grants by values that remove what the definition denies.
     pub closed: fn(&RenderSubject, &mut [OriginalGrant]),
     /// Whether two sets of metadata mean the same; by default, whether their grants are equal.
@@ -166,7 +166,7 @@ pub(crate) fn beyond(
     let Some(known) = known.ways.iter().find(same) else {
         return subject.within(way, PolicySlack::None);
     };
-    match proof::told(&subject.memo, way.section, &way.layers, &known.layers) {
+    match proof::prove_with_example(&subject.memo, way.section, &way.layers, &known.layers) {
         PolicyProof::Fails { example, target, .. } => {
             let bounds = subject.written_bounds(way.section);
             let source = proof::action(&bounds.iter().collect::<Vec<_>>(), &example);
@@ -346,16 +346,16 @@ fn kept_note(
 
 impl GrantReading {
     /// Grants that are compared as written, and that cannot be extended.
-    pub(crate) const PLAIN: Self = Self { meant: Data::clone, closed: |_, _| {}, same: None };
+    pub(crate) const PLAIN: Self = Self { normalise: Data::clone, closed: |_, _| {}, same: None };
 
     fn agree(&self, keys: &[&str], one: &Data, other: &Data) -> bool {
-        let said = |metadata: &Data| self.said(keys, metadata);
+        let said = |metadata: &Data| self.comparable_grants(keys, metadata);
         self.same.map_or_else(|| said(one) == said(other), |same| same(one, other))
     }
 
     /// The grants of metadata, independent of the order and the syntax of a list.
-    fn said(&self, keys: &[&str], metadata: &Data) -> Vec<Option<Data>> {
-        let metadata = (self.meant)(metadata);
+    fn comparable_grants(&self, keys: &[&str], metadata: &Data) -> Vec<Option<Data>> {
+        let metadata = (self.normalise)(metadata);
         let value = |key: &&str| {
             let value = metadata.get(key)?;
             let sorted = list_items(value).map(|it| it.into_iter().collect::<BTreeSet<_>>());

@@ -6,7 +6,7 @@
 use agentry_policy::compare::{ExampleSubject, RefinementAnswer, decide, refines};
 use agentry_policy::{Action, HazardProtection, RuleList, Section};
 
-use crate::example::telling;
+use crate::example::first_example;
 use crate::memo::RenderMemo;
 
 /// Whether rules stay within other rules.
@@ -41,7 +41,7 @@ pub fn within(memo: &RenderMemo, target: &[RuleList], source: &[RuleList]) -> Po
 
 /// Proves the same for the user: a failure has an example from the rules or an everyday one, if there is one
 /// that shows the same two verdicts.
-pub fn told(
+pub fn prove_with_example(
     memo: &RenderMemo,
     section: Section,
     target: &[RuleList],
@@ -60,7 +60,7 @@ pub fn told(
         let shows = |example: &ExampleSubject| {
             action(&left, example) == *milder && action(&right, example) == *stricter
         };
-        match telling(section, source.iter().chain(target), shows) {
+        match first_example(section, source.iter().chain(target), shows) {
             Some(example) => PolicyProof::Fails { example, source: *stricter, target: *milder },
             None => proof,
         }
@@ -219,7 +219,7 @@ mod tests {
             let nothing = [always(Section::Bash, Deny, "nothing")];
             // The sides are swapped: the source is on the left.
             let PolicyProof::Fails { example, source: harness, target } =
-                told(&RenderMemo::default(), Section::Bash, &source, &nothing)
+                prove_with_example(&RenderMemo::default(), Section::Bash, &source, &nothing)
             else {
                 panic!("{list:?}");
             };

@@ -6,7 +6,7 @@ use agentry_policy::{Action, RuleList, Section, SectionCall};
 
 use crate::Target;
 use crate::model::{HarnessModel, HarnessTool};
-use crate::proof::{PolicyProof, action, told};
+use crate::proof::{PolicyProof, action, prove_with_example};
 use crate::question_habits::{SilentModes, silent_modes};
 use crate::render::is_guarded;
 use crate::render_result::{LossKind, RenderSettings, RenderedAgent};
@@ -76,7 +76,8 @@ fn never_asked(
     for section in &subject.eased {
         let bounds = subject.written_bounds(*section);
         let ways = model.ways.iter().filter(|way| way.section == *section);
-        let proofs = ways.map(|way| told(&subject.memo, *section, &way.layers, &bounds));
+        let proofs =
+            ways.map(|way| prove_with_example(&subject.memo, *section, &way.layers, &bounds));
         let example = proofs.into_iter().find_map(|proof| match proof {
             PolicyProof::Fails { example, .. } => Some(example),
             _ => None,

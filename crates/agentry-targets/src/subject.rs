@@ -12,7 +12,7 @@ use agentry_text::{FileId, Span, Spanned};
 use crate::memo::RenderMemo;
 use crate::model::{HarnessTool, outside as outside_of};
 use crate::original::OriginalGrant;
-use crate::proof::{self, PolicyProof, told, within};
+use crate::proof::{self, PolicyProof, prove_with_example, within};
 
 /// An agent that is rendered for a harness.
 #[derive(Debug, Clone)]
@@ -265,13 +265,13 @@ impl RenderSubject {
         self.memo.ways.get((self.kind(), slack, *section, way.key()), || {
             let bounds = self.bounds(*section);
             if slack == PolicySlack::None {
-                return told(&self.memo, *section, layers, &bounds);
+                return prove_with_example(&self.memo, *section, layers, &bounds);
             }
             let mut bounds = bounds.to_vec();
             for rule in bounds.iter_mut().flat_map(RuleList::all_mut) {
                 rule.action = slack.of(rule.action);
             }
-            told(&self.memo, *section, layers, &bounds)
+            prove_with_example(&self.memo, *section, layers, &bounds)
         })
     }
 

@@ -20,7 +20,7 @@ use ignore::WalkState;
 
 use crate::home::agentry_home;
 use crate::model_query;
-use crate::output::said;
+use crate::output::error_text;
 use crate::workspace_cache::WorkspaceCache;
 
 /// The files of this machine, relative to the current directory.
@@ -351,7 +351,7 @@ fn refusal(error: &io::Error) -> ReadError {
         // A file in the middle of the path means that nothing is below it.
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ReadError::Missing,
         io::ErrorKind::IsADirectory => ReadError::NotAFile,
-        _ => ReadError::Refused(said(error)),
+        _ => ReadError::Refused(error_text(error)),
     }
 }
 
@@ -409,7 +409,7 @@ fn is_held(entry: &ignore::DirEntry) -> bool {
 fn failed(root: &str, error: &ignore::Error, visit: &mut dyn FnMut(WalkedPath<'_>)) {
     let (path, why) = match error {
         ignore::Error::WithPath { path, err } => {
-            let why = err.io_error().map_or_else(|| err.to_string(), said);
+            let why = err.io_error().map_or_else(|| err.to_string(), error_text);
             (path.to_string_lossy().into_owned(), why)
         }
         ignore::Error::WithDepth { err, .. } => return failed(root, err, visit),

@@ -10,7 +10,7 @@ use agentry_runtime::provider::http;
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::Value;
 
-use crate::output::said;
+use crate::output::error_text;
 
 /// The timeout for a server on this machine.
 const LOCAL: Duration = Duration::from_secs(2);
@@ -66,7 +66,7 @@ fn refused(endpoint: &ModelsEndpoint) -> String {
 fn fetch(request: RequestBuilder) -> Result<(StatusCode, Vec<u8>), String> {
     let work = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        runtime.map_err(|error| said(&error))?.block_on(read(request))
+        runtime.map_err(|error| error_text(&error))?.block_on(read(request))
     };
     // A panic in the HTTP client must not end the run.
     let panicked = || Err("it cannot be asked".to_owned());
@@ -94,7 +94,7 @@ fn failed(error: &reqwest::Error) -> String {
         return "its host is not known".to_owned();
     }
     match causes().find_map(|cause| cause.downcast_ref::<io::Error>()) {
-        Some(error) => format!("it cannot be reached: {}", said(error)),
+        Some(error) => format!("it cannot be reached: {}", error_text(error)),
         None => format!("it cannot be asked: {}", http::reason(error).to_lowercase()),
     }
 }

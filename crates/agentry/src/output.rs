@@ -101,7 +101,7 @@ impl CliFailure {
 }
 
 /// The message of a system error, without its number.
-pub(crate) fn said(error: &io::Error) -> String {
+pub(crate) fn error_text(error: &io::Error) -> String {
     if error.kind() == io::ErrorKind::PermissionDenied {
         return "permission denied".to_owned();
     }

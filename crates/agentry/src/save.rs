@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::{NamedTempFile, TempPath};
 
-use crate::output::{CliFailure, said};
+use crate::output::{CliFailure, error_text};
 
 /// The prefix of temporary files: new ones before they are renamed, old ones until the transaction ends.
 pub(crate) const PREFIX: &str = ".agentry-";
@@ -72,7 +72,7 @@ impl<T: AsRef<[u8]>> FileSaving<'_, T> {
             }
             Err((path, error)) => {
                 let shown = path.strip_prefix(".").unwrap_or(&path).display();
-                let message = format!("`{shown}` cannot be written: {}", said(&error));
+                let message = format!("`{shown}` cannot be written: {}", error_text(&error));
                 Err(CliFailure::new(message).hint_opt(change.undo().or_else(|| way_out(&error))))
             }
         }

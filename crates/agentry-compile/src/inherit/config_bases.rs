@@ -45,13 +45,13 @@ pub(super) fn base(
     let source = sources.add(&file, text.trim_start_matches('\u{feff}'));
     let node = toml::parse(&source, &mut Findings::default());
     let entry = entries(&node)?.entries.iter().find(|entry| names(&entry.key.text, compiled))?;
-    let found = said(&entry.value)?;
+    let found = read_entry(&entry.value)?;
     compiled.sources = sources;
     Some(found)
 }
 
 /// Reads an entry: only a base, or a base with merge modes.
-fn said(value: &TreeNode) -> Option<(Spanned<String>, MergeModes)> {
+fn read_entry(value: &TreeNode) -> Option<(Spanned<String>, MergeModes)> {
     if value.as_map().is_none() {
         return Some((value.to_spanned()?, MergeModes::default()));
     }

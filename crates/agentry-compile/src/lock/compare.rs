@@ -11,7 +11,7 @@ use super::{LockError, LockedAgent, LockedServer};
 use crate::resolve::PlannedFile;
 
 /// How many changes of one kind are listed. The rest are only counted.
-const TOLD: usize = 3;
+const MOST_LISTED: usize = 3;
 
 /// A difference from the locked state.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -181,8 +181,8 @@ fn models(old: &[String], new: &[String], found: &mut Vec<LockChange>) {
         return;
     }
     let shown = |list: Vec<&String>| {
-        let names = list.iter().take(TOLD).map(|model| format!("`{}`", visible(model)));
-        let rest = list.len().saturating_sub(TOLD);
+        let names = list.iter().take(MOST_LISTED).map(|model| format!("`{}`", visible(model)));
+        let rest = list.len().saturating_sub(MOST_LISTED);
         let rest = (rest > 0).then(|| format!("{rest} more"));
         names.chain(rest).collect::<Vec<_>>().join(", ")
     };
@@ -212,7 +212,7 @@ fn policy(old: &LockedAgent, new: &LockedAgent, found: &mut Vec<LockChange>) {
             found.push(LockChange { widens, ..change });
         };
         for (word, answers, widens) in [("gained", gained, true), ("lost", lost, false)] {
-            if let Some(told) = told(*section, answers) {
+            if let Some(told) = decision_text(*section, answers) {
                 add(format!("{whose} {word} {}: {told}", object(*section)), widens);
             }
         }
@@ -255,14 +255,14 @@ fn object(section: Section) -> &'static str {
     }
 }
 
-fn told(section: Section, answers: &[DecisionChange]) -> Option<String> {
+fn decision_text(section: Section, answers: &[DecisionChange]) -> Option<String> {
     let one = |answer: &DecisionChange| {
         let DecisionChange { pattern, from, to, example, .. } = answer;
         let (pattern, example) = (visible(pattern), visible(example));
         format!("{section} `{pattern}` was {from} and is {to}, as in `{example}`")
     };
-    let first: Vec<_> = answers.iter().take(TOLD).map(one).collect();
-    let rest = answers.len().saturating_sub(TOLD);
+    let first: Vec<_> = answers.iter().take(MOST_LISTED).map(one).collect();
+    let rest = answers.len().saturating_sub(MOST_LISTED);
     let rest = if rest > 0 { format!("; and {rest} more") } else { String::new() };
     (!first.is_empty()).then(|| format!("{}{rest}", first.join("; ")))
 }

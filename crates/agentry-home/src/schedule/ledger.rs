@@ -12,15 +12,12 @@
 //! that it was started with; if the firing was claimed again in between, both have no effect.
 
 use std::path::Path;
-use std::time::Duration;
 
 use agentry_compile::policy::words;
 use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
 
 use super::FiringIdentity;
-
-/// How long a writer waits for another process.
-const PATIENCE: Duration = Duration::from_secs(10);
+use crate::database;
 
 /// The tables. Times are seconds since the Unix epoch.
 const TABLES: &str = "
@@ -128,12 +125,7 @@ pub struct ScheduleLedger {
 impl ScheduleLedger {
     /// Opens the ledger; creates it if there is none.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
-        let database = Connection::open(path)?;
-        database.busy_timeout(PATIENCE)?;
-        database.pragma_update(None, "journal_mode", "WAL")?;
-        database.pragma_update(None, "synchronous", "FULL")?;
-        database.execute_batch(TABLES)?;
-        Ok(Self { database })
+        Ok(Self { database: database::open(path, TABLES)? })
     }
 
     /// Returns the time up to which all planned times of a schedule are in the ledger, and whether it is

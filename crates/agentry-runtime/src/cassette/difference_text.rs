@@ -15,7 +15,7 @@ pub(super) fn written(tool: &RecordedTool) -> String {
 }
 
 /// Formats a message.
-pub(super) fn said(message: &Message) -> String {
+pub(super) fn message_text(message: &Message) -> String {
     let block = |block: &MessageBlock| match block {
         MessageBlock::Text { text } | MessageBlock::Thinking { text, .. } => format!("{text}\n"),
         MessageBlock::Call(call) => shown(call),

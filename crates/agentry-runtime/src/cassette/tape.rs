@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::decode::{CassetteReading, RecordedTurn};
 use super::difference::{CassetteDifference, DifferenceKind};
-use super::difference_text::{said, shown, written};
+use super::difference_text::{message_text, shown, written};
 use super::expectation::{same, take_over};
 use super::{
     CassetteEntry, CassetteHeader, CassetteLine, CassettePaths, FORMAT, RecordedPart, RecordedTool,
@@ -272,7 +272,7 @@ impl Tape {
     }
 
     /// Returns the next message of the user, if there is one.
-    pub fn said(&mut self) -> Option<TimedEvent> {
+    pub fn next_user_message(&mut self) -> Option<TimedEvent> {
         let said = self.said.pop_front()?;
         Some(self.play(said))
     }
@@ -480,12 +480,12 @@ impl Tape {
         let now = now.get(known..).unwrap_or_default();
         for (at, (recorded, now)) in recorded.iter().zip(now).enumerate() {
             let now = self.as_recorded(now.as_ref());
-            if recorded == &now || says_the_same(&said(recorded), &said(&now)) {
+            if recorded == &now || says_the_same(&message_text(recorded), &message_text(&now)) {
                 continue;
             }
             let message = format!("message {} of the conversation is another one", known + at + 1);
             let difference = CassetteDifference::new(DifferenceKind::Prompt, message);
-            return Err(difference.between(&said(recorded), &said(&now)));
+            return Err(difference.between(&message_text(recorded), &message_text(&now)));
         }
         if recorded.len() == now.len() {
             return Ok(());

@@ -272,7 +272,7 @@ impl RunDriver {
         let durable = self.is_durable(&happened.event);
         // The log comes first: if it fails, the event has no effects.
         self.parts.log.append(&happened, durable).map_err(BrokenRun)?;
-        let heard = self.heard(&happened.event);
+        let heard = self.output_of(&happened.event);
         if let RunEvent::Answered { id, answer } = &happened.event {
             self.approvals.note(answer);
             id.iter().for_each(|id| self.open.answered(id));
@@ -320,7 +320,7 @@ impl RunDriver {
     }
 
     /// Returns the redacted output for an event.
-    fn heard(&self, event: &RunEvent) -> Option<RunOutput> {
+    fn output_of(&self, event: &RunEvent) -> Option<RunOutput> {
         let redactor = &self.parts.redactor;
         Some(match event {
             RunEvent::Turned(turn) => {

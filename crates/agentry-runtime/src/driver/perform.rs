@@ -269,15 +269,15 @@ impl AnswerDisplay {
             AnswerDelta::Text(piece) => {
                 // Text after reasoning ends the reasoning, so its held-back part is shown first.
                 let rest = self.thinking.finish();
-                self.thought(rest);
+                self.emit_thinking(rest);
                 let text = self.text.push(&piece);
-                self.said(text);
+                self.emit_text(text);
             }
             AnswerDelta::Thinking(piece) => {
                 let rest = self.text.finish();
-                self.said(rest);
+                self.emit_text(rest);
                 let text = self.thinking.push(&piece);
-                self.thought(text);
+                self.emit_thinking(text);
             }
             AnswerDelta::Call(tool) => {
                 self.rest();
@@ -289,17 +289,17 @@ impl AnswerDisplay {
     /// Shows what was held back; no more pieces come.
     fn rest(&mut self) {
         let (thinking, text) = (self.thinking.finish(), self.text.finish());
-        self.thought(thinking);
-        self.said(text);
+        self.emit_thinking(thinking);
+        self.emit_text(text);
     }
 
-    fn said(&self, text: String) {
+    fn emit_text(&self, text: String) {
         if !text.is_empty() {
             (self.output)(RunOutput::Text { text });
         }
     }
 
-    fn thought(&self, text: String) {
+    fn emit_thinking(&self, text: String) {
         if !text.is_empty() {
             (self.output)(RunOutput::Thinking { text });
         }

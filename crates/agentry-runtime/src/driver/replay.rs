@@ -59,8 +59,8 @@ impl ReplayedWorld {
     }
 
     /// Returns the user's next message.
-    pub fn said(&self) -> Option<String> {
-        match self.tape().said()?.event {
+    pub fn next_user_message(&self) -> Option<String> {
+        match self.tape().next_user_message()?.event {
             RunEvent::Said { text } => Some(text),
             _ => None,
         }

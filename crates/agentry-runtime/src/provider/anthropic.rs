@@ -75,7 +75,7 @@ impl ProviderWire for AnthropicWire {
         reading::<AnthropicMessages>(model)
     }
 
-    fn mend(&self, body: &mut Value, complaint: &str) -> bool {
+    fn repair(&self, body: &mut Value, complaint: &str) -> bool {
         // First, because complaints about these fields may also mention thinking.
         if repair::remove(body, complaint, &["temperature", "top_p", "top_k"]) {
             return true;
@@ -281,9 +281,9 @@ mod tests {
         ];
         for (before, complaint, after) in cases {
             let mut body = json!({ "max_tokens": 9_000, "temperature": 0.5, "thinking": before });
-            assert!(AnthropicWire.mend(&mut body, complaint), "{complaint}");
+            assert!(AnthropicWire.repair(&mut body, complaint), "{complaint}");
             assert_eq!(body.get("thinking"), after, "{complaint}");
         }
-        assert!(!AnthropicWire.mend(&mut json!({ "messages": [] }), "messages: thinking"));
+        assert!(!AnthropicWire.repair(&mut json!({ "messages": [] }), "messages: thinking"));
     }
 }

@@ -28,7 +28,7 @@ const MOST_BYTES: usize = 256 << 20;
 /// The most bytes of an error response that are read.
 const MOST_ERROR: usize = 64 << 10;
 /// How often a request is repaired because the server rejects a field.
-const MOST_MENDS: usize = 4;
+const MOST_REPAIRS: usize = 4;
 
 /// A connection to one provider.
 pub struct ModelClient {
@@ -110,17 +110,17 @@ impl ModelClient {
         let mut frame = self.wire.frame(request);
         // Earlier complaints of this server apply to every later request.
         for complaint in &*self.complaints.lock().unwrap_or_else(PoisonError::into_inner) {
-            self.wire.mend(&mut frame, complaint);
+            self.wire.repair(&mut frame, complaint);
         }
-        let mut mends = 0;
+        let mut repairs = 0;
         loop {
             let body = self.body(request, &frame);
             match self.send(request, body, end, show).await {
                 Ok(answered) => return Ok(answered),
                 Err(RequestRefusal::Failed(failure)) => return Err(failure),
                 Err(RequestRefusal::Complaint(words, failure)) => {
-                    mends += 1;
-                    if mends > MOST_MENDS || !self.mend(&mut frame, words) {
+                    repairs += 1;
+                    if repairs > MOST_REPAIRS || !self.repair(&mut frame, words) {
                         return Err(failure);
                     }
                 }
@@ -134,8 +134,8 @@ impl ModelClient {
     }
 
     /// Repairs a body that the server rejected; returns whether it was changed.
-    fn mend(&self, body: &mut Value, words: String) -> bool {
-        if !self.wire.mend(body, &words) {
+    fn repair(&self, body: &mut Value, words: String) -> bool {
+        if !self.wire.repair(body, &words) {
             // The possible output depends on the length of the conversation, so this repair is not
             // remembered.
             return repair::lower_output(body, &words);

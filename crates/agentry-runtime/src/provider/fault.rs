@@ -59,14 +59,14 @@ pub(super) fn broke_off() -> ModelFailure {
 
 /// Interprets an error in a stream: an object with `message` and a code, or a text.
 pub(super) fn in_stream(error: &Value) -> ModelFailure {
-    let ReportedFault { code, message, wait } = told(error);
+    let ReportedFault { code, message, wait } = reported_fault(error);
     let words = format!("{code} {message}").to_lowercase();
     let status = code.parse::<u16>().ok().or_else(|| number(error));
     let lasting = LASTING.iter().any(|known| code.to_lowercase().contains(known))
         || status.is_some_and(|status| (400..500).contains(&status) && !passes(status));
     let kind = match () {
-        () if says(&words, TOO_LONG) => ModelFailureKind::TooLong,
-        () if lasting || says(&words, NO_MONEY) => ModelFailureKind::Permanent,
+        () if contains_any(&words, TOO_LONG) => ModelFailureKind::TooLong,
+        () if lasting || contains_any(&words, NO_MONEY) => ModelFailureKind::Permanent,
         () => ModelFailureKind::Temporary,
     };
     let message = format!("the server broke off with an error: {}", shown(&message));
@@ -83,15 +83,15 @@ pub(super) fn refused(status: StatusCode, headers: &HeaderMap, body: &str) -> Mo
     // Some servers wrap the error in a list.
     let parsed = parsed.get(0).unwrap_or(&parsed);
     let error = parsed.get("error").unwrap_or(parsed);
-    let ReportedFault { code, message, wait } = told(error);
+    let ReportedFault { code, message, wait } = reported_fault(error);
     let message = if message.is_empty() { body } else { &message };
     let words = format!("{code} {message}").to_lowercase();
     let kind = match status.as_u16() {
         // Before the status: some servers send 429 when no credit is left.
-        _ if says(&words, NO_MONEY) => ModelFailureKind::Permanent,
+        _ if contains_any(&words, NO_MONEY) => ModelFailureKind::Permanent,
         429 => ModelFailureKind::Temporary,
         413 => ModelFailureKind::TooLong,
-        _ if says(&words, TOO_LONG) => ModelFailureKind::TooLong,
+        _ if contains_any(&words, TOO_LONG) => ModelFailureKind::TooLong,
         status if passes(status) => ModelFailureKind::Temporary,
         _ => ModelFailureKind::Permanent,
     };
@@ -104,7 +104,7 @@ fn passes(status: u16) -> bool {
     matches!(status, 408 | 409 | 425 | 429 | 500 | 502..=504 | 506..=599)
 }
 
-fn says(words: &str, known: &[&str]) -> bool {
+fn contains_any(words: &str, known: &[&str]) -> bool {
     known.iter().any(|known| words.contains(known))
 }
 
@@ -117,7 +117,7 @@ struct ReportedFault {
     wait: Option<u64>,
 }
 
-fn told(error: &Value) -> ReportedFault {
+fn reported_fault(error: &Value) -> ReportedFault {
     if let Some(message) = error.as_str() {
         return ReportedFault { message: message.to_owned(), ..ReportedFault::default() };
     }

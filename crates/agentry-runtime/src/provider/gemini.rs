@@ -65,7 +65,7 @@ impl ProviderWire for GeminiWire {
         reading::<GeminiContents>(model)
     }
 
-    fn mend(&self, body: &mut Value, complaint: &str) -> bool {
+    fn repair(&self, body: &mut Value, complaint: &str) -> bool {
         let searches = |tool: &Value| tool.get("googleSearch").is_some();
         // Older models support search or calls, not both.
         if complaint.contains("search") || complaint.contains("tool") {

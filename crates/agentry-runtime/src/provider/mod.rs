@@ -108,7 +108,7 @@ pub trait ProviderWire: Sync {
 
     /// Removes what the server complained about, if the request makes sense without it. The complaint is
     /// in lower case. Returns whether something was changed.
-    fn mend(&self, body: &mut Value, complaint: &str) -> bool;
+    fn repair(&self, body: &mut Value, complaint: &str) -> bool;
 }
 
 impl dyn ProviderWire {

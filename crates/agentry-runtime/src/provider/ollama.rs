@@ -12,7 +12,7 @@
 use serde_json::{Value, json};
 
 use super::draft::{AnswerDraft, DraftPart, PieceKind, TokenPointers, opened, written};
-use super::openai_chat::{CALLS, TEXT, THINKING, said, system, tool, user};
+use super::openai_chat::{CALLS, TEXT, THINKING, joined_text, system, tool, user};
 use super::tidy::{arguments, plain};
 use super::wire_reader::{StopReason, StopReasons, WireMapping, reading};
 use super::{AnswerReader, MessageContext, ProviderRequest, ProviderWire, completed, items, text};
@@ -56,7 +56,7 @@ impl ProviderWire for OllamaWire {
         reading::<OllamaLines>(model)
     }
 
-    fn mend(&self, body: &mut Value, complaint: &str) -> bool {
+    fn repair(&self, body: &mut Value, complaint: &str) -> bool {
         let thinks = complaint.contains("think");
         thinks && body.as_object_mut().is_some_and(|body| body.shift_remove("think").is_some())
     }
@@ -65,7 +65,7 @@ impl ProviderWire for OllamaWire {
 fn assistant(message: &Message, to: Option<&str>) -> Value {
     let call = |call: &ToolCall| json!({ "function": { "name": plain(&call.tool), "arguments": arguments(&call.arguments) } });
     let calls: Vec<Value> = message.calls().map(call).collect();
-    let content = said(message).unwrap_or_default();
+    let content = joined_text(message).unwrap_or_default();
     let mut written = json!({ "role": "assistant", "content": content });
     for block in &message.blocks {
         if let (MessageBlock::Thinking { text, opaque }, Some(model)) = (block, to)

@@ -64,7 +64,7 @@ impl ProviderWire for ChatWire {
         reading::<ChatChunks>(model)
     }
 
-    fn mend(&self, body: &mut Value, complaint: &str) -> bool {
+    fn repair(&self, body: &mut Value, complaint: &str) -> bool {
         let (older, newer) = ("max_tokens", "max_completion_tokens");
         if repair::rename(body, complaint, older, newer) {
             return true;
@@ -92,7 +92,7 @@ pub(super) fn tool(tool: &ToolSpec) -> Value {
 }
 
 /// Returns the text of a message, joined.
-pub(super) fn said(message: &Message) -> Option<String> {
+pub(super) fn joined_text(message: &Message) -> Option<String> {
     let text = |block: &MessageBlock| match block {
         MessageBlock::Text { text } => Some(text.clone()),
         _ => None,
@@ -119,13 +119,13 @@ pub(super) fn user(message: &Message, naming: &dyn Fn(&str) -> Value) -> Vec<Val
         }
         _ => None,
     });
-    let said = said(message).map(|content| json!({ "role": "user", "content": content }));
+    let said = joined_text(message).map(|content| json!({ "role": "user", "content": content }));
     told.chain(said).collect()
 }
 
 /// Returns an answer of the model. Its reasoning is included only for the model `to`.
 fn assistant(message: &Message, to: Option<&str>) -> Option<Value> {
-    let content = said(message);
+    let content = joined_text(message);
     let call = |call: &ToolCall| {
         json!({ "id": call.id, "type": "function", "function": {
             "name": plain(&call.tool), "arguments": arguments(&call.arguments).to_string() } })

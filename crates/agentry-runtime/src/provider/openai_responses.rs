@@ -63,7 +63,7 @@ impl ProviderWire for ResponsesWire {
         reading::<ResponseItems>(model)
     }
 
-    fn mend(&self, body: &mut Value, complaint: &str) -> bool {
+    fn repair(&self, body: &mut Value, complaint: &str) -> bool {
         if complaint.contains("encrypted content") || complaint.contains("encrypted_content") {
             return repair::remove(body, "include", &["include"]);
         }

@@ -21,7 +21,7 @@ impl MessageTidier {
     pub(super) fn next<'a>(&mut self, message: &'a Message, tools: bool) -> Vec<Cow<'a, Message>> {
         let mut list = Vec::new();
         if !tools {
-            list.push(Cow::Owned(told(message)));
+            list.push(Cow::Owned(calls_as_text(message)));
         } else if message.role == MessageRole::Assistant {
             // Two answers in a row: the calls of the first one need results before the second.
             list.extend(self.rest());
@@ -88,20 +88,20 @@ fn answering<'a>(message: &'a Message, open: &[String]) -> Cow<'a, Message> {
         match block {
             MessageBlock::Result { id, .. } if open.contains(id) => {}
             // A result without its call is kept as text, because its content may still matter.
-            other => blocks.push(in_words(other)),
+            other => blocks.push(block_as_text(other)),
         }
     }
     Cow::Owned(Message { role: message.role, blocks })
 }
 
 /// Returns a message with calls and results as text.
-fn told(message: &Message) -> Message {
+fn calls_as_text(message: &Message) -> Message {
     let blocks =
         message.blocks.iter().filter(|block| !matches!(block, MessageBlock::Thinking { .. }));
-    Message { role: message.role, blocks: blocks.map(in_words).collect() }
+    Message { role: message.role, blocks: blocks.map(block_as_text).collect() }
 }
 
-fn in_words(block: &MessageBlock) -> MessageBlock {
+fn block_as_text(block: &MessageBlock) -> MessageBlock {
     let text = match block {
         MessageBlock::Call(call) => format!("(called `{}` with {})", call.tool, call.arguments),
         MessageBlock::Result { text, failed: false, .. } => format!("(a call gave: {text})"),
@@ -113,11 +113,11 @@ fn in_words(block: &MessageBlock) -> MessageBlock {
 
 /// Returns where the current exchange begins: after the last message with text of the user.
 pub(super) fn present(messages: &[Cow<'_, Message>]) -> usize {
-    messages.iter().rposition(|message| says(message)).map_or(0, |at| at + 1)
+    messages.iter().rposition(|message| has_user_text(message)).map_or(0, |at| at + 1)
 }
 
 /// Returns whether a message has text of the user.
-pub(super) fn says(message: &Message) -> bool {
+pub(super) fn has_user_text(message: &Message) -> bool {
     let text =
         |block: &MessageBlock| matches!(block, MessageBlock::Text { .. }) && !is_empty(block);
     message.role == MessageRole::User && message.blocks.iter().any(text)

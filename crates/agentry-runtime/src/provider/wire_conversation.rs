@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::tidy::{MessageTidier, says};
+use super::tidy::{MessageTidier, has_user_text};
 use super::{MessageContext, ProviderRequest, ProviderWire};
 use crate::conversation::{Message, MessageBlock, MessageRole};
 
@@ -73,7 +73,7 @@ impl WireConversation {
         let known = self.messages.len();
         let new = request.messages.get(known..).unwrap_or_default();
         // The current exchange begins after the last user message.
-        let present = new.iter().rposition(|message| says(message)).map_or(0, |at| at + 1);
+        let present = new.iter().rposition(|message| has_user_text(message)).map_or(0, |at| at + 1);
         let model = request.model;
         for (at, message) in before.get(known..).unwrap_or_default().iter().enumerate() {
             let how = MessageStyle { wire, model, is_present: at >= present, is_last: false };
@@ -101,7 +101,7 @@ impl WireConversation {
             && self.model == request.model
             && self.has_tools != request.tools.is_empty()
             // A new user message ends the exchange, and some wires then leave reasoning out.
-            && !(self.thinks && new.iter().any(|message| says(message)))
+            && !(self.thinks && new.iter().any(|message| has_user_text(message)))
     }
 }
 
@@ -279,8 +279,8 @@ mod tests {
             fn reader(&self, model: &str) -> Box<dyn crate::provider::AnswerReader + Send> {
                 ChatWire.reader(model)
             }
-            fn mend(&self, body: &mut Value, complaint: &str) -> bool {
-                ChatWire.mend(body, complaint)
+            fn repair(&self, body: &mut Value, complaint: &str) -> bool {
+                ChatWire.repair(body, complaint)
             }
         }
         let wire = Counting(std::sync::atomic::AtomicUsize::new(0));

@@ -139,7 +139,9 @@ impl Quarantine {
             gone.push(path);
             told.extend(self.undo(path, before));
         }
-        told.extend(renamed.iter().map(|home| self.told(home, QuarantineAct::Renamed, None, None)));
+        told.extend(
+            renamed.iter().map(|home| self.report_of(home, QuarantineAct::Renamed, None, None)),
+        );
         told.extend(self.missing(&now));
         self.stuck =
             self.stuck.take().or_else(|| told.iter().find(|it| it.failed.is_some()).cloned());
@@ -176,7 +178,7 @@ impl Quarantine {
         };
         let told = opened
             .into_iter()
-            .map(|(path, failed)| self.told(&path, QuarantineAct::Shut, None, failed));
+            .map(|(path, failed)| self.report_of(&path, QuarantineAct::Shut, None, failed));
         (now, told.collect())
     }
 
@@ -231,10 +233,10 @@ impl Quarantine {
             }
         };
         let Some(before) = before else {
-            return Some(self.told(path, QuarantineAct::Made, kept, failed));
+            return Some(self.report_of(path, QuarantineAct::Made, kept, failed));
         };
         let was = failed.as_ref().and_then(|_| self.keep(path, &[(path.to_owned(), before)]));
-        Some(QuarantineReport { was, ..self.told(path, QuarantineAct::Changed, kept, failed) })
+        Some(QuarantineReport { was, ..self.report_of(path, QuarantineAct::Changed, kept, failed) })
     }
 
     /// Restores what is missing, unless it went with its directory.
@@ -259,7 +261,7 @@ impl Quarantine {
                 let was = failed.as_ref().and_then(|_| self.keep(path, &lost));
                 told.push(QuarantineReport {
                     was,
-                    ..self.told(path, QuarantineAct::Removed, None, failed)
+                    ..self.report_of(path, QuarantineAct::Removed, None, failed)
                 });
             }
         }
@@ -279,9 +281,9 @@ impl Quarantine {
             _ => true,
         });
         let (first, _) = lost.first()?;
-        let why = self.told(first, QuarantineAct::Gone, None, None).why;
+        let why = self.report_of(first, QuarantineAct::Gone, None, None).why;
         let was = self.keep(top, &lost);
-        Some(QuarantineReport { why, was, ..self.told(top, QuarantineAct::Gone, None, None) })
+        Some(QuarantineReport { why, was, ..self.report_of(top, QuarantineAct::Gone, None, None) })
     }
 
     /// Keeps a copy of the original at or below a path, for the user who reads the report.
@@ -321,7 +323,7 @@ impl Quarantine {
         Some(self.workspace.join(first.parent()?))
     }
 
-    fn told(
+    fn report_of(
         &self,
         path: &Path,
         did: QuarantineAct,

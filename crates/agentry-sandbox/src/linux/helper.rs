@@ -124,7 +124,7 @@ impl HelperProcess<'_> {
         let signals = system::child_signals()?;
         loop {
             // `poll` needs a third descriptor. Without mounts or inotify, the socket stands in for it.
-            let third = self.mounts.told().map_or_else(|| self.socket.as_fd(), AsFd::as_fd);
+            let third = self.mounts.readiness().map_or_else(|| self.socket.as_fd(), AsFd::as_fd);
             let mut ready = [
                 PollFd::new(self.socket, PollFlags::IN),
                 PollFd::new(&signals, PollFlags::IN),
@@ -135,7 +135,7 @@ impl HelperProcess<'_> {
                 continue;
             }
             let silent = polled? == 0;
-            let [told, ended, changed] = ready.map(|it| !it.revents().is_empty());
+            let [readiness, ended, changed] = ready.map(|it| !it.revents().is_empty());
             if (silent || changed)
                 && let Some(path) = self.mounts.replaced()
             {
@@ -146,7 +146,7 @@ impl HelperProcess<'_> {
                 let _ = rustix::io::read(&signals, &mut buffer);
                 self.reap()?;
             }
-            if told {
+            if readiness {
                 match receive(self.socket)? {
                     Some((request, descriptors)) => self.answer(request, descriptors)?,
                     None => return Ok(()),

@@ -17,34 +17,35 @@ const OFTEN: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 pub(crate) struct ProtectiveMounts {
     all: Vec<(PathBuf, u64)>,
     /// An inotify descriptor: readable when a protected path may have been replaced.
-    told: Option<OwnedFd>,
+    readiness: Option<OwnedFd>,
 }
 
 impl ProtectiveMounts {
     /// Must be called before the confinement is applied to this process.
     pub(crate) fn new(paths: Vec<PathBuf>) -> io::Result<Self> {
-        let told = if paths.is_empty() { None } else { watched(&paths).ok() };
+        let readiness = if paths.is_empty() { None } else { watched(&paths).ok() };
         let each = |path: PathBuf| mount_of(&path).map(|mount| (path, mount));
         let all = paths.into_iter().map(each).collect::<io::Result<_>>()?;
-        Ok(Self { all, told })
+        Ok(Self { all, readiness })
     }
 
     /// The descriptor that is readable when there is something to check.
-    pub(crate) fn told(&self) -> Option<&OwnedFd> {
-        self.told.as_ref()
+    pub(crate) fn readiness(&self) -> Option<&OwnedFd> {
+        self.readiness.as_ref()
     }
 
     /// The interval of checks, if there is no descriptor.
     pub(crate) fn patience(&self) -> Option<&'static Timespec> {
-        (self.told.is_none() && !self.all.is_empty()).then_some(&OFTEN)
+        (self.readiness.is_none() && !self.all.is_empty()).then_some(&OFTEN)
     }
 
     /// The first path that is no longer protected.
     pub(crate) fn replaced(&self) -> Option<&Path> {
-        if let Some(told) = &self.told {
+        if let Some(readiness) = &self.readiness {
             // The events are only drained: the mount ids below show what has changed.
             let mut buffer = [const { MaybeUninit::<u8>::uninit() }; 4096];
-            while rustix::io::read(told, &mut buffer).is_ok_and(|(read, _)| !read.is_empty()) {}
+            while rustix::io::read(readiness, &mut buffer).is_ok_and(|(read, _)| !read.is_empty()) {
+            }
         }
         let changed = |(path, mount): &&(PathBuf, u64)| mount_of(path).ok() != Some(*mount);
         self.all.iter().find(changed).map(|(path, _)| path.as_path())
@@ -53,7 +54,7 @@ impl ProtectiveMounts {
 
 /// Watches the parent directories of `paths` for new and removed entries.
 fn watched(paths: &[PathBuf]) -> io::Result<OwnedFd> {
-    let told = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
+    let readiness = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
     let kinds = WatchFlags::CREATE
         | WatchFlags::DELETE
         | WatchFlags::MOVED_FROM
@@ -64,9 +65,9 @@ fn watched(paths: &[PathBuf]) -> io::Result<OwnedFd> {
     parents.sort();
     parents.dedup();
     for parent in parents {
-        inotify::add_watch(&told, parent, kinds)?;
+        inotify::add_watch(&readiness, parent, kinds)?;
     }
-    Ok(told)
+    Ok(readiness)
 }
 
 fn mount_of(path: &Path) -> io::Result<u64> {

@@ -9,11 +9,11 @@ use super::tools::{GROUPS, beside, entries, plain};
 use crate::original::{self, GrantReading, OriginalGrant};
 use crate::subject::RenderSubject;
 
-pub(super) const GRANTS: GrantReading = GrantReading { meant, closed, ..GrantReading::PLAIN };
+pub(super) const GRANTS: GrantReading = GrantReading { normalise, closed, ..GrantReading::PLAIN };
 
 /// Normalises metadata: a tool that is both listed and disallowed counts as not listed, and specifiers in
 /// brackets are removed because Claude Code ignores them.
-fn meant(metadata: &Data) -> Data {
+fn normalise(metadata: &Data) -> Data {
     let Data::Map(mut fields) = metadata.clone() else { return metadata.clone() };
     let tools = tools_in(metadata);
     let is_usual = |mode: &Data| matches!(mode.as_str(), Some("default" | "manual"));

@@ -18,7 +18,7 @@ use crate::harness_files::{
 use crate::loss;
 use crate::model::{HarnessModel, always};
 use crate::original::OriginalFrontMatter;
-use crate::proof::{PolicyProof, told, within};
+use crate::proof::{PolicyProof, prove_with_example, within};
 use crate::render_result::{LossKind, RenderSettings, RenderedAgent, RenderedFile};
 use crate::subject::{BundledSkill, RenderSubject};
 
@@ -202,7 +202,7 @@ fn narrowed(
     let field = format!("permissions.{section}");
     let mut bounds = subject.written_bounds(section);
     bounds.push(never(section));
-    match told(&subject.memo, section, &bounds, layers) {
+    match prove_with_example(&subject.memo, section, &bounds, layers) {
         PolicyProof::Holds => {}
         // The sides are swapped: the source is on the left, so `target` is its verdict.
         PolicyProof::Fails { example, source, target } => {

@@ -156,7 +156,7 @@ pub(super) fn dropped(files: &dyn HarnessFiles) -> Option<String> {
     own.chain(managed(files)).find_map(|(path, text)| {
         match JsoncDocument::read(&text, JsonDialect::Strict) {
             Ok(document) => Some(format!("`{path}`: {}", wrong_type(&document.value())?)),
-            Err(wrong) => Some(wrong.told(&path)),
+            Err(wrong) => Some(wrong.describe(&path)),
         }
     })
 }
@@ -263,7 +263,7 @@ pub(super) fn merged(
 ) -> Result<Option<String>, String> {
     let text = existing.clone().unwrap_or_default();
     let mut document =
-        JsoncDocument::read(&text, JsonDialect::Strict).map_err(|wrong| wrong.told(SHARED))?;
+        JsoncDocument::read(&text, JsonDialect::Strict).map_err(|wrong| wrong.describe(SHARED))?;
     if let Some(wrong) = wrong_type(&document.value()) {
         return Err(format!("`{SHARED}`: {wrong}"));
     }

@@ -74,7 +74,7 @@ pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent,
         model.add(Section::Bash, "rules", vec![nothing]);
     }
     permissions(&data, &model, &rules, &mut draft);
-    told(&data, &mut draft);
+    report_losses(&data, &mut draft);
     Ok(draft.read(PermittedBound::new(model), own))
 }
 
@@ -238,7 +238,7 @@ fn switched_off(data: &Data) -> Vec<String> {
 }
 
 /// Reports what a definition cannot express.
-fn told(data: &Data, draft: &mut ImportDraft) {
+fn report_losses(data: &Data, draft: &mut ImportDraft) {
     let CodexSetup { shell, sandbox, approval } = setup(data, EncodingView::Strictest);
     if shell && sandbox != CodexSandbox::Unbound {
         let here = if approval.as_str() == "never" { "denied" } else { "asked about" };

@@ -154,7 +154,7 @@ pub(super) fn mildest(
     let (trusted, default) = trust.entries();
     encoding.entries.extend(trusted);
     encoding.default = default;
-    let meant = single.iter().flat_map(|name| trust.meant(name));
+    let meant = single.iter().flat_map(|name| trust.possible_tools(name));
     let entry = |(text, matches)| EncodedRule { text, action: Action::Allow, matches };
     let only = listed_only(meant.map(entry).collect());
     model.add_readings("mcp_*", &encoding, &[only.rules()], None);

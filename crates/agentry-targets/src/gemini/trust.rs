@@ -88,7 +88,7 @@ impl TrustedServers {
 
     /// Returns the MCP tools that a name in a list may mean. The name of a server ends at the first `_`,
     /// unless the settings define a longer one.
-    pub(super) fn meant(&self, name: &str) -> Vec<(String, MatchBounds)> {
+    pub(super) fn possible_tools(&self, name: &str) -> Vec<(String, MatchBounds)> {
         let Some(rest) = name.strip_prefix("mcp_") else { return Vec::new() };
         let others = self.known.iter().chain(&self.trusted);
         let others = others.filter_map(|name| Some((name.as_str(), after(rest, name)?)));

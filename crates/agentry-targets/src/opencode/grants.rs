@@ -41,7 +41,7 @@ pub(super) fn metadata(written: &Data, rules: &[OpencodeRule], found: &OpencodeA
     let grants = grants.filter_map(|key| Some((key.to_owned(), in_order(written.get(key)?))));
     let own = flatten(found.fields.get(PERMISSION).unwrap_or(&Data::Null), EncodingView::Strictest);
     // A tool that is denied anyway makes no difference.
-    let unsaid = found.unsaid(&own).into_iter().filter(|key| !is_denied(rules, key));
+    let unsaid = found.denied_as_subagent(&own).into_iter().filter(|key| !is_denied(rules, key));
     let unsaid = (UNSAID.to_owned(), Data::strings(unsaid));
     let rule = |it: &OpencodeRule| Data::strings([&it.key, &it.pattern, it.action.as_str()]);
     let rules = (RULES.to_owned(), Data::List(rules.iter().map(rule).collect()));

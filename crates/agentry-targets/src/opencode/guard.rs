@@ -179,14 +179,14 @@ fn within(path: &str, directory: &str) -> bool {
 }
 
 fn answer(verdict: &Verdict) -> GuardAnswer {
-    said(verdict.action, &why(verdict), 0)
+    guard_answer(verdict.action, &why(verdict), 0)
 }
 
 fn failure(why: &str) -> GuardAnswer {
-    said(Action::Deny, why, 2)
+    guard_answer(Action::Deny, why, 2)
 }
 
-fn said(action: Action, reason: &str, code: u8) -> GuardAnswer {
+fn guard_answer(action: Action, reason: &str, code: u8) -> GuardAnswer {
     let output = json!({ "decision": action.as_str(), "reason": reason });
     let errors = if code == 0 { String::new() } else { format!("{reason}\n") };
     GuardAnswer { output: format!("{output}\n"), errors, code }

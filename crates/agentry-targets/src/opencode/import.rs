@@ -178,7 +178,7 @@ fn rules(
     let said = all.get(of_agent..).unwrap_or_default().to_vec();
     let denied = found.of_subagents(&said);
     if denied.is_empty() {
-        apart_as_subagent(&found.unsaid(&said), &all, draft);
+        apart_as_subagent(&found.denied_as_subagent(&said), &all, draft);
     }
     all.extend(denied.into_iter().filter(|rule| !is_denied(&all, &rule.key)).collect::<Vec<_>>());
     all

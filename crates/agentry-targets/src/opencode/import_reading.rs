@@ -12,7 +12,7 @@ use super::ruleset::{OpencodeRule, READING, takes};
 use crate::HarnessModel;
 use crate::draft::ImportDraft;
 use crate::example::plain;
-use crate::proof::{PolicyProof, told};
+use crate::proof::{PolicyProof, prove_with_example};
 use crate::render_result::LossKind;
 
 /// Keeps which tools are denied although `read` is not. Reports tools that are stricter than `read`, since
@@ -47,7 +47,7 @@ fn stricter(model: &HarnessModel, draft: &mut ImportDraft) {
     for tool in READING.iter().filter(|tool| **tool != "read") {
         // The sides are swapped: `read` must stay within the tool.
         if let PolicyProof::Fails { example, source, target } =
-            told(&memo, Section::Read, &own, &layers(tool))
+            prove_with_example(&memo, Section::Read, &own, &layers(tool))
         {
             let what = plain(&format!("`{example}` is {source} for {{}} and {target} for `read`"));
             stricter.entry(what).or_default().push(format!("`{tool}`"));

@@ -94,7 +94,7 @@ impl OpencodeAgent {
 
     /// Returns the tools that an agent is denied while another one has started it, unless a rule in `said`
     /// has exactly that key.
-    pub(super) fn unsaid(&self, said: &[OpencodeRule]) -> Vec<&'static str> {
+    pub(super) fn denied_as_subagent(&self, said: &[OpencodeRule]) -> Vec<&'static str> {
         let is_new = |key: &&str| said.iter().all(|rule| rule.key != *key);
         let keys = FOR_PRIMARY.iter().copied().filter(is_new);
         keys.filter(|_| self.mode() != Some(AgentMode::Primary)).collect()
@@ -108,7 +108,7 @@ impl OpencodeAgent {
             action: Action::Deny,
         };
         let is_started = self.mode() == Some(AgentMode::Subagent);
-        let unsaid = self.unsaid(said).into_iter().filter(|_| is_started);
+        let unsaid = self.denied_as_subagent(said).into_iter().filter(|_| is_started);
         unsaid.map(denied).collect()
     }
 

@@ -65,7 +65,7 @@ impl<'a> GrantTrial<'a> {
         if values.any(is_long) {
             return None;
         }
-        if !self.is_said(self.read(&all)?, self.read(&[])?) {
+        if !self.matches_import(self.read(&all)?, self.read(&[])?) {
             return None;
         }
         let mut closed = all.clone();
@@ -169,7 +169,7 @@ impl<'a> GrantTrial<'a> {
 
     /// Whether the definition still matches the agent as it was imported, in each section that the grants
     /// change (`plain` is without them). It may deny more: [`GrantTrial::holds`] checks that.
-    fn is_said(&self, read: HarnessAgent, plain: HarnessAgent) -> bool {
+    fn matches_import(&self, read: HarnessAgent, plain: HarnessAgent) -> bool {
         let memo = &self.subject.memo;
         let [read, plain] = [read, plain]
             .map(|read| narrowed(self.target, read, memo).agent)

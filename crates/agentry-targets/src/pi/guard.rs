@@ -133,14 +133,14 @@ fn path(given: &str, directory: &str) -> Result<String, String> {
 }
 
 fn answer(verdict: &Verdict) -> GuardAnswer {
-    said(verdict.action, &why(verdict), 0)
+    guard_answer(verdict.action, &why(verdict), 0)
 }
 
 fn failure(why: &str) -> GuardAnswer {
-    GuardAnswer { errors: format!("{why}\n"), ..said(Action::Deny, why, 2) }
+    GuardAnswer { errors: format!("{why}\n"), ..guard_answer(Action::Deny, why, 2) }
 }
 
-fn said(action: Action, reason: &str, code: u8) -> GuardAnswer {
+fn guard_answer(action: Action, reason: &str, code: u8) -> GuardAnswer {
     let output = json!({ "decision": action.as_str(), "reason": reason });
     GuardAnswer { output: format!("{output}\n"), errors: String::new(), code }
 }

@@ -27,11 +27,11 @@ pub(super) const IMPORT: HarnessImport = HarnessImport {
     several: None,
     read: import,
     overrides: true,
-    grants: GrantReading { meant, ..GrantReading::PLAIN },
+    grants: GrantReading { normalise, ..GrantReading::PLAIN },
 };
 
 /// Normalises metadata: an agent without a list of tools has Pi's default tools.
-fn meant(metadata: &Data) -> Data {
+fn normalise(metadata: &Data) -> Data {
     let Data::Map(mut fields) = metadata.clone() else { return metadata.clone() };
     if metadata.get("tools").is_none() {
         fields.push(("tools".to_owned(), Data::strings(DEFAULT)));

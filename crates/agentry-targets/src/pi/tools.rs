@@ -9,7 +9,7 @@ use crate::built_in_protection::{self, UnprotectedSubject};
 use crate::gap::{PolicyGap, gaps};
 use crate::model::{HarnessModel, always};
 use crate::original::OriginalFrontMatter;
-use crate::proof::{PolicyProof, told, within};
+use crate::proof::{PolicyProof, prove_with_example, within};
 use crate::render_result::{LossKind, RenderSettings, RenderedAgent};
 use crate::subject::RenderSubject;
 
@@ -86,7 +86,7 @@ fn unseen(subject: &RenderSubject) -> Option<PolicyGap> {
 /// Succeeds if everything in a section is allowed; otherwise explains why not.
 pub(super) fn free(subject: &RenderSubject, section: Section) -> Result<(), String> {
     let everything = always(section, Action::Allow, "Pi does not check");
-    match told(&subject.memo, section, &[everything], &subject.bounds(section)) {
+    match prove_with_example(&subject.memo, section, &[everything], &subject.bounds(section)) {
         PolicyProof::Holds => Ok(()),
         PolicyProof::Fails { example, source, .. } => {
             Err(format!("{section} `{example}` is {source}"))

@@ -11,7 +11,7 @@ use crate::limits;
 const MOST_INDICATORS: usize = 4 * limits::NODES;
 
 /// Reports whether joining lines may remove `error`.
-pub(super) fn may_mend(error: &ScanError) -> bool {
+pub(super) fn may_help(error: &ScanError) -> bool {
     error.info().contains("invalid indentation")
 }
 

@@ -89,7 +89,7 @@ fn parsed(input: &build::YamlInput<'_>) -> build::YamlOutcome {
     let scanned = disguised.as_deref().unwrap_or(input.text);
     let outcome = build::read(&input, scanned);
     // Second try, with the lines between brackets joined.
-    if outcome.error.as_ref().is_some_and(flow::may_mend) {
+    if outcome.error.as_ref().is_some_and(flow::may_help) {
         return build::read(&input, &flow::joined(scanned));
     }
     outcome

@@ -21,7 +21,7 @@ use crate::command::{failures, none_in};
 use crate::config_cache::ConfigCache;
 use crate::disk::DiskWorld;
 use crate::home::sweep;
-use crate::output::{CliFailure, CliOutcome, ExitKind, remark, said};
+use crate::output::{CliFailure, CliOutcome, ExitKind, error_text, remark};
 use crate::progress::ProgressCounter;
 use crate::save;
 
@@ -190,7 +190,7 @@ impl<'a> CheckRun<'a> {
         }
         for (path, bytes) in &files {
             if let Err(error) = save::replace(path, bytes) {
-                let message = format!("`{path}` cannot be written: {}", said(&error));
+                let message = format!("`{path}` cannot be written: {}", error_text(&error));
                 self.report.failure(&CliFailure::new(message).about(path));
                 self.report.broken += 1;
                 let config = self.configs.of(self.disk, split(path).0);
@@ -244,7 +244,7 @@ impl<'a> CheckRun<'a> {
     fn save(&mut self, found: &FoundAgent, checked: CheckedAgent) -> CheckedAgent {
         for (path, bytes) in &checked.files {
             if let Err(error) = save::replace(path, bytes) {
-                let message = format!("`{path}` cannot be written: {}", said(&error));
+                let message = format!("`{path}` cannot be written: {}", error_text(&error));
                 self.report.failure(&CliFailure::new(message).about(path));
                 self.report.broken += 1;
                 return CheckedAgent::new(
@@ -320,7 +320,7 @@ impl<'a> CheckRun<'a> {
     fn write_baseline(&self) -> Result<(), CliFailure> {
         let path = self.baseline_path.clone().unwrap_or_else(|| "agentry-baseline.json".to_owned());
         save::replace(&path, self.report.baseline.to_text().as_bytes()).map_err(|error| {
-            CliFailure::new(format!("`{path}` cannot be written: {}", said(&error)))
+            CliFailure::new(format!("`{path}` cannot be written: {}", error_text(&error)))
         })?;
         remark(&format!("wrote {} to `{path}`", counted(self.report.recorded, "finding")));
         if self.args.baseline.is_none() && self.config.baseline.is_none() {
@@ -379,11 +379,11 @@ fn read_baseline(path: &str) -> Result<Baseline, CliFailure> {
         CliFailure::new(format!("the baseline `{path}` cannot be read: {why}"))
             .hint("make one with `--write-baseline`")
     };
-    let metadata = std::fs::metadata(path).map_err(|error| refuse(said(&error)))?;
+    let metadata = std::fs::metadata(path).map_err(|error| refuse(error_text(&error)))?;
     if !metadata.is_file() || metadata.len() > BASELINE_BYTES {
         return Err(refuse("it is not a regular file".to_owned()));
     }
-    let text = std::fs::read_to_string(path).map_err(|error| refuse(said(&error)))?;
+    let text = std::fs::read_to_string(path).map_err(|error| refuse(error_text(&error)))?;
     Baseline::parse(&text)
         .map_err(|why| CliFailure::new(format!("`{path}` is not a baseline: {why}")))
 }

@@ -7,7 +7,9 @@ use serde_json::json;
 
 use crate::args::{ConsentArguments, ConsentCommand, ResultFormat};
 use crate::home::agentry_home;
-use crate::output::{CliFailure, CliOutcome, ExitKind, columns, print, print_json, remark, said};
+use crate::output::{
+    CliFailure, CliOutcome, ExitKind, columns, error_text, print, print_json, remark,
+};
 
 pub(crate) fn run(args: &ConsentArguments) -> CliOutcome {
     let home = agentry_home().ok_or_else(|| CliFailure::new("there is no home directory"))?;
@@ -55,8 +57,8 @@ fn revoke(consents: &ConsentStore, agents: &[String]) -> CliOutcome {
     let mut exit = ExitKind::Done;
     for agent in agents {
         let gone = consents.revoke(agent);
-        let gone =
-            gone.map_err(|error| CliFailure::new(format!("consent stays: {}", said(&error))))?;
+        let gone = gone
+            .map_err(|error| CliFailure::new(format!("consent stays: {}", error_text(&error))))?;
         if gone.is_empty() {
             remark(&format!("there is no consent to `{agent}`"));
             let known = consents.list();

@@ -39,7 +39,7 @@ fn locked(disk: &DiskWorld) -> Result<BTreeSet<String>, CliFailure> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         // Without a readable lock it is unknown what is needed, so nothing may be removed.
         Err(error) => {
-            let said = crate::output::said(&error);
+            let said = crate::output::error_text(&error);
             return Err(CliFailure::new(format!("`{}` cannot be read: {said}", path.display())));
         }
     };

@@ -15,7 +15,7 @@ use crate::command::{BrokenAgent, failures, incomparable, none_in, show};
 use crate::config_cache::ConfigCache;
 use crate::disk::DiskWorld;
 use crate::home::sweep;
-use crate::output::{CliFailure, CliOutcome, ExitKind, complain, said};
+use crate::output::{CliFailure, CliOutcome, ExitKind, complain, error_text};
 use crate::save;
 
 /// Agents are read in parallel in groups, so that memory does not grow with their number.
@@ -258,7 +258,7 @@ impl LockWorkspace<'_> {
         let written = !self.args.check && !same;
         if written {
             save::replace(&path, file.to_text().as_bytes()).map_err(|error| {
-                CliFailure::new(format!("`{path}` cannot be written: {}", said(&error)))
+                CliFailure::new(format!("`{path}` cannot be written: {}", error_text(&error)))
                     .hint("the old lock is as it was")
             })?;
         }

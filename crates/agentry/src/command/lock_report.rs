@@ -31,7 +31,7 @@ fn human(args: &LockArguments, results: &[LockOutcome]) -> String {
     let mut out = String::new();
     for result in results {
         for agent in result.agents.iter().filter(|agent| agent.is_changed()) {
-            let _ = writeln!(out, "{}: {}", visible(&agent.path), told(args, agent));
+            let _ = writeln!(out, "{}: {}", visible(&agent.path), state_text(args, agent));
             if state(agent) == "changed" {
                 for LockChange { message, .. } in &agent.changes {
                     let _ = writeln!(out, "  {message}");
@@ -61,7 +61,7 @@ fn count(args: &LockArguments, result: &LockOutcome, changed: usize) -> String {
     format!("{here} of {}", counted(result.total, "agent"))
 }
 
-fn told(args: &LockArguments, agent: &LockedRow) -> &'static str {
+fn state_text(args: &LockArguments, agent: &LockedRow) -> &'static str {
     match (state(agent), args.check) {
         ("new", true) => "not locked",
         ("new", false) => "locked",

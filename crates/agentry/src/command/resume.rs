@@ -19,7 +19,7 @@ use crate::command::run::session::{RunSession, SessionSetting};
 use crate::command::run::{admitted, function, may_leave_sandbox, models, pipeline};
 use crate::command::runs::{failed, find};
 use crate::home::agentry_home;
-use crate::output::{CliFailure, CliOutcome, remark, said};
+use crate::output::{CliFailure, CliOutcome, error_text, remark};
 
 pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
     let home = agentry_home().ok_or_else(|| CliFailure::new("there is no home directory"))?;
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
     }
     let settings = &about.settings;
     let ground = ground(&about)?;
-    ground.tell_what_killed_runs_left();
+    ground.report_leftovers_of_killed_runs();
     ground.report_masked_secrets();
     admitted(&ground, false)?;
     may_leave_sandbox(&ground, settings.unconfined)?;
@@ -92,7 +92,7 @@ fn ground(about: &RunDescription) -> Result<PreparedAgent, CliFailure> {
 fn enter(directory: &Path) -> Result<(), CliFailure> {
     std::env::set_current_dir(directory).map_err(|error| {
         let message =
-            format!("the run cannot continue in `{}`: {}", directory.display(), said(&error));
+            format!("the run cannot continue in `{}`: {}", directory.display(), error_text(&error));
         CliFailure::new(message).refused()
     })
 }

@@ -36,7 +36,7 @@ use agentry_compile::{StartRefusal, gate};
 use agentry_runtime::cassette::beside;
 
 use crate::args::{RunArguments, RunFormat};
-use crate::output::{CliFailure, CliOutcome, ExitKind, remark, said};
+use crate::output::{CliFailure, CliOutcome, ExitKind, error_text, remark};
 use confinement::ConfinedCommands;
 use delegation::scope::TreeSettings;
 use models::{FoundModels, PriceNeed};
@@ -150,7 +150,7 @@ fn prompt(args: &RunArguments) -> Result<Option<String>, CliFailure> {
     let mut text = String::new();
     let read = io::stdin().lock().take(MOST_BYTES + 1).read_to_string(&mut text);
     read.map_err(|error| {
-        CliFailure::new(format!("standard input cannot be read: {}", said(&error)))
+        CliFailure::new(format!("standard input cannot be read: {}", error_text(&error)))
     })?;
     if text.len() as u64 > MOST_BYTES {
         return Err(CliFailure::new("what is asked by way of standard input is longer than 1 MiB")

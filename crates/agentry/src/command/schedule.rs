@@ -7,6 +7,7 @@ mod next;
 use std::path::PathBuf;
 
 use agentry_compile::text::report::visible;
+use agentry_home::HomeLayout;
 use agentry_home::schedule::{LedgerError, ScheduleLedger};
 use serde_json::{Value, json};
 
@@ -14,7 +15,9 @@ use crate::args::{ResultFormat, ScheduleArguments, ScheduleCommand};
 use crate::command::run::session::now;
 use crate::command::suggestion::one_of;
 use crate::home::agentry_home;
-use crate::output::{CliFailure, CliOutcome, ExitKind, columns, print, print_json, remark, said};
+use crate::output::{
+    CliFailure, CliOutcome, ExitKind, columns, error_text, print, print_json, remark,
+};
 use found_schedules::{FoundSchedule, found, of_agent};
 
 pub(crate) fn run(args: &ScheduleArguments) -> CliOutcome {
@@ -114,9 +117,13 @@ pub(crate) fn directory() -> Result<PathBuf, CliFailure> {
     let home = agentry_home().ok_or_else(|| {
         CliFailure::new("there is no home directory").hint("set `AGENTRY_HOME` to a directory")
     })?;
-    let directory = home.join("schedules");
+    let directory = HomeLayout::new(home).schedules();
     agentry_runtime::create_private_directories(&directory).map_err(|error| {
-        CliFailure::new(format!("`{}` cannot be created: {}", directory.display(), said(&error)))
+        CliFailure::new(format!(
+            "`{}` cannot be created: {}",
+            directory.display(),
+            error_text(&error)
+        ))
     })?;
     Ok(directory)
 }

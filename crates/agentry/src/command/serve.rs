@@ -16,7 +16,7 @@ use crate::command::run::session::now;
 use crate::command::sandbox::this_program;
 use crate::command::schedule::found_schedules::{FoundSchedule, found};
 use crate::command::schedule::{failed, holders, open_ledger, seconds};
-use crate::output::{CliFailure, CliOutcome, ExitKind, print, remark, said};
+use crate::output::{CliFailure, CliOutcome, ExitKind, error_text, print, remark};
 
 /// The longest pause between two looks at the clock: it may be set, and the machine may sleep.
 const LONGEST: i64 = 30;
@@ -32,8 +32,9 @@ pub(crate) fn run(args: &ServeArguments) -> CliOutcome {
     // First, so that nothing is announced that cannot be kept.
     let ledger = open_ledger()?;
     let directory = holders()?;
-    let holder = FiringHolder::register(&directory, now())
-        .map_err(|error| CliFailure::new(format!("it cannot be registered: {}", said(&error))))?;
+    let holder = FiringHolder::register(&directory, now()).map_err(|error| {
+        CliFailure::new(format!("it cannot be registered: {}", error_text(&error)))
+    })?;
     introduce(&schedules);
     let starter = ProcessStarter { directory, on_ask: args.on_ask, children: Vec::new() };
     let watched = schedules.into_iter().map(|schedule| schedule.watched).collect();
@@ -131,7 +132,7 @@ impl FiringStarter for ProcessStarter {
         // A Ctrl-C for this process is none for its runs.
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         command.stdin(Stdio::null()).stdout(Stdio::null());
-        let child = command.spawn().map_err(|error| said(&error))?;
+        let child = command.spawn().map_err(|error| error_text(&error))?;
         self.children.push((firing.clone(), child));
         Ok(())
     }

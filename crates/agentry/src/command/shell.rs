@@ -4,7 +4,7 @@ use agentry_compile::text::report::visible;
 use clap::CommandFactory as _;
 
 use crate::args::{CliArguments, CompletionsArguments, ManArguments};
-use crate::output::{CliFailure, CliOutcome, ExitKind, print, said};
+use crate::output::{CliFailure, CliOutcome, ExitKind, error_text, print};
 
 pub(crate) fn completions(args: &CompletionsArguments) -> ExitKind {
     let mut script = Vec::new();
@@ -17,7 +17,7 @@ pub(crate) fn man(args: &ManArguments) -> CliOutcome {
     std::fs::create_dir_all(&args.output)
         .and_then(|()| clap_mangen::generate_to(CliArguments::command(), &args.output))
         .map_err(|error| {
-            CliFailure::new(format!("`{}` cannot be written: {}", args.output, said(&error)))
+            CliFailure::new(format!("`{}` cannot be written: {}", args.output, error_text(&error)))
         })?;
     print(&format!("wrote the pages to {}\n", visible(&args.output)));
     Ok(ExitKind::Done)

@@ -9,7 +9,7 @@ use agentry_compile::text::path::join;
 use agentry_compile::{EntryKind, FileTree as _, WorkspaceConfig, World as _, WorldRecorder};
 
 use crate::args::RenderArguments;
-use crate::output::{CliFailure, said};
+use crate::output::{CliFailure, error_text};
 
 use super::disk_view::{self, DiskView};
 
@@ -142,7 +142,7 @@ fn ledger(recorder: &WorldRecorder<'_>, path: &str) -> Result<RenderLedger, CliF
         }
         Ok(metadata) if metadata.is_file() => {}
         Ok(_) => return Err(refuse("it is not a regular file")),
-        Err(error) => return Err(refuse(&said(&error))),
+        Err(error) => return Err(refuse(&error_text(&error))),
     }
     let bytes = found.ok_or_else(|| refuse("it cannot be read"))?;
     let text = String::from_utf8(bytes).map_err(|_| refuse("it is not UTF-8"))?;

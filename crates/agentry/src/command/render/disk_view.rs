@@ -12,7 +12,7 @@ use agentry_compile::text::path::{join, split};
 use agentry_compile::{WorldRecorder, file_digest};
 
 use crate::disk::contents;
-use crate::output::said;
+use crate::output::error_text;
 
 /// A larger file cannot be a rendered one.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
@@ -166,7 +166,10 @@ fn stands(root: &str, path: &str) -> Result<PathBuf, PresentFile> {
             Ok(metadata) => metadata,
             Err(error) if error.kind() == ErrorKind::NotFound => return Err(PresentFile::Nothing),
             Err(error) => {
-                return Err(PresentFile::Blocked(format!("cannot be read: {}", said(&error))));
+                return Err(PresentFile::Blocked(format!(
+                    "cannot be read: {}",
+                    error_text(&error)
+                )));
             }
         };
         let is_last = parts.peek().is_none();
@@ -216,8 +219,8 @@ fn list(dir: &str) -> Option<Vec<String>> {
 
 /// The bytes of a file, or why it cannot be read.
 pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, String> {
-    let file = fs::File::open(path).map_err(|error| said(&error))?;
-    let size = file.metadata().map_err(|error| said(&error))?.len().min(MOST_BYTES);
-    let bytes = contents(file, size, MOST_BYTES).map_err(|error| said(&error))?;
+    let file = fs::File::open(path).map_err(|error| error_text(&error))?;
+    let size = file.metadata().map_err(|error| error_text(&error))?.len().min(MOST_BYTES);
+    let bytes = contents(file, size, MOST_BYTES).map_err(|error| error_text(&error))?;
     if bytes.len() as u64 > MOST_BYTES { Err("it is too large".to_owned()) } else { Ok(bytes) }
 }

@@ -102,7 +102,7 @@ impl<'a> RenderReport<'a> {
             let gap = if self.text.ends_with("\n\n") { "" } else { "\n" };
             self.text.push_str(gap);
             self.line("losses");
-            self.tell(done, &told);
+            self.show_losses(done, &told);
             self.text.push('\n');
         }
     }
@@ -130,7 +130,7 @@ impl<'a> RenderReport<'a> {
         if let Some(ran) = done.runs.iter().find(|ran| ran.target.name == name) {
             told = self.lost(done, ran);
             if self.args.explain || done.runs.len() == 1 || !self.shows_losses() {
-                self.tell(done, &std::mem::take(&mut told));
+                self.show_losses(done, &std::mem::take(&mut told));
             }
             if start < end && end < self.text.len() {
                 self.text.insert(end, '\n');
@@ -285,7 +285,7 @@ impl<'a> RenderReport<'a> {
     }
 
     /// Shows losses: grouped, or each one with `--explain`.
-    fn tell(&mut self, done: &ProjectOutcome, told: &[AgentLoss<'_>]) {
+    fn show_losses(&mut self, done: &ProjectOutcome, told: &[AgentLoss<'_>]) {
         if !self.shows_losses() {
             return;
         }

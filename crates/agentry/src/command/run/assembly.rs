@@ -24,7 +24,7 @@ use super::confinement::ConfinedCommands;
 use super::declared_tools::{self, DeclaredTools, GatherTerms, built_in};
 use super::prepared_agent::{PreparedAgent, RunSurroundings};
 use super::session::{RunObservers, SessionSetting, now, search};
-use crate::output::{CliFailure, said};
+use crate::output::{CliFailure, error_text};
 
 /// What answers the requests of a run.
 pub(crate) struct RunEngine {
@@ -152,7 +152,7 @@ impl RunAssembly<'_> {
     /// The tools of the run.
     fn tools(&self, approvals: &Arc<Approvals>) -> Result<Arc<dyn RunTools>, CliFailure> {
         let images = BeforeImages::new(journal::images(self.directory));
-        let images = images.map_err(|error| CliFailure::new(said(&error)))?;
+        let images = images.map_err(|error| CliFailure::new(error_text(&error)))?;
         let mut declared = built_in(&self.ready.declared.tools);
         declared.extend(self.function.map(ResultTool::shared));
         Ok(Arc::new(self.ground.tools(RunSurroundings {

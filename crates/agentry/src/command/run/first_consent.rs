@@ -11,7 +11,7 @@ use super::prepared_agent::{PreparedAgent, required_variables, server_references
 use super::stop;
 use super::terminal::{TerminalView, clean};
 use crate::args::{RunArguments, RunFormat};
-use crate::output::{CliFailure, columns, remark, said};
+use crate::output::{CliFailure, columns, error_text, remark};
 
 /// The list of all that an agent may do in a run now.
 pub(crate) fn listing(
@@ -116,7 +116,7 @@ pub(crate) fn consent(
         at: now,
     };
     let kept = consents.give(&consent);
-    kept.map_err(|error| CliFailure::new(format!("consent cannot be kept: {}", said(&error))))
+    kept.map_err(|error| CliFailure::new(format!("consent cannot be kept: {}", error_text(&error))))
 }
 
 fn agrees() -> bool {

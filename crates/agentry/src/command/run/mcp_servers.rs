@@ -22,7 +22,7 @@ use super::pin_review::PinReview;
 use super::prepared_agent::{PreparedAgent, variable};
 use super::server_variables::expanded;
 use super::session::runtime;
-use crate::output::{CliFailure, remark, said};
+use crate::output::{CliFailure, error_text, remark};
 
 /// A server that can be connected to.
 struct PlannedServer {
@@ -98,7 +98,7 @@ pub(super) fn servers(
     if planned.is_empty() {
         return Ok(gathered);
     }
-    let threads = ClientRuntime::new().map_err(|error| CliFailure::new(said(&error)))?;
+    let threads = ClientRuntime::new().map_err(|error| CliFailure::new(error_text(&error)))?;
     let started = runtime()?.block_on(connect(&threads, planned, terms.can_ask));
     for (plan, connected) in started {
         let added = connected.and_then(|client| add(&mut gathered, terms, &plan, client, &pins));

@@ -158,7 +158,7 @@ impl PreparedAgent {
 
     /// Removes the placeholders of killed runs, and reports what else they changed, since it may affect this
     /// run. Called before a real run only: a command that only reads must not change files.
-    pub(crate) fn tell_what_killed_runs_left(&self) {
+    pub(crate) fn report_leftovers_of_killed_runs(&self) {
         sweep();
         for line in quarantine::left(&self.home.join("runs"), &self.workspace) {
             remark(&format!("warning: {}", visible(&line)));

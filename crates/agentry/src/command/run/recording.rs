@@ -13,7 +13,7 @@ use agentry_runtime::quarantine;
 
 use super::prepared_agent::PreparedAgent;
 use super::session::now;
-use crate::output::{CliFailure, said};
+use crate::output::{CliFailure, error_text};
 
 /// A recording, and its final path. Until the end it lies beside the journal, where the agent does not
 /// find it.
@@ -44,7 +44,7 @@ impl PendingRecording {
             missing: missing.to_vec(),
         };
         let recorder = CassetteRecorder::create(&part, opening, redactor, ground.places());
-        let recorder = recorder.map_err(|error| CliFailure::new(said(&error)))?;
+        let recorder = recorder.map_err(|error| CliFailure::new(error_text(&error)))?;
         Ok(Self { recording: SharedRecording::new(recorder), part, path: admitted(path)? })
     }
 
@@ -61,7 +61,7 @@ impl PendingRecording {
 
 /// The final path of a recording.
 pub(super) fn admitted(path: &str) -> Result<PathBuf, CliFailure> {
-    let message = |error| format!("nothing can be recorded to `{path}`: {}", said(&error));
+    let message = |error| format!("nothing can be recorded to `{path}`: {}", error_text(&error));
     cassette::admit(Path::new(path)).map_err(|error| CliFailure::new(message(error)))
 }
 

@@ -164,7 +164,7 @@ async fn talk(
 ) -> Result<RunEnding, BrokenRun> {
     let mut ending = RunEnding::Done;
     let mut prompt = prompt.map(str::to_owned);
-    while let Some(said) = played.said() {
+    while let Some(said) = played.next_user_message() {
         ending = driver.say(prompt.take().unwrap_or(said)).await?;
         if matches!(driver.state().phase, RunPhase::Ended(_)) {
             break;

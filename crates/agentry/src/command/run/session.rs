@@ -31,7 +31,7 @@ use super::terminal::TerminalView;
 use super::workers::workers;
 use super::{exit, talk};
 use crate::args::{AskFallback, ResumeArguments, RunArguments, RunFormat};
-use crate::output::{CliFailure, CliOutcome, print, print_json, remark, said, when_unread};
+use crate::output::{CliFailure, CliOutcome, error_text, print, print_json, remark, when_unread};
 
 /// A run that messages can be sent to.
 pub(crate) struct RunSession<'a> {
@@ -78,7 +78,7 @@ impl<'a> RunSession<'a> {
         prompt: Option<&str>,
     ) -> Result<Self, CliFailure> {
         let ground = setting.ground;
-        ground.tell_what_killed_runs_left();
+        ground.report_leftovers_of_killed_runs();
         ground.report_masked_secrets();
         // Before the user is asked, and before any request costs money.
         args.record.as_deref().map(admitted).transpose()?;
@@ -286,7 +286,7 @@ impl<'a> RunSession<'a> {
         let ending = ending.unwrap_or(RunEnding::Done);
         journal.finished(&ending).map_err(|error| CliFailure::new(error.to_string()))?;
         if let Some(recording) = &self.recording {
-            let message = |error| format!("the cassette was not kept: {}", said(&error));
+            let message = |error| format!("the cassette was not kept: {}", error_text(&error));
             recording.keep().map_err(|error| CliFailure::new(message(error)))?;
         }
         if let Some(output) = &self.output {
@@ -416,7 +416,7 @@ fn stop(driver: &RunDriver, attendant: Option<&TerminalApprover>) -> Arc<StopSwi
 /// A single-threaded runtime for a replay, in which nothing blocks.
 pub(super) fn runtime() -> Result<Runtime, CliFailure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| CliFailure::new(format!("nothing can be run: {}", said(&error))))
+    runtime.map_err(|error| CliFailure::new(format!("nothing can be run: {}", error_text(&error))))
 }
 
 pub(super) fn broken(BrokenRun(why): BrokenRun) -> CliFailure {

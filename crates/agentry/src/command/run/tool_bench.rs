@@ -21,7 +21,7 @@ use tempfile::TempDir;
 use super::declared_tools::built_in;
 use super::prepared_agent::{PreparedAgent, RunSurroundings};
 use super::session::{runtime, search};
-use crate::output::{CliFailure, remark, said};
+use crate::output::{CliFailure, error_text, remark};
 
 /// The tools of an agent under its policy, without a run.
 pub(crate) struct ToolBench {
@@ -48,7 +48,7 @@ impl ToolBench {
         directory: TempDir,
     ) -> Result<Self, CliFailure> {
         let images = BeforeImages::new(directory.path().join("images"));
-        let images = images.map_err(|error| CliFailure::new(said(&error)))?;
+        let images = images.map_err(|error| CliFailure::new(error_text(&error)))?;
         let guarded = ground.tools(RunSurroundings {
             approvals: Arc::<Approvals>::default(),
             commands,
@@ -128,7 +128,7 @@ impl ToolBench {
 
 /// The directory of a bench, for what a run keeps in its own.
 pub(crate) fn bench_directory() -> Result<TempDir, CliFailure> {
-    tempfile::tempdir().map_err(|error| CliFailure::new(said(&error)))
+    tempfile::tempdir().map_err(|error| CliFailure::new(error_text(&error)))
 }
 
 /// Shows the log lines of tools.

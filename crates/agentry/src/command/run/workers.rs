@@ -2,7 +2,7 @@
 
 use tokio::runtime::{Builder, Runtime};
 
-use crate::output::{CliFailure, said};
+use crate::output::{CliFailure, error_text};
 
 /// The number of calls that can block at once; more have to wait.
 const THREADS: usize = 4;
@@ -11,7 +11,7 @@ const THREADS: usize = 4;
 pub(crate) fn workers() -> Result<Runtime, CliFailure> {
     agentry_sandbox::forget_code();
     let runtime = Builder::new_multi_thread().worker_threads(THREADS).enable_all().build();
-    runtime.map_err(|error| CliFailure::new(format!("nothing can be run: {}", said(&error))))
+    runtime.map_err(|error| CliFailure::new(format!("nothing can be run: {}", error_text(&error))))
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use crate::command::run::confinement::ConfinedCommands;
 use crate::command::run::prepared_agent::PreparedAgent;
 use crate::command::run::session::now;
 use crate::command::run::workers::workers;
-use crate::output::{CliFailure, CliOutcome, ExitKind, remark, said};
+use crate::output::{CliFailure, CliOutcome, ExitKind, error_text, remark};
 
 pub(super) fn run(args: &SandboxExecArguments) -> CliOutcome {
     let ground = PreparedAgent::read(&args.agent, args.format_override)?;
@@ -57,7 +57,7 @@ fn pinned(ground: &PreparedAgent, digest: Option<&str>) -> Result<(), CliFailure
 fn directory(ground: &PreparedAgent) -> Result<PathBuf, CliFailure> {
     let read = std::env::current_dir().and_then(fs::canonicalize);
     let directory = read.map_err(|error| {
-        CliFailure::new(format!("the current directory cannot be read: {}", said(&error)))
+        CliFailure::new(format!("the current directory cannot be read: {}", error_text(&error)))
     })?;
     let is_inside = directory.starts_with(&ground.workspace);
     let is_allowed = || {
@@ -99,7 +99,11 @@ impl ExecQuarantine {
         let directory = ground.home.join("runs").join(name);
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory);
         made.map_err(|error| {
-            CliFailure::new(format!("`{}` cannot be made: {}", directory.display(), said(&error)))
+            CliFailure::new(format!(
+                "`{}` cannot be made: {}",
+                directory.display(),
+                error_text(&error)
+            ))
         })?;
         Ok(Self(directory))
     }

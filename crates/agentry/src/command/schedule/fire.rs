@@ -10,7 +10,7 @@ use super::{failed, holders, named, open_ledger, seconds};
 use crate::args::{AskFallback, FireArguments, RunArguments, RunFormat, SpendingArguments};
 use crate::command::run::session::now;
 use crate::home::agentry_home;
-use crate::output::{CliFailure, CliOutcome, ExitKind, said};
+use crate::output::{CliFailure, CliOutcome, ExitKind, error_text};
 
 /// Runs a firing that `serve` claimed.
 pub(crate) fn run(args: &FireArguments) -> CliOutcome {
@@ -105,8 +105,9 @@ fn run_agent(row: &FiringRow, on_ask: AskFallback, format: RunFormat) -> CliOutc
 
 /// This process, as a holder of firings.
 fn registered() -> Result<FiringHolder, CliFailure> {
-    FiringHolder::register(&holders()?, now())
-        .map_err(|error| CliFailure::new(format!("it cannot be registered: {}", said(&error))))
+    FiringHolder::register(&holders()?, now()).map_err(|error| {
+        CliFailure::new(format!("it cannot be registered: {}", error_text(&error)))
+    })
 }
 
 /// The run that this process made.

@@ -1,0 +1,144 @@
+//! Where everything lies in the home: the one place that knows its directories.
+//!
+//! ```text
+//! agents/<id>/                         an installed agent: a Git repository
+//! users/<user>/agents/<id>/memory/     what one user taught it; never exported
+//! runs/<run>/                          journal, files and `receipts/` of a run
+//! schedules/ledger.db                  which firings were started
+//! cache/                               indexes that can be rebuilt
+//! logs/                                the audit log
+//! agents.db                            the record of installed agents and the heads of receipt chains
+//! keys/                                the key that signs receipts
+//! ```
+
+use std::path::{Path, PathBuf};
+
+/// The directories of one home.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HomeLayout {
+    root: PathBuf,
+}
+
+impl HomeLayout {
+    /// The layout below `root`; nothing is created.
+    #[must_use]
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    #[must_use]
+    pub fn agents(&self) -> PathBuf {
+        self.root.join("agents")
+    }
+
+    /// The repository of the agent `id`. The caller has checked `id` with [`is_identifier`].
+    #[must_use]
+    pub fn agent(&self, id: &str) -> PathBuf {
+        self.agents().join(id)
+    }
+
+    #[must_use]
+    pub fn users(&self) -> PathBuf {
+        self.root.join("users")
+    }
+
+    /// What `user` taught the agent `id` in private.
+    #[must_use]
+    pub fn user_memory(&self, user: &str, id: &str) -> PathBuf {
+        self.users().join(user).join("agents").join(id).join("memory")
+    }
+
+    #[must_use]
+    pub fn runs(&self) -> PathBuf {
+        self.root.join("runs")
+    }
+
+    /// The receipts of one run.
+    #[must_use]
+    pub fn receipts(&self, run: &str) -> PathBuf {
+        self.runs().join(run).join("receipts")
+    }
+
+    #[must_use]
+    pub fn schedules(&self) -> PathBuf {
+        self.root.join("schedules")
+    }
+
+    #[must_use]
+    pub fn cache(&self) -> PathBuf {
+        self.root.join("cache")
+    }
+
+    #[must_use]
+    pub fn logs(&self) -> PathBuf {
+        self.root.join("logs")
+    }
+
+    /// The record of installed agents and of the heads of receipt chains.
+    #[must_use]
+    pub fn database(&self) -> PathBuf {
+        self.root.join("agents.db")
+    }
+}
+
+/// Whether `name` can be the identifier of an agent or a user: one path component of 1 to 64 lower-case letters, digits,
+/// `-`, `_` and `.` that starts with a letter or a digit. Nothing else ever becomes a part of a path.
+#[must_use]
+pub fn is_identifier(name: &str) -> bool {
+    let starts =
+        name.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit());
+    let inner =
+        |next: char| next.is_ascii_lowercase() || next.is_ascii_digit() || "-_.".contains(next);
+    starts && name.len() <= 64 && name.chars().all(inner)
+}
+
+/// The identifier that a name gets: letters and digits stay, in lower case; each run of anything else is one `-`. `None` if
+/// nothing is left.
+#[must_use]
+pub fn identifier_of(name: &str) -> Option<String> {
+    let mut slug = String::new();
+    for character in name.chars().flat_map(char::to_lowercase) {
+        if character.is_ascii_alphanumeric() {
+            slug.push(character);
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    slug.truncate(64);
+    let slug = slug.trim_end_matches('-');
+    is_identifier(slug).then(|| slug.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identifier_is_one_plain_path_component() {
+        for good in ["a", "code-reviewer", "v1.2_x", "0"] {
+            assert!(is_identifier(good), "{good}");
+        }
+        for bad in ["", ".", "..", ".git", "-x", "A", "a/b", "a\\b", "ä", "a b", &"x".repeat(65)] {
+            assert!(!is_identifier(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_name_becomes_its_slug() {
+        let table = [
+            ("Code Reviewer", Some("code-reviewer")),
+            ("  Ops / Night  ", Some("ops-night")),
+            ("../../etc", Some("etc")),
+            ("审查", None),
+            ("", None),
+        ];
+        for (name, slug) in table {
+            assert_eq!(identifier_of(name).as_deref(), slug, "{name}");
+        }
+    }
+}
