@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod evolution;
 mod home;
 mod policy;
 mod run;
@@ -9,6 +10,7 @@ mod schedule;
 mod store;
 mod tools;
 
+pub(crate) use evolution::{ProposalsArguments, ProposalsCommand, TeachArguments};
 pub(crate) use home::{
     AgentsArguments, DiffArguments, ExportArguments, HistoryArguments, InstallArguments,
     RollbackArguments, UninstallArguments,
@@ -123,6 +125,10 @@ pub(crate) enum CliCommand {
     Diff(DiffArguments),
     /// Return an installed agent to an earlier state, as a new commit
     Rollback(RollbackArguments),
+    /// List, accept or reject the changes that installed agents propose to themselves
+    Proposals(ProposalsArguments),
+    /// Teach an installed agent a sentence
+    Teach(TeachArguments),
     /// Pin the agents of a workspace, or list what changed since
     Lock(LockArguments),
     /// Show which model, tools and skills an agent gets on this machine, and why

@@ -53,6 +53,8 @@ fn main() -> ExitCode {
         CliCommand::History(args) => command::history::run(&args),
         CliCommand::Diff(args) => command::history::run_diff(&args),
         CliCommand::Rollback(args) => command::history::run_rollback(&args),
+        CliCommand::Proposals(args) => command::proposals::run(&args),
+        CliCommand::Teach(args) => command::teach::run(&args),
         CliCommand::Lock(args) => command::lock::run(&args),
         CliCommand::Resolve(args) => command::resolve::run(&args),
         CliCommand::Run(args) => command::run::run(&args),

@@ -49,7 +49,10 @@ use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, ServerPlace, mc
 pub use fields::{DOCUMENT, NEWER, SCHEDULE, TOOL};
 pub use memory::MEMORY;
 pub use receipt::RECEIPT;
-pub use sections::{PrinciplesPart, ProtectedSection, principles, protected_sections, tier};
+pub use sections::{
+    PrinciplesPart, ProtectedSection, is_protected_name, is_protected_title, principles,
+    protected_sections, tier,
+};
 
 /// The facts about the format.
 pub const INFO: FormatInfo = FormatInfo {
