@@ -125,11 +125,11 @@ fn a_grandchild_stays_under_the_ceiling_after_a_resume_too() {
                 };
                 format!(
                     "[permissions.edit]\nintent = \"allow\"\nrules = [\"{denied}:deny\"]\n\n\
-                     [permissions.delegate]\nintent = \"deny\"\nrules = [\"{next}:allow\"]\n{block}"
+                     [permissions.delegate]\nintent = \"deny\"\nrules = [{next}]\n{block}"
                 )
             };
-            let test = agent(Test::new(), "a", &rules("root/**", "b", root));
-            let test = agent(test, "b", &rules("middle/**", "c", middle));
+            let test = agent(Test::new(), "a", &rules("root/**", "\"b:allow\", \"c:allow\"", root));
+            let test = agent(test, "b", &rules("middle/**", "\"c:allow\"", middle));
             let test = agent(test, "c", WRITES).file(
                 "home/.config/agentry/config.toml",
                 "[policy.edit]\nintent = \"allow\"\nrules = [\"mine/**:deny\"]\n\n[policy.delegate]\nintent = \"allow\"\n",

@@ -73,6 +73,22 @@ fn calls_stay_within_their_bounds() {
             Ok("one"),
         ),
         (
+            "allowed_tools: [grep]\n",
+            json!({"tool": "grep", "args": {"pattern": "one"}}),
+            Ok("a.txt:1"),
+        ),
+        (
+            "allowed_tools: [search]\n",
+            json!({"tool": "glob", "args": {"pattern": "*.txt"}}),
+            Ok("a.txt"),
+        ),
+        ("allowed_tools: [ls]\n", json!({"tool": "ls", "args": {"path": "."}}), Ok("a.txt")),
+        (
+            "allowed_tools: [grep]\n",
+            json!({"tool": "read", "args": {"path": "a.txt"}}),
+            Err("`read` is not among"),
+        ),
+        (
             "",
             json!({"tool": "read", "args": {"path": "a.txt"}}),
             Err("`read` is not among the `allowed_tools` of `probe`"),

@@ -49,9 +49,9 @@ impl AgreedDelegates {
         Self(delegates.iter().map(one).collect())
     }
 
-    /// Whether a delegate is as it was when the user agreed.
-    pub(crate) fn has(&self, identity: &str, ground: &PreparedAgent) -> bool {
-        self.0.get(identity).is_some_and(|agreed| *agreed == state(ground))
+    /// Whether a delegate is as it was when the user agreed; `None` if it was not listed.
+    pub(crate) fn is_same(&self, identity: &str, ground: &PreparedAgent) -> Option<bool> {
+        self.0.get(identity).map(|agreed| *agreed == state(ground))
     }
 }
 

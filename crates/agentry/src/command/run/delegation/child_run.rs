@@ -251,13 +251,16 @@ fn prepared(
         return Err(CliFailure::new(message).refused());
     }
     admitted(&ground, false)?;
-    // A definition that changed meanwhile is another agent than the one that was listed.
-    if delegate.is_named && !scope.tree.agreed.has(&delegate.identity, &ground) {
+    // Before the ceiling changes what it may do.
+    let is_same = scope.tree.agreed.is_same(&delegate.identity, &ground);
+    let lowered = scope.ceiling.lower(delegate, &mut ground);
+    let above = lowered.map_err(|why| CliFailure::new(why).refused())?;
+    // A definition that changed meanwhile is another agent than the one that was listed. One that was not listed
+    // must have a ceiling.
+    if !is_same.unwrap_or(above.is_some()) {
         let message = format!("`{}` is not what you agreed to", delegate.path);
         return Err(CliFailure::new(message).hint("start the run again to be asked").refused());
     }
-    let lowered = scope.ceiling.lower(delegate, &mut ground);
-    let above = lowered.map_err(|why| CliFailure::new(why).refused())?;
     Ok((ground, above))
 }
 
