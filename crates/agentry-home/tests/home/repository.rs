@@ -268,9 +268,11 @@ fn ids_and_directories_are_not_taken_twice() {
         Err(HomeError::InTheWay(_))
     ));
     assert!(own.join("x").exists());
-    // One that a killed installation left is replaced.
+    // One that a killed installation left, or whose row was lost, is taken over with its history.
+    test.write("notes.md", "mine\n");
     test.home.record().remove("legal").expect("removed");
     test.home.install(installation("legal", &files())).expect("installed again");
+    assert_eq!(test.home.lock("legal").expect("locked").history().expect("a history").len(), 3);
     test.home.uninstall("legal").expect("removed");
     assert!(!test.root().exists());
     assert!(matches!(test.home.uninstall("legal"), Err(HomeError::Missing(_))));

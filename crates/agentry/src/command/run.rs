@@ -1,5 +1,6 @@
 //! `agentry run`: runs an agent, with real models or from a cassette.
 
+mod agreed_parts;
 mod approver;
 mod assembly;
 pub(crate) mod confinement;
@@ -70,7 +71,7 @@ pub(crate) fn run(args: &RunArguments) -> CliOutcome {
         Some((function, prompt)) => (Some(function), Some(prompt)),
         None => (None, prompt(args)?),
     };
-    let setting = SessionSetting {
+    let mut setting = SessionSetting {
         ground: &ground,
         format: args.format,
         on_ask: args.on_ask,
@@ -87,7 +88,7 @@ pub(crate) fn run(args: &RunArguments) -> CliOutcome {
             ..TreeSettings::default()
         },
     };
-    RunSession::start(&setting, args, engine, prompt.as_deref())?.run(prompt)
+    RunSession::start(&mut setting, args, engine, prompt.as_deref())?.run(prompt)
 }
 
 /// Refuses an agent that must not start. A replay executes nothing, so it needs no programs.
