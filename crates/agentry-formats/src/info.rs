@@ -67,6 +67,7 @@ pub enum ServerPlace {
 
 /// The files of an agent: how they are recognised, which belong to it, and what a new agent has.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact about a format")]
 pub struct FormatFiles {
     /// The main files that make a directory an agent. Empty for a format of single files.
     pub mains: &'static [&'static str],

@@ -10,13 +10,13 @@ mod area;
 mod audit;
 mod look_alike;
 mod proposal;
+mod proposal_ledger;
 mod protection;
+mod skill_fields;
 mod unified_diff;
 
 pub use area::{ChangeRisk, EvolutionArea};
 pub use audit::{AuditEntry, AuditLog};
-pub use proposal::{
-    ChangeCheck, ProposalError, ProposalLedger, ProposalState, ProposedChange, ProposedText,
-    StoredProposal,
-};
+pub use proposal::{ProposalError, ProposalState, ProposedChange, ProposedText, StoredProposal};
+pub use proposal_ledger::{ChangeCheck, ProposalLedger};
 pub use protection::protected_change;

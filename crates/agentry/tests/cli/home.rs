@@ -4,8 +4,10 @@
 use std::fs;
 use std::process::Child;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::run::keyed;
+use crate::server::{Server, Turn};
 use crate::test::{HELPER, Test};
 
 const PERSONA: &str = "## L0\nI am careful.\n\n## L1\nI answer briefly.\n";
@@ -28,7 +30,7 @@ fn legal() -> Test {
 
 const ROOT: &str = "home/.agentry/agents/legal-advisor";
 
-fn json(test: &Test, args: &str) -> Value {
+fn printed(test: &Test, args: &str) -> Value {
     let ran = test.run(&format!("{args} --format json"));
     serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran}"))
 }
@@ -40,7 +42,7 @@ fn text(value: &Value, key: &str) -> String {
 #[test]
 fn an_agent_is_installed_and_named_by_its_id() {
     let test = legal();
-    let installed = json(&test, "install legal");
+    let installed = printed(&test, "install legal");
     assert_eq!(text(&installed, "id"), "legal-advisor");
     assert_eq!(text(&installed, "path"), format!("[DIR]/{ROOT}"));
     let digest = test.run("hash --full legal").exits(0).stdout;
@@ -52,7 +54,7 @@ fn an_agent_is_installed_and_named_by_its_id() {
         assert!(!test.has(&format!("{ROOT}/{private}")), "{private}");
     }
     assert!(!test.read(format!("{ROOT}/.git/config")).contains("fsmonitor"));
-    let agents = json(&test, "agents");
+    let agents = printed(&test, "agents");
     let agent = agents.get(0).expect("an agent");
     let shown: Vec<String> =
         ["id", "name", "format", "digest"].iter().map(|key| text(agent, key)).collect();
@@ -115,7 +117,7 @@ fn agents_of_every_format_live_in_the_home() {
         test.run("hash --full src/night-watch").stdout,
         "its name is not its id"
     );
-    let formats: Vec<String> = json(&test, "agents")
+    let formats: Vec<String> = printed(&test, "agents")
         .as_array()
         .expect("a list")
         .iter()
@@ -144,17 +146,17 @@ fn installing_again_updates_and_shows_what_it_may_do_more() {
     test.write("writer/agent.toml", agent("rules = [\"ls *:allow\"]\n"));
     let ran = test.run("install writer").exits(0);
     assert!(ran.stderr.contains("is updated") && ran.stderr.contains("gained:"), "{ran}");
-    let history = json(&test, "history writer");
+    let history = printed(&test, "history writer");
     let kinds: Vec<String> =
         history.as_array().expect("a list").iter().map(|it| text(it, "kind")).collect();
     assert_eq!(kinds, ["install", "install"]);
     let first = text(history.get(1).expect("a commit"), "commit");
-    let diff = json(&test, "diff writer");
+    let diff = printed(&test, "diff writer");
     assert!(text(&diff, "diff").contains("+rules = [\"ls *:allow\"]"), "{diff}");
     assert_eq!(diff.pointer("/changes/gained/0/section").and_then(Value::as_str), Some("bash"));
     test.run(&format!("rollback writer {}", first.get(..7).expect("digits"))).exits(0);
     assert_eq!(test.read("home/.agentry/agents/writer/agent.toml"), agent(""));
-    let history = json(&test, "history writer");
+    let history = printed(&test, "history writer");
     let last = history.get(0).expect("a commit");
     assert_eq!(
         (text(last, "kind"), text(last, "author")),
@@ -198,7 +200,7 @@ fn export_and_push_leave_out_what_is_private() {
         test.write(format!("{ROOT}/{private}"), "private\n");
     }
     test.write("home/.agentry/users/bob/agents/legal-advisor/memory/x.md", "private of bob\n");
-    let exported = json(&test, "export legal-advisor -o out");
+    let exported = printed(&test, "export legal-advisor -o out");
     let files = exported.get("files").expect("files").to_string();
     assert_eq!(
         files,
@@ -207,7 +209,7 @@ fn export_and_push_leave_out_what_is_private() {
     assert!(!test.has("out/.git"));
     test.run("export legal-advisor -o out").exits(2);
     test.run("check out").exits(0);
-    let pushed = json(&test, "push legal-advisor");
+    let pushed = printed(&test, "push legal-advisor");
     assert!(
         !pushed.to_string().contains("users") && !pushed.to_string().contains("logs"),
         "{pushed}"
@@ -221,7 +223,7 @@ fn a_change_by_hand_is_kept_and_asks_for_consent_again() {
     let principles = PRINCIPLES.replace("- delete files", "- delete big files");
     test.write(format!("{ROOT}/principles.md"), &principles);
     test.run("tools legal-advisor --yes").exits(0);
-    let history = json(&test, "history legal-advisor");
+    let history = printed(&test, "history legal-advisor");
     let last = history.get(0).expect("a commit");
     assert_eq!(
         (text(last, "kind"), text(last, "message")),
@@ -232,7 +234,7 @@ fn a_change_by_hand_is_kept_and_asks_for_consent_again() {
         principles,
         "a person may change what is protected"
     );
-    let agents = json(&test, "agents");
+    let agents = printed(&test, "agents");
     let digest = text(agents.get(0).expect("an agent"), "digest");
     assert_eq!(digest, test.run("hash --full legal-advisor").stdout.trim());
     fs::write(test.path(format!("{ROOT}/.git/MERGE_HEAD")), "0").expect("written");
@@ -249,8 +251,7 @@ fn proposals_are_made_listed_accepted_and_rejected() {
     let test = legal();
     test.run("install legal").exits(0);
     let propose = |file: &str, content: &str| {
-        let given = serde_json::json!({"file": file, "content": content, "reason": "it is better"})
-            .to_string();
+        let given = json!({"file": file, "content": content, "reason": "it is better"}).to_string();
         test.run_args(&[
             "tools",
             "call",
@@ -268,7 +269,7 @@ fn proposals_are_made_listed_accepted_and_rejected() {
     propose("principles.md", &PRINCIPLES.replace("payments", "all payments")).exits(0);
     propose("persona.md", &PERSONA.replace("briefly", "at length")).exits(0);
     propose("agent.json", "{}").exits(1);
-    let list = json(&test, "proposals list legal-advisor");
+    let list = printed(&test, "proposals list legal-advisor");
     let states: Vec<(String, String)> = list
         .as_array()
         .expect("a list")
@@ -345,7 +346,7 @@ fn no_tool_writes_into_an_installed_agent() {
         assert_eq!(fs::read_to_string(&file).expect("a file"), "You work.\n", "{command}");
     }
     assert_eq!(
-        json(&test, "history free").as_array().map(Vec::len),
+        printed(&test, "history free").as_array().map(Vec::len),
         Some(1),
         "nothing was committed"
     );
@@ -369,10 +370,10 @@ fn many_processes_lose_nothing() {
     for (what, mut child) in children {
         assert!(child.wait().expect("it ends").success(), "{what}");
     }
-    let agents = json(&test, "agents");
+    let agents = printed(&test, "agents");
     assert_eq!(agents.as_array().map(Vec::len), Some(13));
     for at in 0..12 {
-        let history = json(&test, &format!("history copy-{at}"));
+        let history = printed(&test, &format!("history copy-{at}"));
         assert_eq!(
             history.as_array().map(Vec::len),
             Some(1),
@@ -381,6 +382,56 @@ fn many_processes_lose_nothing() {
     }
     let taught = fs::read_dir(test.path(format!("{ROOT}/memory"))).expect("memories").count();
     assert_eq!(taught, 12);
-    assert_eq!(json(&test, "history legal-advisor").as_array().map(Vec::len), Some(13));
+    assert_eq!(printed(&test, "history legal-advisor").as_array().map(Vec::len), Some(13));
     assert_eq!(test.read("home/.agentry/logs/audit.jsonl").lines().count(), 12);
+}
+
+/// The same in a run: a model that tries everything gets one pending proposal and refusals.
+#[test]
+fn a_run_changes_its_agent_only_by_proposals() {
+    let rules = ["bash", "edit", "read", "external_directory"]
+        .map(|section| format!("[permissions.{section}]\nintent = \"allow\"\n"));
+    let prompt = "You work.\n\n## Never Do\n- delete files\n";
+    let test = Test::new()
+        .file(
+            "src/free/agent.toml",
+            format!("name = \"free\"\ndescription = \"May do all\"\n{}", rules.concat()),
+        )
+        .file("src/free/system-prompt.md", prompt);
+    test.run("install src/free").exits(0);
+    let file =
+        test.path("home/.agentry/agents/free/system-prompt.md").to_string_lossy().into_owned();
+    let propose =
+        |content: &str| json!({"file": "system-prompt.md", "content": content, "reason": "better"});
+    let server = Server::playing([
+        Turn::call("write", json!({"path": file, "content": "free\n"})).into(),
+        Turn::call("bash", json!({"command": format!("echo free > {file}")})).into(),
+        Turn::call("propose_change", propose("You do anything.\n")).into(),
+        Turn::call("propose_change", propose(&prompt.replace("You work.", "You work well.")))
+            .into(),
+        Turn::text("Done.").into(),
+    ]);
+    let mut run = keyed(&test, &server, &["run", "free", "go", "--yes"]);
+    let ran = run.env("PATH", "/usr/local/bin:/usr/bin:/bin").output().expect("the program runs");
+    test.ended("run", &ran).exits(0);
+    assert_eq!(fs::read_to_string(&file).expect("a file"), prompt);
+    let asked = server.asked();
+    let results: Vec<&str> =
+        asked.last().expect("a request").results.iter().map(|(_, text)| text.as_str()).collect();
+    assert_eq!(results.len(), 4, "{results:?}");
+    assert!(
+        results.iter().take(2).all(|text| text.contains("decides what the agent may do")),
+        "{results:?}"
+    );
+    let list = test.run("proposals list --format json").stdout;
+    let list: Value = serde_json::from_str(&list).expect("JSON");
+    let states: Vec<String> =
+        list.as_array().expect("a list").iter().map(|it| text(it, "state")).collect();
+    assert_eq!(states, ["pending", "refused"]);
+    let run = text(list.get(0).expect("a proposal"), "run");
+    assert!(test.has(&format!("home/.agentry/runs/{run}")) && !run.is_empty(), "{list}");
+    test.run("proposals accept p2").exits(0);
+    let history = printed(&test, "history free");
+    let last = history.get(0).expect("a commit");
+    assert_eq!((text(last, "kind"), text(last, "run")), ("agent".to_owned(), run));
 }
