@@ -201,6 +201,7 @@ pub(crate) fn standing(
 fn agrees() -> bool {
     let Ok(lines) = LineEditor::new() else { return false };
     stop::end_at(&lines);
+    lines.discard_typed();
     let TypedInput::Line(line) = lines.wait("run it? [y]es  [n]o › ") else { return false };
     matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
 }
