@@ -67,6 +67,7 @@ mod server;
 mod shell;
 mod show;
 mod sign;
+mod skill_files;
 mod skills;
 mod store;
 mod store_crash;
