@@ -10,6 +10,7 @@
 
 pub mod agent_home;
 mod database;
+pub mod evolution;
 pub mod layout;
 pub mod record;
 pub mod repository;

@@ -14,6 +14,13 @@ pub(crate) fn agentry_home() -> Option<PathBuf> {
     }
 }
 
+/// The name of the current user: `$AGENTRY_USER`, else the login name.
+pub(crate) fn current_user() -> String {
+    let given = ["AGENTRY_USER", "LOGNAME", "USER"].into_iter();
+    let mut given = given.filter_map(|name| std::env::var(name).ok());
+    given.find(|name| !name.trim().is_empty()).unwrap_or_else(|| "user".to_owned())
+}
+
 /// The directory that lists what a run leaves on the machine while it lasts.
 pub(crate) fn leavings(home: &Path) -> PathBuf {
     home.join("leavings")

@@ -49,7 +49,10 @@ use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, ServerPlace, mc
 pub use fields::{DOCUMENT, NEWER, SCHEDULE, TOOL};
 pub use memory::MEMORY;
 pub use receipt::RECEIPT;
-pub use sections::{PrinciplesPart, ProtectedSection, principles, protected_sections, tier};
+pub use sections::{
+    PrinciplesPart, ProtectedSection, is_protected_name, is_protected_title, principles,
+    protected_sections, tier,
+};
 
 /// The facts about the format.
 pub const INFO: FormatInfo = FormatInfo {
@@ -98,6 +101,7 @@ pub const INFO: FormatInfo = FormatInfo {
         parts: &["persona.md", "principles.md", "memory/", "schedules/", "skills/", "tools/"],
         signs: &["persona.md", "principles.md"],
         needs_sign: false,
+        owns_directory: true,
         names_agent: false,
         is_agent: detect::is_agent,
         template: &[

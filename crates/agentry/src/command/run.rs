@@ -8,6 +8,7 @@ pub(crate) mod declared_tools;
 pub(crate) mod delegation;
 pub(crate) mod first_consent;
 pub(crate) mod function;
+mod home_tools;
 pub(crate) mod limits;
 mod line_editor;
 mod markdown;

@@ -15,6 +15,7 @@ use agentry_runtime::tool::{BuiltInTool, DeclaredKind, DeclaredTool, TIME};
 use serde_json::{Value, json};
 
 use super::delegation::{self, DelegateTool};
+use super::home_tools::home_tools;
 use super::mcp_servers::servers;
 use super::prepared_agent::{PreparedAgent, variable};
 use super::script_tools::scripts;
@@ -78,6 +79,7 @@ impl DeclaredTools {
         gathered.join(scripts(ground)?);
         gathered.join(servers(ground, terms)?);
         gathered.join(delegates(ground, terms.without));
+        gathered.join(home_tools(ground));
         gathered.leave_out(terms.without);
         // Last: a skill needs tools of the other kinds.
         gathered.join(skills::gather(ground, &gathered.tools, terms.without));

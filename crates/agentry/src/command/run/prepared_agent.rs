@@ -9,11 +9,12 @@ use agentry_compile::render::{DefinitionPart, definition, judged};
 use agentry_compile::text::Severity;
 use agentry_compile::text::report::visible;
 use agentry_compile::{
-    CompiledAgent, EnvironmentFacts, FileTree as _, LoadableSkill, ModelCandidate, ModelLookup,
-    PromptPart, ResolveSettings, ResolvedPlan, RunPrompt, SkillResolution, SpendingCaps,
-    WorkspaceConfig, World as _, WorldLinks, digest, judge, loadable_skills, resolve, resolved,
-    skill_list,
+    CompiledAgent, EnvironmentFacts, EvolutionRules, FileTree as _, LoadableSkill, ModelCandidate,
+    ModelLookup, PromptPart, ResolveSettings, ResolvedPlan, RunPrompt, SkillResolution,
+    SpendingCaps, WorkspaceConfig, World as _, WorldLinks, digest, judge, loadable_skills, resolve,
+    resolved, skill_list,
 };
+use agentry_home::InstalledAgent;
 use agentry_runtime::approval::Approvals;
 use agentry_runtime::cassette::CassettePaths;
 use agentry_runtime::commands::CommandStarter;
@@ -34,8 +35,8 @@ use super::session::now;
 use super::{outer_workspaces, skills};
 use crate::command::guard::protected_paths;
 use crate::command::render::lock_check::{RenderLocks, UnlockedAgent};
-use crate::command::{find_one, mask_note, reported, usable, work_here};
-use crate::disk::{DiskWorld, stored_root};
+use crate::command::{find_one, installed, mask_note, reported, usable, work_here};
+use crate::disk::{DiskWorld, kept_root};
 use crate::home::{agentry_home, sweep};
 use crate::output::{CliFailure, remark};
 
@@ -74,6 +75,10 @@ pub(crate) struct PreparedAgent {
     pub(crate) skills: Vec<LoadableSkill>,
     /// The skills that nothing provides.
     pub(crate) unprovided: Vec<MissingTool>,
+    /// Its row in the home, if it is installed.
+    pub(crate) installed: Option<InstalledAgent>,
+    /// What becomes of the changes that it proposes to itself.
+    pub(crate) evolution: EvolutionRules,
 }
 
 /// The inputs that differ between a real run and a replay.
@@ -109,9 +114,13 @@ impl PreparedAgent {
         let digest = digest(&*disk, &compiled);
         let prompt = RunPrompt::read(&*disk, &compiled);
         let skills = loadable_skills(&*disk, &compiled, &settings);
-        // An agent of the store was read from there, and works in the current workspace.
+        // An installed agent is compared with the record of the home, every other one with the lock.
+        let installed = installed::admit_edits(path, &digest)?;
+        // An agent of the home was read from there, and works in the current workspace.
         work_here(&disk, &mut compiled);
-        RenderLocks::default().admit(&*disk, &compiled, UnlockedAgent::IsRefused)?;
+        if installed.is_none() {
+            RenderLocks::default().admit(&*disk, &compiled, UnlockedAgent::IsRefused)?;
+        }
         let outer = outer_workspaces::above(&disk.absolute(&compiled.workspace));
         outer_workspaces::admit(&disk, &mut compiled, &outer)?;
         let judge = judge(&*disk, &mut compiled).map_err(|findings| {
@@ -129,6 +138,8 @@ impl PreparedAgent {
             skills: skills::offered(&disk, skills, &judge),
             unprovided: skills::unprovided(&plan.skills),
             masked: prompt.masked(),
+            installed,
+            evolution: settings.evolution.narrowed(config.evolution),
             prompt,
             workspace: PathBuf::from(&judge.places().workspace),
             caps: outer_workspaces::caps(&disk, &outer)?
@@ -272,7 +283,7 @@ impl PreparedAgent {
     /// The absolute path of the agent, or its reference to the store.
     pub(crate) fn full_path(&self) -> String {
         let dir = self.disk.absolute(&self.compiled.found.dir);
-        match stored_root(&dir) {
+        match kept_root(&dir) {
             Some(_) => self.path().to_owned(),
             None => self.disk.absolute(self.path()),
         }
