@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod memory;
 mod policy;
 mod run;
 mod runs;
@@ -8,6 +9,7 @@ mod schedule;
 mod store;
 mod tools;
 
+pub(crate) use memory::{MemoryAddArguments, MemoryAgent, MemoryArguments, MemoryCommand};
 pub(crate) use policy::{
     PolicyArguments, PolicyCommand, PolicyDiffArguments, PolicyShowArguments, PolicyTestArguments,
     PolicyWhyArguments,
@@ -108,6 +110,8 @@ pub(crate) enum CliCommand {
     Test(TestArguments),
     /// List runs; show one, follow it, undo its changes
     Runs(RunsArguments),
+    /// Show and change what agents remember between runs
+    Memory(MemoryArguments),
     /// List schedules and their next times; run, pause or resume one
     Schedule(ScheduleArguments),
     /// Keep running: fire the schedules of agents

@@ -13,6 +13,7 @@ pub(crate) mod keygen;
 pub(crate) mod list;
 pub(crate) mod lock;
 mod lock_report;
+pub(crate) mod memory;
 pub(crate) mod new;
 pub(crate) mod policy;
 pub(crate) mod pull;
@@ -49,6 +50,7 @@ use agentry_compile::{
 
 use crate::args::ResultFormat;
 use crate::disk::{DiskWorld, stored_root};
+use crate::home::agentry_home;
 use crate::output::{CliFailure, print_json, style};
 
 /// Lists what a search takes for an agent; shown when it found none.
@@ -132,7 +134,10 @@ fn failures(disk: &dyn World, found: &AgentDiscovery) -> Vec<CliFailure> {
 /// Checks one agent; its errors are shown and end the command.
 fn usable(disk: &DiskWorld, found: &FoundAgent) -> Result<CompiledAgent, CliFailure> {
     // A parse error stays an error here, even where a suppression covers it.
-    let compiled = read_agent(disk, found);
+    let mut compiled = read_agent(disk, found);
+    if let Some(home) = agentry_home() {
+        run::memory::leave_out_remembered(disk, &mut compiled, &home);
+    }
     if !compiled.has_errors() {
         return Ok(compiled);
     }

@@ -26,6 +26,8 @@ pub enum DeclaredKind {
     Delegate,
     /// A function that the agent exposes.
     Function,
+    /// What the home offers an agent that lives for long, such as its memory.
+    Home,
 }
 
 impl DeclaredKind {
@@ -38,6 +40,7 @@ impl DeclaredKind {
             Self::Skill => "skill",
             Self::Delegate => "delegate",
             Self::Function => "function",
+            Self::Home => "home",
         }
     }
 }

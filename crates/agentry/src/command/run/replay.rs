@@ -21,6 +21,7 @@ use agentry_runtime::{RunEnding, RunPhase, TimedEvent};
 
 use super::declared_tools::built_in;
 use super::limits::{began, limits};
+use super::memory_tools::memory_tools;
 use super::prepared_agent::{PreparedAgent, RunSurroundings};
 use super::script_tools::scripts;
 use super::session::{broken, runtime, sink};
@@ -85,7 +86,7 @@ pub(crate) fn play(
         // The same tools as when recorded, whether or not a user is present now.
         can_ask: tape.has_tool("question"),
         search: tape.has_tool("websearch").then(search).flatten(),
-        declared: replayed(ground, tape.missing())?,
+        declared: replayed(ground, tape.missing(), tape.has_tool("recall"))?,
     });
     let played = Arc::new(ReplayedWorld::new(tape, Arc::new(tools)));
     let clock = Arc::clone(&played);
@@ -129,9 +130,14 @@ pub(crate) fn play(
 fn replayed(
     ground: &PreparedAgent,
     missing: &[String],
+    has_memory: bool,
 ) -> Result<Vec<Arc<dyn BuiltInTool>>, CliFailure> {
     let mut tools = replayed_tools(&ground.agent, &ground.judge);
     tools.extend(built_in(&scripts(ground)?.tools));
+    let names: Vec<String> = tools.iter().map(|tool| tool.spec().name).collect();
+    if has_memory && !skills::is_left_out("recall", &names) {
+        tools.extend(built_in(&memory_tools(&ground.judge, None)));
+    }
     tools.retain(|tool| !skills::is_left_out(&tool.spec().name, missing));
     tools.extend(skills::replayed(ground, missing));
     Ok(tools)
