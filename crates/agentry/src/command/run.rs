@@ -181,11 +181,15 @@ fn without_model(
     admitted(ground, !cassettes.is_empty())?;
     let Some(first) = cassettes.first() else {
         let beside = ground.path().trim_end_matches('/');
-        let beside = match args.model {
-            Some(_) => String::new(),
-            None => format!("; there is no `{beside}.cassette.*` beside it either"),
+        let hint = match args.model {
+            Some(_) => "name it as `provider/model`, and set the key of the provider; \
+                `agentry resolve` lists what can be used here"
+                .to_owned(),
+            None => format!(
+                "set a key or start a server that is listed above; there is no `{beside}.cassette.*` \
+                 beside it either"
+            ),
         };
-        let hint = format!("set a key or start a server that is listed above{beside}");
         return Err(models::unusable(ground, looked_for).hint(hint));
     };
     remark(&format!(
