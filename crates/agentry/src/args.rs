@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod home;
 mod memory;
 mod policy;
 mod run;
@@ -9,6 +10,10 @@ mod schedule;
 mod store;
 mod tools;
 
+pub(crate) use home::{
+    AgentsArguments, DiffArguments, ExportArguments, HistoryArguments, InstallArguments,
+    RollbackArguments, UninstallArguments,
+};
 pub(crate) use memory::{MemoryAddArguments, MemoryAgent, MemoryArguments, MemoryCommand};
 pub(crate) use policy::{
     PolicyArguments, PolicyCommand, PolicyDiffArguments, PolicyShowArguments, PolicyTestArguments,
@@ -106,6 +111,20 @@ pub(crate) enum CliCommand {
     Sign(SignArguments),
     /// Verify an agent of the store and its signatures
     Verify(VerifyArguments),
+    /// Install an agent in your home, or update the installed one
+    Install(InstallArguments),
+    /// List the installed agents
+    Agents(AgentsArguments),
+    /// Remove an installed agent and its history
+    Uninstall(UninstallArguments),
+    /// Write the files of an installed agent, without what belongs to users and runs
+    Export(ExportArguments),
+    /// List the changes of an installed agent: what, why, by whom, in which run
+    History(HistoryArguments),
+    /// Show what changed between two commits of an installed agent, and what it may do since
+    Diff(DiffArguments),
+    /// Return an installed agent to an earlier state, as a new commit
+    Rollback(RollbackArguments),
     /// Pin the agents of a workspace, or list what changed since
     Lock(LockArguments),
     /// Show which model, tools and skills an agent gets on this machine, and why

@@ -1,14 +1,19 @@
 //! The commands, one file each. This module dispatches to them and holds what they share.
 
+pub(crate) mod agents;
 pub(crate) mod check;
 mod check_report;
 pub(crate) mod consent;
 pub(crate) mod convert;
 pub(crate) mod doctor;
+pub(crate) mod export;
 pub(crate) mod gc;
 pub(crate) mod guard;
 pub(crate) mod hash;
+pub(crate) mod history;
 pub(crate) mod import;
+pub(crate) mod install;
+mod installed;
 pub(crate) mod keygen;
 pub(crate) mod list;
 pub(crate) mod lock;
@@ -37,6 +42,7 @@ mod store;
 mod suggestion;
 pub(crate) mod test;
 pub(crate) mod tools;
+pub(crate) mod uninstall;
 pub(crate) mod verify;
 
 use std::io::{self, Write as _};
@@ -49,7 +55,7 @@ use agentry_compile::{
 };
 
 use crate::args::ResultFormat;
-use crate::disk::{DiskWorld, stored_root};
+use crate::disk::{DiskWorld, kept_root};
 use crate::home::agentry_home;
 use crate::output::{CliFailure, print_json, style};
 
@@ -65,7 +71,7 @@ fn find(
 ) -> (Vec<FoundAgent>, Vec<CliFailure>) {
     let (mut agents, mut wrong, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for path in paths {
-        match store::stored(disk, path) {
+        match store::kept(disk, path) {
             Some(Ok(stored)) => agents.push(stored.found),
             Some(Err(failure)) => wrong.push(failure),
             None => others.push(path.clone()),
@@ -152,9 +158,9 @@ fn mask_note(origin: &str) -> String {
     format!("a secret in `{origin}` is sent to the model as `***`")
 }
 
-/// Moves an agent of the store to the current workspace, where it works. Its own files are read before.
+/// Moves an agent of the home to the current workspace, where it works. Its own files are read before.
 fn work_here(disk: &DiskWorld, compiled: &mut CompiledAgent) {
-    if stored_root(&disk.absolute(&compiled.workspace)).is_some() {
+    if kept_root(&disk.absolute(&compiled.workspace)).is_some() {
         compiled.workspace = disk.workspace("");
     }
 }

@@ -98,6 +98,7 @@ pub const INFO: FormatInfo = FormatInfo {
         parts: &["persona.md", "principles.md", "memory/", "schedules/", "skills/", "tools/"],
         signs: &["persona.md", "principles.md"],
         needs_sign: false,
+        owns_directory: true,
         names_agent: false,
         is_agent: detect::is_agent,
         template: &[

@@ -4,7 +4,8 @@ use std::io::Write as _;
 use std::process::Command;
 
 use agentry_compile::text::report::visible;
-use agentry_home::HomeLayout;
+use agentry_home::repository::{CommitKind, CommitNote, RepositoryError};
+use agentry_home::{AgentRecord, HomeLayout};
 use agentry_home::layout::is_identifier;
 use agentry_home::memory::{
     FoundMemory, MemoryDraft, MemoryEntry, MemoryError, MemoryPlaces, MemoryStore, RefreshEffort,
@@ -15,11 +16,11 @@ use serde_json::{Value, json};
 
 use super::suggestion::one_of;
 use crate::args::{MemoryAddArguments, MemoryAgent, MemoryArguments, MemoryCommand, ResultFormat};
-use crate::command::run::memory::{current_user, places, seconds, wanted};
+use crate::command::run::memory::{places, seconds, wanted};
 use crate::command::run::prepared_agent::variable;
-use crate::command::{find_one, usable};
+use crate::command::{find_one, installed, usable};
 use crate::disk::DiskWorld;
-use crate::home::agentry_home;
+use crate::home::{agentry_home, current_user};
 use crate::output::{
     CliFailure, CliOutcome, ExitKind, columns, cut, error_text, print, print_json, remark,
 };
@@ -43,7 +44,8 @@ fn add(args: &MemoryAddArguments) -> CliOutcome {
     // Anyone may teach for another user; only reading is private.
     let user = args.agent.user.as_deref().map(named_user).transpose()?;
     let is_private = user.is_some();
-    let store = store_of(&args.agent.agent, user.map_or_else(current_user, Ok)?)?;
+    let memory = opened_for(&args.agent.agent, user.map_or_else(current_user, Ok)?)?;
+    let store = &memory.store;
     let draft = MemoryDraft {
         text: args.text.clone(),
         kind: args.kind,
@@ -52,8 +54,10 @@ fn add(args: &MemoryAddArguments) -> CliOutcome {
         is_pinned: args.pin,
     };
     let now = seconds();
-    let added = if is_private { store.teach(&draft, now) } else { store.add(&draft, now) };
-    let entry = added.map_err(failed)?;
+    let entry = memory.change("add", || {
+        let added = if is_private { store.teach(&draft, now) } else { store.add(&draft, now) };
+        added.map_err(failed)
+    })?;
     match args.format {
         ResultFormat::Json => print_json(&to_json(&entry, None)),
         ResultFormat::Human => {
@@ -69,7 +73,7 @@ fn add(args: &MemoryAddArguments) -> CliOutcome {
 }
 
 fn list(agent: &MemoryAgent, format: ResultFormat) -> CliOutcome {
-    let (entries, unreadable) = opened(agent)?.list().map_err(failed)?;
+    let (entries, unreadable) = opened(agent)?.store.list().map_err(failed)?;
     let exit = if unreadable.is_empty() { ExitKind::Done } else { ExitKind::Findings };
     report_problems(&entries);
     for error in unreadable {
@@ -86,7 +90,7 @@ fn list(agent: &MemoryAgent, format: ResultFormat) -> CliOutcome {
 }
 
 fn search(agent: &MemoryAgent, query: &str, count: usize, format: ResultFormat) -> CliOutcome {
-    let store = opened(agent)?;
+    let store = opened(agent)?.store;
     let found = store.search(query, count, RefreshEffort::Full, seconds()).map_err(failed)?;
     let pairs = || found.iter().map(|FoundMemory { entry, score }| (entry, Some(*score)));
     match format {
@@ -100,27 +104,33 @@ fn search(agent: &MemoryAgent, query: &str, count: usize, format: ResultFormat) 
 }
 
 fn edit(agent: &MemoryAgent, memory: &str, text: Option<&str>) -> CliOutcome {
-    let store = opened(agent)?;
+    let opened = opened(agent)?;
+    let store = &opened.store;
     let changed = match text {
-        Some(text) => store.replace_text(memory, text).map_err(|error| match error {
-            MemoryError::Broken { .. } => {
-                failed(error).hint("fix the file by hand, or with `agentry memory edit` and `$EDITOR`")
-            }
-            _ => unknown(&store, memory, error),
-        })?,
+        Some(text) => opened.change("edit", || replace_text(store, memory, text))?,
         None => {
-            let before = store.content(memory).map_err(|it| unknown(&store, memory, it))?;
+            let before = store.content(memory).map_err(|it| unknown(store, memory, it))?;
             let after = edited(&before)?;
             if after == before {
                 remark("nothing was changed");
                 return Ok(ExitKind::Done);
             }
-            store.replace_content(memory, &before, &after).map_err(failed)?
+            let replace = || store.replace_content(memory, &before, &after).map_err(failed);
+            opened.change("edit", replace)?
         }
     };
     report_problems([&changed]);
     remark(&format!("changed `{}`", visible(&changed.path.to_string_lossy())));
     Ok(ExitKind::Done)
+}
+
+fn replace_text(store: &MemoryStore, memory: &str, text: &str) -> Result<MemoryEntry, CliFailure> {
+    store.replace_text(memory, text).map_err(|error| match error {
+        MemoryError::Broken { .. } => {
+            failed(error).hint("fix the file by hand, or in `$EDITOR`: without `--text`")
+        }
+        _ => unknown(store, memory, error),
+    })
 }
 
 /// Lets the user edit a copy.
@@ -143,16 +153,55 @@ fn edited(content: &str) -> Result<String, CliFailure> {
 }
 
 fn forget(agent: &MemoryAgent, memories: &[String]) -> CliOutcome {
-    let store = opened(agent)?;
+    let opened = opened(agent)?;
+    let store = &opened.store;
     for memory in memories {
-        let gone = store.forget(memory).map_err(|error| unknown(&store, memory, error))?;
+        let forget = || store.forget(memory).map_err(|error| unknown(store, memory, error));
+        let gone = opened.change("forget", forget)?;
         remark(&format!("forgot `{}`", visible(&gone.path.to_string_lossy())));
     }
     Ok(ExitKind::Done)
 }
 
-/// The memories that a command reads or changes. Whoever runs for one user does not get at those of another.
-fn opened(agent: &MemoryAgent) -> Result<MemoryStore, CliFailure> {
+/// The memories that a command works with.
+struct OpenedMemory {
+    store: MemoryStore,
+    places: MemoryPlaces,
+}
+
+impl OpenedMemory {
+    /// Changes a memory. A change of an installed agent's own memory is a commit of its repository.
+    fn change(
+        &self,
+        verb: &str,
+        work: impl FnOnce() -> Result<MemoryEntry, CliFailure>,
+    ) -> Result<MemoryEntry, CliFailure> {
+        let MemoryPlaces { layout, id, is_installed, user, .. } = &self.places;
+        let is_recorded = AgentRecord::open_if_any(layout)
+            .and_then(|record| record.map(|record| record.find(id)).transpose())
+            .map_err(|error| installed::failed(error.into()))?
+            .flatten()
+            .is_some();
+        if !is_installed || !is_recorded {
+            return work();
+        }
+        let home = installed::open()?;
+        let locked = home.lock(id).map_err(installed::failed)?;
+        let entry = work()?;
+        if entry.user.is_none() {
+            let failed = |error: RepositoryError| installed::failed(error.into());
+            let tree = locked.repository.work_tree().map_err(failed)?;
+            let subject = format!("{verb} memory {}", entry.id);
+            let note = CommitNote::new(CommitKind::Person, user.as_str(), subject);
+            locked.repository.change(&tree, &note).map_err(failed)?;
+            installed::record(&home, &locked)?;
+        }
+        Ok(entry)
+    }
+}
+
+/// The memories that a command reads or changes. A process of one user does not get at those of another.
+fn opened(agent: &MemoryAgent) -> Result<OpenedMemory, CliFailure> {
     let current = current_user()?;
     let user = match agent.user.as_deref().map(named_user).transpose()? {
         Some(user) if user != current && variable(VARIABLE).is_some() => {
@@ -163,7 +212,7 @@ fn opened(agent: &MemoryAgent) -> Result<MemoryStore, CliFailure> {
         Some(user) => user,
         None => current,
     };
-    store_of(&agent.agent, user)
+    opened_for(&agent.agent, user)
 }
 
 fn named_user(name: &str) -> Result<UserName, CliFailure> {
@@ -171,7 +220,7 @@ fn named_user(name: &str) -> Result<UserName, CliFailure> {
 }
 
 /// The memories of an agent in runs of a user.
-fn store_of(agent: &str, user: UserName) -> Result<MemoryStore, CliFailure> {
+fn opened_for(agent: &str, user: UserName) -> Result<OpenedMemory, CliFailure> {
     let home = agentry_home().ok_or_else(|| {
         CliFailure::new("there is no home directory").hint("set `AGENTRY_HOME` to a directory")
     })?;
@@ -179,8 +228,12 @@ fn store_of(agent: &str, user: UserName) -> Result<MemoryStore, CliFailure> {
     let disk = DiskWorld::default();
     let in_home = layout.agent(agent);
     let is_here = is_identifier(agent) && in_home.is_dir();
-    let path = if is_here { in_home.to_string_lossy().into_owned() } else { agent.to_owned() };
-    let compiled = find_one(&disk, &path, None).and_then(|found| usable(&disk, &found));
+    // A directory of the home that no installation recorded is named by its id as well.
+    let found = find_one(&disk, agent, None).or_else(|failure| match is_here {
+        true => find_one(&disk, &in_home.to_string_lossy(), None),
+        false => Err(failure),
+    });
+    let compiled = found.and_then(|found| usable(&disk, &found));
     let places = match compiled {
         Ok(compiled) => {
             let off = "its runs do not use its memory";
@@ -207,7 +260,7 @@ fn store_of(agent: &str, user: UserName) -> Result<MemoryStore, CliFailure> {
             }
         }
     };
-    Ok(MemoryStore::new(&places))
+    Ok(OpenedMemory { store: MemoryStore::new(&places), places })
 }
 
 /// Reports files whose metadata is broken.

@@ -16,8 +16,7 @@ use serde_json::{Value, json};
 
 use super::suggestion::one_of;
 use crate::args::{ResultFormat, RunsArguments, RunsCommand};
-use crate::command::run::memory::current_user;
-use crate::home::agentry_home;
+use crate::home::{agentry_home, current_user};
 use crate::output::{CliFailure, CliOutcome, ExitKind, columns, print, print_json, remark};
 
 pub(crate) fn run(args: &RunsArguments) -> CliOutcome {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use agentry_compile::model::{Agent, Format, LongTermMemory, WorkingMemory};
 use agentry_compile::text::report::visible;
 use agentry_compile::{CompiledAgent, FileTree as _, PromptPart};
-use agentry_home::HomeLayout;
+use agentry_home::{AgentRecord, HomeLayout};
 use agentry_home::layout::{identifier_of, is_identifier};
 use agentry_home::memory::{
     MemoryPlaces, MemoryStore, PromptMemories, in_prompt, is_written_at_run_time,
@@ -17,10 +17,11 @@ use agentry_runtime::tool::DeclaredKind;
 
 use super::declared_tools::{DeclaredTools, MissingTool};
 use super::memory_tools::memory_tools;
-use super::prepared_agent::{PreparedAgent, variable};
+use super::prepared_agent::PreparedAgent;
 use super::session::now;
 use super::skills::is_left_out;
-use crate::disk::{DiskWorld, stored_root};
+use crate::disk::{DiskWorld, kept_root};
+use crate::home::current_user;
 use crate::output::{CliFailure, remark};
 
 /// What the memory as a whole is called, for `--without`.
@@ -145,13 +146,6 @@ pub(crate) fn may_converse(ground: &PreparedAgent) -> Result<(), CliFailure> {
     Err(CliFailure::new(message).hint("run it anew with each prompt").refused())
 }
 
-/// The user of this process.
-pub(crate) fn current_user() -> Result<UserName, CliFailure> {
-    UserName::current(variable).map_err(|error| {
-        CliFailure::new(error.to_string()).hint("set `AGENTRY_USER` to such a name")
-    })
-}
-
 /// Seconds since 1970.
 pub(crate) fn seconds() -> i64 {
     i64::try_from(now() / 1000).unwrap_or(i64::MAX)
@@ -178,8 +172,10 @@ pub(crate) fn wanted(
 }
 
 /// Whether an agent was installed with `--memory`.
-fn has_memory(_home: &Path, _id: &str) -> bool {
-    false
+fn has_memory(home: &Path, id: &str) -> bool {
+    // A record that cannot be read is reported where an id is looked up.
+    let record = AgentRecord::open_if_any(&HomeLayout::new(home)).ok().flatten();
+    record.and_then(|record| record.find(id).ok().flatten()).is_some_and(|agent| agent.memory)
 }
 
 /// Where the memories of an agent lie. What users teach an agent that is not installed is kept under its name and a hash of
@@ -221,7 +217,7 @@ pub(crate) fn installed_id(
 /// store share theirs.
 fn local_id(disk: &DiskWorld, compiled: &CompiledAgent) -> String {
     let directory = disk.absolute(&compiled.found.dir);
-    let place = match stored_root(&directory) {
+    let place = match kept_root(&directory) {
         Some(_) => compiled.found.path.split('@').next().unwrap_or_default().to_owned(),
         None => real(&disk.absolute(&compiled.found.path)).to_string_lossy().into_owned(),
     };

@@ -35,8 +35,8 @@ use super::session::now;
 use super::{outer_workspaces, skills};
 use crate::command::guard::protected_paths;
 use crate::command::render::lock_check::{RenderLocks, UnlockedAgent};
-use crate::command::{find_one, mask_note, reported, usable, work_here};
-use crate::disk::{DiskWorld, stored_root};
+use crate::command::{find_one, installed, mask_note, reported, usable, work_here};
+use crate::disk::{DiskWorld, kept_root};
 use crate::home::{agentry_home, sweep};
 use crate::output::{CliFailure, remark};
 
@@ -112,9 +112,13 @@ impl PreparedAgent {
         let digest = digest(&*disk, &compiled);
         let prompt = RunPrompt::read(&*disk, &compiled);
         let skills = loadable_skills(&*disk, &compiled, &settings);
-        // An agent of the store was read from there, and works in the current workspace.
+        // An installed agent is compared with the record of the home, every other one with the lock.
+        let is_installed = installed::admit_edits(path, &digest)?;
+        // An agent of the home was read from there, and works in the current workspace.
         work_here(&disk, &mut compiled);
-        RenderLocks::default().admit(&*disk, &compiled, UnlockedAgent::IsRefused)?;
+        if !is_installed {
+            RenderLocks::default().admit(&*disk, &compiled, UnlockedAgent::IsRefused)?;
+        }
         let outer = outer_workspaces::above(&disk.absolute(&compiled.workspace));
         outer_workspaces::admit(&disk, &mut compiled, &outer)?;
         let judge = judge(&*disk, &mut compiled).map_err(|findings| {
@@ -283,7 +287,7 @@ impl PreparedAgent {
     /// The absolute path of the agent, or its reference to the store.
     pub(crate) fn full_path(&self) -> String {
         let dir = self.disk.absolute(&self.compiled.found.dir);
-        match stored_root(&dir) {
+        match kept_root(&dir) {
             Some(_) => self.path().to_owned(),
             None => self.disk.absolute(self.path()),
         }
