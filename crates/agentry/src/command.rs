@@ -137,13 +137,19 @@ fn failures(disk: &dyn World, found: &AgentDiscovery) -> Vec<CliFailure> {
     missing.chain(others).collect()
 }
 
-/// Checks one agent; its errors are shown and end the command.
-fn usable(disk: &DiskWorld, found: &FoundAgent) -> Result<CompiledAgent, CliFailure> {
-    // A parse error stays an error here, even where a suppression covers it.
+/// Reads the definition of an agent. What an installed agent remembers is not a part of it.
+fn read_definition(disk: &dyn World, found: &FoundAgent) -> CompiledAgent {
     let mut compiled = read_agent(disk, found);
     if let Some(home) = agentry_home() {
         run::memory::leave_out_remembered(disk, &mut compiled, &home);
     }
+    compiled
+}
+
+/// Checks one agent; its errors are shown and end the command.
+fn usable(disk: &DiskWorld, found: &FoundAgent) -> Result<CompiledAgent, CliFailure> {
+    // A parse error stays an error here, even where a suppression covers it.
+    let compiled = read_definition(disk, found);
     if !compiled.has_errors() {
         return Ok(compiled);
     }

@@ -2,6 +2,7 @@
 //! deleted at any time: one that is missing, damaged or of another version is built again, and one that cannot be written
 //! is replaced by an index in memory.
 
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -16,8 +17,10 @@ use crate::database;
 const VERSION: i64 = 1;
 /// The most memories that a search ranks.
 const MOST_RANKED: i64 = 200;
-/// A word that more memories have says little about one of them, if the query has others.
-const MOST_COMMON: usize = if cfg!(test) { 200 } else { 5_000 };
+/// A word that more memories have says little about one of them. Also how many matches are ranked for one query.
+const MOST_COMMON: usize = if cfg!(test) { 200 } else { 2_000 };
+/// The most words that are looked for together.
+const MOST_TOGETHER: usize = 8;
 
 /// The text itself is not kept: the files have it.
 const TABLES: &str = "
@@ -149,44 +152,85 @@ impl MemoryIndex {
         refresh::refresh(&mut self.database, folders, effort)
     }
 
-    /// The memories with words of a query, the most relevant first.
+    /// The memories with words of a query. The time does not grow with the number of memories that have a word: of the
+    /// words that tell memories apart, the rarest are ranked, and memories with all of them come in any case.
     pub(super) fn search(&self, query: &str) -> rusqlite::Result<Vec<IndexedMemory>> {
-        let terms = self.telling(query::terms(query))?;
-        if terms.is_empty() {
-            return Ok(Vec::new());
+        let terms = query::terms(query);
+        let mut rare: Vec<(usize, &str)> = Vec::new();
+        for term in &terms {
+            let count = self.count(term)?;
+            if (1..=MOST_COMMON).contains(&count) {
+                rare.push((count, term));
+            }
         }
+        if rare.is_empty() {
+            return self.newest(&terms);
+        }
+        rare.sort_unstable();
+        let mut left = MOST_COMMON;
+        let affordable = rare.iter().take_while(|(count, _)| {
+            let is_affordable = *count <= left;
+            left = left.saturating_sub(*count);
+            is_affordable
+        });
+        let some: Vec<&str> = affordable.map(|(_, term)| *term).collect();
+        let all: Vec<&str> = rare.iter().map(|(_, term)| *term).collect();
+        let mut found = HashMap::new();
+        if all.len() > some.len() && all.len() <= MOST_TOGETHER {
+            self.rank(&all.join(" AND "), &mut found)?;
+        }
+        self.rank(&some.join(" OR "), &mut found)?;
+        let best = found.values().map(|(_, match_)| *match_).fold(f64::MIN_POSITIVE, f64::max);
+        let relevant = |(memory, match_): (IndexedMemory, f64)| IndexedMemory {
+            relevance: (match_ / best).clamp(0.0, 1.0),
+            ..memory
+        };
+        Ok(found.into_values().map(relevant).collect())
+    }
+
+    /// Adds the best matches of an expression, each with a number that is higher the better it fits.
+    fn rank(
+        &self,
+        expression: &str,
+        found: &mut HashMap<i64, (IndexedMemory, f64)>,
+    ) -> rusqlite::Result<()> {
         let sql = format!(
-            "SELECT {COLUMNS}, words.rank FROM words JOIN files ON files.row = words.rowid
+            "SELECT {COLUMNS}, words.rowid, words.rank FROM words JOIN files ON files.row = words.rowid
              WHERE words MATCH ?1 ORDER BY words.rank LIMIT ?2"
         );
         let mut query = self.database.prepare_cached(&sql)?;
-        let found = query.query_map(params![terms.join(" OR "), MOST_RANKED], |row| {
+        let rows = query.query_map(params![expression, MOST_RANKED], |row| {
             // FTS5 gives the better match the lower number, always below zero.
-            Ok((indexed(row)?, -row.get::<_, f64>(COLUMN_COUNT)?))
+            let match_ = -row.get::<_, f64>(COLUMN_COUNT + 1)?;
+            Ok((row.get::<_, i64>(COLUMN_COUNT)?, indexed(row)?, match_))
         })?;
-        let found: Vec<(IndexedMemory, f64)> = found.collect::<rusqlite::Result<_>>()?;
-        let best = found.iter().map(|(_, match_)| *match_).fold(f64::MIN_POSITIVE, f64::max);
-        let relevant = |(memory, match_): (IndexedMemory, f64)| {
-            IndexedMemory { relevance: (match_ / best).clamp(0.0, 1.0), ..memory }
-        };
-        Ok(found.into_iter().map(relevant).collect())
+        for row in rows {
+            let (number, memory, match_) = row?;
+            let entry = found.entry(number).or_insert((memory, match_));
+            entry.1 = entry.1.max(match_);
+        }
+        Ok(())
     }
 
-    /// The terms that tell memories apart: without those that very many have, if there are others.
-    fn telling(&self, terms: Vec<String>) -> rusqlite::Result<Vec<String>> {
-        if self.len()? <= MOST_COMMON || terms.len() < 2 {
-            return Ok(terms);
-        }
-        let mut rare = Vec::new();
-        for term in &terms {
-            if self.count(term)? <= MOST_COMMON {
-                rare.push(term.clone());
+    /// The memories that were indexed last and have words that very many have: those with all of them, else with any.
+    fn newest(&self, terms: &[String]) -> rusqlite::Result<Vec<IndexedMemory>> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM words JOIN files ON files.row = words.rowid
+             WHERE words MATCH ?1 ORDER BY words.rowid DESC LIMIT ?2"
+        );
+        for joint in [" AND ", " OR "].iter().filter(|_| !terms.is_empty()) {
+            let mut query = self.database.prepare_cached(&sql)?;
+            let found = query.query_map(params![terms.join(joint), MOST_RANKED], indexed)?;
+            let found: Vec<IndexedMemory> = found.collect::<rusqlite::Result<_>>()?;
+            if !found.is_empty() {
+                let equal = |memory| IndexedMemory { relevance: 1.0, ..memory };
+                return Ok(found.into_iter().map(equal).collect());
             }
         }
-        Ok(if rare.is_empty() { terms } else { rare })
+        Ok(Vec::new())
     }
 
-    /// How many memories have a term, as far as it matters here.
+    /// How many memories have a term; every number above [`MOST_COMMON`] is the same.
     fn count(&self, term: &str) -> rusqlite::Result<usize> {
         let sql = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ?1 LIMIT ?2)";
         let mut query = self.database.prepare_cached(sql)?;

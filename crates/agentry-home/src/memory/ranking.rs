@@ -92,11 +92,8 @@ mod tests {
     #[test]
     fn odd_times_have_a_score() {
         for created_at in [i64::MIN, -1, 0, NOW + DAY, i64::MAX] {
-            let odd = MemoryWeight {
-                importance: MemoryImportance::Medium,
-                is_pinned: false,
-                created_at,
-            };
+            let odd =
+                MemoryWeight { importance: MemoryImportance::Medium, is_pinned: false, created_at };
             let score = odd.score(1.0, NOW);
             assert!((AGELESS..=1.0).contains(&score), "{created_at}: {score}");
         }

@@ -14,9 +14,9 @@ use super::ranking::MemoryWeight;
 use super::{MemoryError, query};
 
 /// A store with at most this many files is always compared as a whole.
-const SMALL: i64 = if cfg!(test) { 200 } else { 5_000 };
+const SMALL: i64 = if cfg!(test) { 200 } else { 2_000 };
 /// How many files of a large store are compared beside the directories.
-const SAMPLE: i64 = if cfg!(test) { 5 } else { 500 };
+const SAMPLE: i64 = if cfg!(test) { 5 } else { 64 };
 /// How long a file system may give two changes the same time, in nanoseconds.
 const TICK: i64 = 2_000_000_000;
 
@@ -120,7 +120,8 @@ fn sampled_changes(
     let last: i64 =
         database.query_row("SELECT coalesce(max(row), 0) FROM files", [], |row| row.get(0))?;
     let start = now().rem_euclid(last.max(1));
-    let sql = "SELECT role, path, size, modified, changed, inode FROM files WHERE row >= ?1 LIMIT ?2";
+    let sql =
+        "SELECT role, path, size, modified, changed, inode FROM files WHERE row >= ?1 LIMIT ?2";
     let mut query = database.prepare_cached(sql)?;
     let sample = query.query_map([start, SAMPLE], known_row)?;
     let mut changes = FolderChanges::default();

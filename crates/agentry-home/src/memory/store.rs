@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use chrono::DateTime;
 
+use super::MemoryError;
 use super::entry::{self, MemoryDraft, MemoryEntry};
 use super::folder::{FolderRole, MemoryFolder, sync_directory};
 use super::index::{IndexedMemory, MemoryIndex, RefreshEffort, with_index};
-use super::MemoryError;
 use crate::layout::HomeLayout;
 use crate::user::UserName;
 
@@ -338,9 +338,8 @@ pub fn is_written_at_run_time(path: &str) -> bool {
         return false;
     };
     let parts: Vec<&str> = name.split('_').collect();
-    let is_number = |part: &str, length| {
-        part.len() == length && part.bytes().all(|byte| byte.is_ascii_digit())
-    };
+    let is_number =
+        |part: &str, length| part.len() == length && part.bytes().all(|byte| byte.is_ascii_digit());
     let is_random =
         |part: &str| part.len() == 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
     matches!(parts.as_slice(), [date, time, random]

@@ -8,7 +8,7 @@ use agentry_compile::{CompiledAgent, FoundAgent, digest, policy_diff, read};
 use agentry_home::repository::AgentTree;
 use agentry_home::{AgentHome, AgentRecord, HomeError, HomeLayout, InstalledAgent, LockedAgent};
 
-use crate::command::run::memory::leave_out_remembered;
+use crate::command::read_definition;
 use crate::command::store::home;
 use crate::disk::DiskWorld;
 use crate::home::current_user;
@@ -93,8 +93,7 @@ pub(super) fn as_paths(paths: &[String]) -> Result<Vec<String>, CliFailure> {
 /// Reads an installed agent and records its digest, after its files changed.
 pub(crate) fn record(home: &AgentHome, locked: &LockedAgent) -> Result<InstalledAgent, CliFailure> {
     let disk = DiskWorld::default();
-    let mut compiled = read(&disk, &found_agent(&locked.agent, &locked.agent.id));
-    leave_out_remembered(&disk, &mut compiled, home.layout().root());
+    let compiled = read_definition(&disk, &found_agent(&locked.agent, &locked.agent.id));
     home.record_digest(locked, digest(&disk, &compiled)).map_err(failed)
 }
 

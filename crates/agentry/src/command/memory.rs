@@ -3,15 +3,15 @@
 use std::io::Write as _;
 use std::process::Command;
 
+use agentry_compile::model::MemorySource;
 use agentry_compile::text::report::visible;
-use agentry_home::repository::{CommitKind, CommitNote, RepositoryError};
-use agentry_home::{AgentRecord, HomeLayout};
 use agentry_home::layout::is_identifier;
 use agentry_home::memory::{
     FoundMemory, MemoryDraft, MemoryEntry, MemoryError, MemoryPlaces, MemoryStore, RefreshEffort,
 };
+use agentry_home::repository::{CommitKind, CommitNote, RepositoryError};
 use agentry_home::user::{UserName, VARIABLE};
-use agentry_compile::model::MemorySource;
+use agentry_home::{AgentRecord, HomeLayout};
 use serde_json::{Value, json};
 
 use super::suggestion::one_of;
@@ -206,7 +206,8 @@ fn opened(agent: &MemoryAgent) -> Result<OpenedMemory, CliFailure> {
     let user = match agent.user.as_deref().map(named_user).transpose()? {
         Some(user) if user != current && variable(VARIABLE).is_some() => {
             let (user, current) = (user.as_str(), current.as_str());
-            let message = format!("the memories of `{user}` are private: `{VARIABLE}` is `{current}`");
+            let message =
+                format!("the memories of `{user}` are private: `{VARIABLE}` is `{current}`");
             return Err(CliFailure::new(message).refused());
         }
         Some(user) => user,
@@ -240,7 +241,9 @@ fn opened_for(agent: &str, user: UserName) -> Result<OpenedMemory, CliFailure> {
             match wanted(&disk, &compiled, &home) {
                 Ok(true) => {}
                 Ok(false) => remark(&format!("warning: `{}`: {off}", visible(agent))),
-                Err(why) => remark(&format!("warning: `{}`: {off}: {}", visible(agent), visible(&why))),
+                Err(why) => {
+                    remark(&format!("warning: `{}`: {off}: {}", visible(agent), visible(&why)))
+                }
             }
             places(&disk, &compiled, &home, user)
         }
@@ -302,8 +305,13 @@ fn unknown(store: &MemoryStore, memory: &str, error: MemoryError) -> CliFailure 
     if !is_unknown {
         return failure;
     }
-    let ids: Vec<String> =
-        store.list().map(|(entries, _)| entries).unwrap_or_default().into_iter().map(|it| it.id).collect();
+    let ids: Vec<String> = store
+        .list()
+        .map(|(entries, _)| entries)
+        .unwrap_or_default()
+        .into_iter()
+        .map(|it| it.id)
+        .collect();
     let known = ids.iter().map(String::as_str);
     failure.hint(one_of(memory, known, "`agentry memory list` lists them"))
 }

@@ -74,7 +74,11 @@ pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
         accepts_changes: args.accept_changes,
     };
     let memory = settings.memory.clone();
-    RunSession::over(&setting, engine, journal, memory)?.go_on(happened, args, about.prompt.is_none())
+    RunSession::over(&setting, engine, journal, memory)?.go_on(
+        happened,
+        args,
+        about.prompt.is_none(),
+    )
 }
 
 /// Reads the agent from the directory in which the run was started.

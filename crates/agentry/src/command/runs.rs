@@ -9,9 +9,7 @@ mod undo;
 use std::path::{Path, PathBuf};
 
 use agentry_compile::text::report::visible;
-use agentry_runtime::journal::{
-    self, DisplayTime, JournalError, JournalFollower, RunSummary,
-};
+use agentry_runtime::journal::{self, DisplayTime, JournalError, JournalFollower, RunSummary};
 use serde_json::{Value, json};
 
 use super::suggestion::one_of;
@@ -116,7 +114,8 @@ fn admit_user(home: &Path, id: &str) -> Result<(), CliFailure> {
     if owner == current.as_str() {
         return Ok(());
     }
-    let message = format!("run `{id}` has memories of the user `{}`, which are private", visible(&owner));
+    let message =
+        format!("run `{id}` has memories of the user `{}`, which are private", visible(&owner));
     Err(CliFailure::new(message).hint(format!("you are `{}`", current.as_str())).refused())
 }
 

@@ -2,8 +2,9 @@
 
 use agentry_compile::text::report::visible;
 use agentry_compile::{
-    CandidateOutcome, CompiledAgent, ModelCandidate, ModelLookup, PromptPart, ResolveSettings, RunPrompt, WorkspaceConfig, declared, judge,
-    loadable_skills, resolve, resolved, rows, skill_list,
+    CandidateOutcome, CompiledAgent, ModelCandidate, ModelLookup, PromptPart, ResolveSettings,
+    RunPrompt, WorkspaceConfig, declared, judge, loadable_skills, resolve, resolved, rows,
+    skill_list,
 };
 use serde_json::{Value, json};
 

@@ -4,15 +4,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use agentry_compile::formats::agentfs::is_memory;
 use agentry_compile::model::{Agent, Format, LongTermMemory, WorkingMemory};
+use agentry_compile::text::Severity;
 use agentry_compile::text::report::visible;
-use agentry_compile::{CompiledAgent, FileTree as _, PromptPart};
-use agentry_home::{AgentRecord, HomeLayout};
+use agentry_compile::{CompiledAgent, FileTree as _, PromptPart, World};
 use agentry_home::layout::{identifier_of, is_identifier};
 use agentry_home::memory::{
     MemoryPlaces, MemoryStore, PromptMemories, in_prompt, is_written_at_run_time,
 };
 use agentry_home::user::UserName;
+use agentry_home::{AgentRecord, HomeLayout};
 use agentry_runtime::tool::DeclaredKind;
 
 use super::declared_tools::{DeclaredTools, MissingTool};
@@ -203,7 +205,7 @@ pub(crate) fn places(
 
 /// The id of an agent that lives in the home.
 pub(crate) fn installed_id(
-    disk: &DiskWorld,
+    disk: &dyn World,
     compiled: &CompiledAgent,
     home: &Path,
 ) -> Option<String> {
@@ -243,11 +245,9 @@ fn has_folder(compiled: &CompiledAgent) -> bool {
 }
 
 /// Leaves out what an installed agent remembered, which is not a part of its definition: it must not ask for consent again.
-pub(crate) fn leave_out_remembered(disk: &DiskWorld, compiled: &mut CompiledAgent, home: &Path) {
-    let has = |compiled: &CompiledAgent| {
-        compiled.agent.memories.iter().any(|file| is_written_at_run_time(&file.path))
-    };
-    if !has(compiled) || installed_id(disk, compiled, home).is_none() {
+/// A memory with an error, by whomever, does not stop the agent: its text is quoted as data in any case.
+pub(crate) fn leave_out_remembered(disk: &dyn World, compiled: &mut CompiledAgent, home: &Path) {
+    if compiled.agent.memories.is_empty() || installed_id(disk, compiled, home).is_none() {
         return;
     }
     for agent in [Some(&mut compiled.agent), compiled.whole.as_mut()].into_iter().flatten() {
@@ -256,5 +256,17 @@ pub(crate) fn leave_out_remembered(disk: &DiskWorld, compiled: &mut CompiledAgen
             let file = name.strip_prefix("memory/").and_then(|name| name.rsplit_once('.'));
             !file.is_some_and(|(file, _)| is_written_at_run_time(file))
         });
+    }
+    let CompiledAgent { found, sources, diagnostics, .. } = compiled;
+    let folder = format!("{}/memory/", found.dir.trim_end_matches('/'));
+    for problem in diagnostics.iter_mut().filter(|it| it.severity == Severity::Error) {
+        let is_memory = |path: &str| {
+            let inner = path.strip_prefix(&folder);
+            inner.is_some_and(is_memory)
+                && !fs::symlink_metadata(path).is_ok_and(|it| it.is_symlink())
+        };
+        if is_memory(sources.path(problem.span)) {
+            problem.severity = Severity::Warning;
+        }
     }
 }
