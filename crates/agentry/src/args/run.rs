@@ -66,7 +66,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_enum, value_name = "WHAT", default_value = "deny")]
     pub(crate) on_ask: AskFallback,
     /// Carry out a function that the agent exposes; standard output has its output as JSON
-    #[arg(long, value_name = "NAME", requires = "input", conflicts_with_all = ["prompt", "record", "replay"])]
+    #[arg(long, value_name = "NAME", requires = "input", conflicts_with = "prompt")]
     pub(crate) call: Option<String>,
     /// The input of the function, as a JSON object
     #[arg(long, value_name = "JSON", requires = "call")]

@@ -1,5 +1,6 @@
 //! `agentry run`: runs an agent, with real models or from a cassette.
 
+mod agreed_parts;
 mod approver;
 mod assembly;
 pub(crate) mod confinement;
@@ -77,7 +78,7 @@ pub(crate) fn run(args: &RunArguments) -> CliOutcome {
     if prompt.is_none() {
         memory::may_converse(&ground)?;
     }
-    let setting = SessionSetting {
+    let mut setting = SessionSetting {
         ground: &ground,
         format: args.format,
         on_ask: args.on_ask,
@@ -95,7 +96,7 @@ pub(crate) fn run(args: &RunArguments) -> CliOutcome {
             ..TreeSettings::default()
         },
     };
-    RunSession::start(&setting, args, engine, prompt.as_deref())?.run(prompt)
+    RunSession::start(&mut setting, args, engine, prompt.as_deref())?.run(prompt)
 }
 
 /// Refuses an agent that must not start. A replay executes nothing, so it needs no programs.
