@@ -8,6 +8,7 @@ mod importing;
 mod javascript;
 mod locking;
 mod measure;
+mod memory;
 mod policy;
 mod program;
 mod reference;
@@ -29,6 +30,7 @@ usage: cargo xtask bench [COMMAND]
   (nothing)          measures everything; 1 if a target is missed
   javascript         measures JavaScript tools only
   lock               measures locking and the store only
+  memory             measures the search in memories only
   policy             measures verdicts and comparisons only
   render             measures rendering and the guard only
   run                measures running only, against the real clients
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         ["policy"] => Ok(shown(&policy_table())),
         ["javascript"] => javascript_table().map(|table| shown(&table)),
         ["lock"] => lock_table().map(|table| shown(&table)),
+        ["memory"] => memory_table().map(|table| shown(&table)),
         ["sandbox"] => sandbox_table().map(|table| shown(&table)),
         ["render"] => render_table().map(|table| shown(&table)),
         ["run"] => run_table().map(|table| shown(&table)),
@@ -89,6 +92,7 @@ fn run() -> Result<bool, String> {
     policy::comparisons(&mut table);
     sandbox::confining(&mut table)?;
     javascript::calling(&mut table)?;
+    memory::recalling(folder.path(), &mut table)?;
     Ok(shown(&table))
 }
 
@@ -108,6 +112,14 @@ fn lock_table() -> Result<Table, String> {
     let mut table = Table::default();
     locking::locking(&program, &inherited, &mut table)?;
     locking::storing(&program, &inherited, folder.path(), &mut table)?;
+    Ok(table)
+}
+
+/// The search in memories only.
+fn memory_table() -> Result<Table, String> {
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let mut table = Table::default();
+    memory::recalling(folder.path(), &mut table)?;
     Ok(table)
 }
 

@@ -2,6 +2,7 @@
 
 mod evolution;
 mod home;
+mod memory;
 mod policy;
 mod run;
 mod runs;
@@ -15,6 +16,7 @@ pub(crate) use home::{
     AgentsArguments, DiffArguments, ExportArguments, HistoryArguments, InstallArguments,
     RollbackArguments, UninstallArguments,
 };
+pub(crate) use memory::{MemoryAddArguments, MemoryAgent, MemoryArguments, MemoryCommand};
 pub(crate) use policy::{
     PolicyArguments, PolicyCommand, PolicyDiffArguments, PolicyShowArguments, PolicyTestArguments,
     PolicyWhyArguments,
@@ -145,6 +147,8 @@ pub(crate) enum CliCommand {
     Test(TestArguments),
     /// List runs; show one, follow it, undo its changes
     Runs(RunsArguments),
+    /// Show and change what agents remember between runs
+    Memory(MemoryArguments),
     /// List schedules and their next times; run, pause or resume one
     Schedule(ScheduleArguments),
     /// Keep running: fire the schedules of agents

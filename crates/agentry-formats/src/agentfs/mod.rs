@@ -47,7 +47,7 @@ use agentry_text::{Data, FileId, Span, Spanned};
 use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, ServerPlace, mcp, skill};
 
 pub use fields::{DOCUMENT, NEWER, SCHEDULE, TOOL};
-pub use memory::MEMORY;
+pub use memory::{MEMORY, is_memory};
 pub use receipt::RECEIPT;
 pub use sections::{
     PrinciplesPart, ProtectedSection, is_protected_name, is_protected_title, principles,

@@ -110,6 +110,12 @@ pub struct RunSettings {
     pub directory: Option<PathBuf>,
     /// What it does without, by name.
     pub without: Vec<String>,
+    /// The user whose memories it reads, if the agent has a memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// The memories in its prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<String>,
     /// All rules of its policy.
     pub policy: Vec<RuleLine>,
 }

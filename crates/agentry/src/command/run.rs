@@ -13,6 +13,8 @@ pub(crate) mod limits;
 mod line_editor;
 mod markdown;
 pub(crate) mod mcp_servers;
+pub(crate) mod memory;
+mod memory_tools;
 pub(crate) mod models;
 mod outer_workspaces;
 mod pin_review;
@@ -49,7 +51,10 @@ use session::{RunSession, SessionSetting};
 const MOST_BYTES: u64 = 1024 * 1024;
 
 pub(crate) fn run(args: &RunArguments) -> CliOutcome {
-    let ground = PreparedAgent::read(&args.agent, args.format_override)?;
+    let mut ground = PreparedAgent::read(&args.agent, args.format_override)?;
+    if args.record.is_some() {
+        ground.memory.leave_out_user();
+    }
     if let Some(cassette) = &args.replay {
         admitted(&ground, true)?;
         let hint = "record it again with `--record` if that is meant";
@@ -71,6 +76,9 @@ pub(crate) fn run(args: &RunArguments) -> CliOutcome {
         Some((function, prompt)) => (Some(function), Some(prompt)),
         None => (None, prompt(args)?),
     };
+    if prompt.is_none() {
+        memory::may_converse(&ground)?;
+    }
     let mut setting = SessionSetting {
         ground: &ground,
         format: args.format,
@@ -85,6 +93,7 @@ pub(crate) fn run(args: &RunArguments) -> CliOutcome {
             unconfined: args.unconfined,
             accepts_changes: args.accept_changes,
             counts_money: money == PriceNeed::Limited,
+            is_recorded: args.record.is_some(),
             ..TreeSettings::default()
         },
     };

@@ -9,12 +9,12 @@ mod undo;
 use std::path::{Path, PathBuf};
 
 use agentry_compile::text::report::visible;
-use agentry_runtime::journal::{self, DisplayTime, JournalError, RunSummary};
+use agentry_runtime::journal::{self, DisplayTime, JournalError, JournalFollower, RunSummary};
 use serde_json::{Value, json};
 
 use super::suggestion::one_of;
 use crate::args::{ResultFormat, RunsArguments, RunsCommand};
-use crate::home::agentry_home;
+use crate::home::{agentry_home, current_user};
 use crate::output::{CliFailure, CliOutcome, ExitKind, columns, print, print_json, remark};
 
 pub(crate) fn run(args: &RunsArguments) -> CliOutcome {
@@ -88,7 +88,7 @@ fn home() -> Result<PathBuf, CliFailure> {
 
 /// Finds the run that the user means.
 pub(crate) fn find(home: &Path, given: &str) -> Result<String, CliFailure> {
-    journal::find(home, given).map_err(|error| {
+    let id = journal::find(home, given).map_err(|error| {
         let is_unknown = matches!(error, JournalError::NoRun(_));
         let failure = failed(error);
         if !is_unknown {
@@ -101,7 +101,22 @@ pub(crate) fn find(home: &Path, given: &str) -> Result<String, CliFailure> {
         // Users type the end of an identifier, so suggestions include it.
         let known = known.iter().flat_map(|run| [run.id.as_str(), end(&run.id)]);
         failure.hint(one_of(given, known, "`agentry runs` lists them"))
-    })
+    })?;
+    admit_user(home, &id)?;
+    Ok(id)
+}
+
+/// Refuses a run that read what another user taught in private. A journal that cannot be read is reported later.
+fn admit_user(home: &Path, id: &str) -> Result<(), CliFailure> {
+    let about = JournalFollower::open(home, id).ok().map(|(_, about)| about);
+    let Some(owner) = about.and_then(|about| about.settings.user) else { return Ok(()) };
+    let current = current_user()?;
+    if owner == current.as_str() {
+        return Ok(());
+    }
+    let message =
+        format!("run `{id}` has memories of the user `{}`, which are private", visible(&owner));
+    Err(CliFailure::new(message).hint(format!("you are `{}`", current.as_str())).refused())
 }
 
 /// The part of an identifier that distinguishes runs of the same moment.

@@ -32,6 +32,7 @@ mod import_report;
 mod inherit;
 mod lock;
 mod mcp;
+mod memory;
 mod new;
 mod policy;
 mod quarantine;

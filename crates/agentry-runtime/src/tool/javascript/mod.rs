@@ -197,7 +197,7 @@ fn specification(described: &DescribedTool) -> Result<ToolSpec, String> {
 
 /// Returns what the policy is asked about a call. A definition's own tools are allowed where no layer has
 /// rules for tools: they can only do what the other sections permit.
-pub(super) fn own_touches(judge: &Judge, name: &str) -> Vec<ToolTouch> {
+pub fn own_touches(judge: &Judge, name: &str) -> Vec<ToolTouch> {
     let spoken = judge.rules(Section::Tool).any(|(source, _)| source != LayerSource::Default);
     if !spoken {
         return Vec::new();

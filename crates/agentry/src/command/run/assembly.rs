@@ -124,6 +124,8 @@ pub(super) struct RunAssembly<'a> {
     /// Whether the agent may ask the user questions.
     pub(super) can_ask: bool,
     pub(super) budget: BudgetShare,
+    /// The memories in its prompt.
+    pub(super) memory: Option<&'a str>,
 }
 
 impl RunAssembly<'_> {
@@ -132,7 +134,7 @@ impl RunAssembly<'_> {
         let approvals: Arc<Approvals> = Arc::default();
         let tools = self.tools(&approvals)?;
         let declared = &self.ready.declared;
-        let machine = self.ground.machine_parts(declared);
+        let machine = self.ground.machine_parts(declared, self.memory);
         let system = self.ground.system(&machine, &declared.missing_names());
         let parts = DriverParts {
             system: system.into(),

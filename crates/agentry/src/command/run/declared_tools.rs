@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use super::delegation::{self, DelegateTool};
 use super::home_tools::home_tools;
 use super::mcp_servers::servers;
+use super::memory;
 use super::prepared_agent::{PreparedAgent, variable};
 use super::script_tools::scripts;
 use super::session::runtime;
@@ -80,6 +81,7 @@ impl DeclaredTools {
         gathered.join(servers(ground, terms)?);
         gathered.join(delegates(ground, terms.without));
         gathered.join(home_tools(ground));
+        gathered.join(memory::gather(ground, &gathered, terms.without));
         gathered.leave_out(terms.without);
         // Last: a skill needs tools of the other kinds.
         gathered.join(skills::gather(ground, &gathered.tools, terms.without));
