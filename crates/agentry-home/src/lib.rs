@@ -8,6 +8,7 @@
 
 mod database;
 pub mod layout;
+pub mod receipt;
 pub mod schedule;
 
 pub use layout::HomeLayout;

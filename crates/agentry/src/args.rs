@@ -1,6 +1,7 @@
 //! What can be typed.
 
 mod policy;
+mod receipts;
 mod run;
 mod runs;
 mod sandbox;
@@ -12,6 +13,7 @@ pub(crate) use policy::{
     PolicyArguments, PolicyCommand, PolicyDiffArguments, PolicyShowArguments, PolicyTestArguments,
     PolicyWhyArguments,
 };
+pub(crate) use receipts::{ReceiptsAgentArguments, ReceiptsArguments, ReceiptsCommand};
 pub(crate) use run::{
     AskFallback, ConsentArguments, ConsentCommand, ResumeArguments, RunArguments, RunFormat,
     SpendingArguments, TestArguments,
@@ -108,6 +110,8 @@ pub(crate) enum CliCommand {
     Test(TestArguments),
     /// List runs; show one, follow it, undo its changes
     Runs(RunsArguments),
+    /// List, show and verify the receipts of runs, or show figures over them
+    Receipts(ReceiptsArguments),
     /// List schedules and their next times; run, pause or resume one
     Schedule(ScheduleArguments),
     /// Keep running: fire the schedules of agents

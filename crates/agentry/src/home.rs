@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use agentry_home::layout::identifier_of;
+
 /// The directory, whether or not it exists; `None` if the user has no home.
 pub(crate) fn agentry_home() -> Option<PathBuf> {
     let given = std::env::var_os("AGENTRY_HOME").filter(|path| !path.is_empty());
@@ -12,6 +14,14 @@ pub(crate) fn agentry_home() -> Option<PathBuf> {
             Some(home.join(".agentry"))
         }
     }
+}
+
+/// The current user: `$AGENTRY_USER`, else the login name, as an identifier.
+pub(crate) fn current_user() -> String {
+    let names = ["AGENTRY_USER", "USER", "LOGNAME"].into_iter();
+    let mut names = names.filter_map(|name| std::env::var(name).ok());
+    let login = || format!("uid-{}", rustix::process::getuid().as_raw());
+    names.find_map(|name| identifier_of(&name)).unwrap_or_else(login)
 }
 
 /// The directory that lists what a run leaves on the machine while it lasts.

@@ -53,6 +53,7 @@ fn main() -> ExitCode {
         CliCommand::Tools(args) => command::tools::run(&args),
         CliCommand::Test(args) => Ok(command::test::run(&args)),
         CliCommand::Runs(args) => command::runs::run(&args),
+        CliCommand::Receipts(args) => command::receipts::run(&args),
         CliCommand::Schedule(args) => command::schedule::run(&args),
         CliCommand::Serve(args) => command::serve::run(&args),
         CliCommand::Sandbox(args) => command::sandbox::run(&args),

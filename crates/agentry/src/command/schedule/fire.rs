@@ -98,6 +98,8 @@ fn run_agent(row: &FiringRow, on_ask: AskFallback, format: RunFormat) -> CliOutc
         without: Vec::new(),
         unconfined: false,
         spending: SpendingArguments::default(),
+        estimate: None,
+        firing: None,
         format_override: None,
         format,
     })
