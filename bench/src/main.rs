@@ -10,6 +10,7 @@ mod locking;
 mod measure;
 mod policy;
 mod program;
+mod receipts;
 mod reference;
 mod render;
 mod report;
@@ -30,6 +31,7 @@ usage: cargo xtask bench [COMMAND]
   javascript         measures JavaScript tools only
   lock               measures locking and the store only
   policy             measures verdicts and comparisons only
+  receipts           measures receipts and schedules only
   render             measures rendering and the guard only
   run                measures running only, against the real clients
   sandbox            measures confined commands only
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         ["javascript"] => javascript_table().map(|table| shown(&table)),
         ["lock"] => lock_table().map(|table| shown(&table)),
         ["sandbox"] => sandbox_table().map(|table| shown(&table)),
+        ["receipts"] => receipts_table().map(|table| shown(&table)),
         ["render"] => render_table().map(|table| shown(&table)),
         ["run"] => run_table().map(|table| shown(&table)),
         ["corpus", count, dir] => write_corpus(count, Path::new(dir)),
@@ -89,6 +92,8 @@ fn run() -> Result<bool, String> {
     policy::comparisons(&mut table);
     sandbox::confining(&mut table)?;
     javascript::calling(&mut table)?;
+    receipts::chaining(folder.path(), &mut table)?;
+    receipts::scheduling(&program, folder.path(), &mut table)?;
     Ok(shown(&table))
 }
 
@@ -108,6 +113,16 @@ fn lock_table() -> Result<Table, String> {
     let mut table = Table::default();
     locking::locking(&program, &inherited, &mut table)?;
     locking::storing(&program, &inherited, folder.path(), &mut table)?;
+    Ok(table)
+}
+
+/// Receipts and schedules only.
+fn receipts_table() -> Result<Table, String> {
+    let program = program::build()?;
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let mut table = Table::default();
+    receipts::chaining(folder.path(), &mut table)?;
+    receipts::scheduling(&program, folder.path(), &mut table)?;
     Ok(table)
 }
 

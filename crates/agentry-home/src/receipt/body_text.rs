@@ -133,7 +133,11 @@ impl<'a> BodyLines<'a> {
             let content = match behind.take() {
                 Some(content) => content,
                 None => match self.peek() {
-                    Some((indent, content)) if indent == depth * 2 && !content.starts_with("- ") => content,
+                    Some((indent, content))
+                        if indent == depth * 2 && !content.starts_with("- ") =>
+                    {
+                        content
+                    }
                     _ => break,
                 },
             };

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use agentry_registry::{KeyRing, SecretKey};
 use chrono::DateTime;
@@ -181,9 +182,9 @@ impl ReceiptBook {
     pub fn last_run(&self, chain: &str, workspace: &str) -> Result<Option<RunRow>, ReceiptError> {
         let select = "SELECT run, receipt, cost, is_amended FROM receipt_runs
             WHERE chain = ?1 AND workspace = ?2 ORDER BY run DESC LIMIT 1";
-        let row = self.database.query_row(select, [chain, workspace], |row| {
-            Ok((read_run(row)?, row.get(3)?))
-        });
+        let row = self
+            .database
+            .query_row(select, [chain, workspace], |row| Ok((read_run(row)?, row.get(3)?)));
         let row = row.optional().map_err(ReceiptError::database(&self.path))?;
         Ok(row.filter(|(_, is_amended): &(RunRow, bool)| !is_amended).map(|(row, _)| row))
     }
@@ -246,7 +247,9 @@ fn home_key(layout: &HomeLayout, database: &Connection) -> Result<SecretKey, Rec
     let failed = || ReceiptError::database(&layout.database());
     let ring = KeyRing::new(layout.root());
     let select = "SELECT public FROM receipt_key";
-    let known = |database: &Connection| database.query_row(select, [], |row| row.get::<_, String>(0)).optional();
+    let known = |database: &Connection| {
+        database.query_row(select, [], |row| row.get::<_, String>(0)).optional()
+    };
     if known(database).map_err(failed())?.is_none() && !ring.has(KEY_NAME) {
         // Another process may be faster; then its key is used.
         if let Err(error) = ring.generate(KEY_NAME) {
@@ -298,7 +301,8 @@ fn is_open(database: &Connection, run: &str) -> rusqlite::Result<bool> {
 
 fn has_firing(database: &Connection, firing: &ReceiptFiring) -> rusqlite::Result<bool> {
     let ReceiptFiring { agent, schedule, planned } = firing;
-    let select = "SELECT 1 FROM receipt_firings WHERE agent = ?1 AND schedule = ?2 AND planned = ?3";
+    let select =
+        "SELECT 1 FROM receipt_firings WHERE agent = ?1 AND schedule = ?2 AND planned = ?3";
     let found = database.query_row(select, params![agent, schedule, planned], |_| Ok(()));
     Ok(found.optional()?.is_some())
 }
@@ -372,7 +376,8 @@ fn new_id(now: u64) -> String {
     let mut random = [0; 6];
     // Without randomness the ids of one second are equal, and the second file is refused.
     let _ = getrandom::fill(&mut random);
-    let sign = |byte: u8| char::from(SIGNS.get(usize::from(byte) % SIGNS.len()).copied().unwrap_or(b'0'));
+    let sign =
+        |byte: u8| char::from(SIGNS.get(usize::from(byte) % SIGNS.len()).copied().unwrap_or(b'0'));
     let suffix: String = random.into_iter().map(sign).collect();
     let time = DateTime::from_timestamp_millis(i64::try_from(now).unwrap_or(0)).unwrap_or_default();
     format!("rcpt_{}_{suffix}", time.format("%Y%m%d_%H%M%S"))
@@ -415,14 +420,20 @@ fn place(
     Ok(path)
 }
 
+/// The name of the file while it is written: of this call alone, because two may write the same receipt.
+fn part_of(path: &Path) -> PathBuf {
+    static CALLS: AtomicU64 = AtomicU64::new(0);
+    let call = CALLS.fetch_add(1, Ordering::Relaxed);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{}-{call}.part", std::process::id()))
+}
+
 /// Writes a file that nobody changes: completely or not at all, and never over another one.
 fn write_once(path: &Path, text: &str, sync: DiskSync) -> io::Result<()> {
     if fs::read(path).is_ok_and(|found| found == text.as_bytes()) {
         return Ok(());
     }
-    let mut part = path.as_os_str().to_owned();
-    part.push(format!(".{}.part", std::process::id()));
-    let part = PathBuf::from(part);
+    let part = part_of(path);
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]

@@ -3,6 +3,7 @@
 use std::fs;
 
 use agentry_runtime::RunEnding;
+use agentry_runtime::conversation::cut;
 use agentry_runtime::journal::{
     self, JournalError, JournalFollower, RunDescription, RunState, RunSummary,
 };
@@ -66,7 +67,8 @@ impl RunEndingNote {
             RunState::Running | RunState::Damaged => return None,
         };
         let killed = || "its process died".to_owned();
-        let reason = summary.detail.clone().or_else(|| (status == ReceiptStatus::Killed).then(killed));
+        let reason =
+            summary.detail.clone().or_else(|| (status == ReceiptStatus::Killed).then(killed));
         Some(Self { status, reason })
     }
 }
@@ -140,7 +142,8 @@ pub(super) fn commit_of(layout: &HomeLayout, chain: &AgentChain) -> Option<Strin
     }
     let git = layout.agent(chain.as_str()).join(".git");
     let read = |name: &str| fs::read_to_string(git.join(name)).ok();
-    let is_commit = |text: &str| text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_commit =
+        |text: &str| text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let head = read("HEAD")?;
     let head = head.trim();
     let Some(branch) = head.strip_prefix("ref: ") else {
@@ -168,16 +171,14 @@ fn has_private_memory(layout: &HomeLayout, user: &str, id: &str) -> bool {
 /// The first line of a text that is not empty, cut.
 pub fn first_line(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let mut short: String = line.chars().take(SUMMARY).collect();
-    if short.len() < line.len() {
-        short.push('…');
-    }
-    short
+    cut(line, SUMMARY)
 }
 
 /// Writes the receipts that are missing: of runs whose process died, and of runs that another version of the
 /// program made. Returns what could not be written, run by run.
-pub fn collect_missing(context: &ReceiptContext) -> Result<Vec<(String, ReceiptError)>, ReceiptError> {
+pub fn collect_missing(
+    context: &ReceiptContext,
+) -> Result<Vec<(String, ReceiptError)>, ReceiptError> {
     let layout = &context.layout;
     let names = journal::run_names(layout.root())?;
     let is_new = |run: &String| receipts_of(layout, run).is_empty();

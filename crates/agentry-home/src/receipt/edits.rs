@@ -77,7 +77,9 @@ fn changed_files(layout: &HomeLayout, run: &str) -> Vec<PathBuf> {
 /// Whether only the permissions differ: a checkout or a copy changes those, and no person edited anything.
 fn is_same_file(found: &PathImage, left: &PathImage) -> bool {
     match (found, left) {
-        (PathImage::File { digest: found, .. }, PathImage::File { digest: left, .. }) => found == left,
+        (PathImage::File { digest: found, .. }, PathImage::File { digest: left, .. }) => {
+            found == left
+        }
         _ => false,
     }
 }

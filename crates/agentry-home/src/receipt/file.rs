@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use serde_json::{Map, Value};
 
-use super::sealing::SealedText;
 use super::body_text;
+use super::sealing::SealedText;
 use crate::layout::HomeLayout;
 
 /// The most bytes of a receipt.
@@ -82,7 +82,8 @@ pub fn receipt_files(layout: &HomeLayout) -> Vec<ReceiptFile> {
 
 /// The receipts of one run.
 pub(super) fn receipts_of(layout: &HomeLayout, run: &str) -> Vec<String> {
-    names(&layout.receipts(run)).into_iter().filter(|name| name.starts_with("rcpt_")).collect()
+    let is_receipt = |name: &String| name.starts_with("rcpt_") && name.ends_with(".yaml");
+    names(&layout.receipts(run)).into_iter().filter(is_receipt).collect()
 }
 
 fn names(directory: &Path) -> Vec<String> {

@@ -62,7 +62,8 @@ pub fn verify(layout: &HomeLayout, agent: Option<&str>) -> Result<ReceiptCheck, 
     let is_meant = |file: &&ReceiptFile| agent.is_none_or(|agent| file.is_of(agent));
     let files: Vec<&ReceiptFile> = files.iter().filter(is_meant).collect();
     let mut problems = known.problems;
-    problems.par_extend(files.par_iter().flat_map_iter(|file| check_file(file, known.key.as_ref())));
+    problems
+        .par_extend(files.par_iter().flat_map_iter(|file| check_file(file, known.key.as_ref())));
     let mut chains: BTreeMap<&str, Vec<PlacedReceipt<'_>>> = BTreeMap::new();
     let placed: Vec<_> = files.par_iter().filter_map(|file| PlacedReceipt::of(file)).collect();
     for receipt in placed {
@@ -70,8 +71,11 @@ pub fn verify(layout: &HomeLayout, agent: Option<&str>) -> Result<ReceiptCheck, 
         chains.entry(chain).or_default().push(receipt);
     }
     let is_meant = |chain: &&str| agent.is_none_or(|agent| is_named(chain, agent, &chains));
-    let names: BTreeSet<&str> =
-        chains.keys().copied().chain(known.heads.keys().map(String::as_str).filter(is_meant)).collect();
+    let names: BTreeSet<&str> = chains
+        .keys()
+        .copied()
+        .chain(known.heads.keys().map(String::as_str).filter(is_meant))
+        .collect();
     for chain in names {
         let receipts = chains.get(chain).map_or(&[][..], Vec::as_slice);
         let mut found = check_chain(chain, receipts, known.heads.get(chain), known.key.as_ref());
@@ -138,7 +142,8 @@ fn open_to_read(path: &std::path::Path) -> rusqlite::Result<Connection> {
     match readable {
         Ok(()) => Ok(opened),
         Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::CannotOpen) => {
-            let escaped = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+            let escaped =
+                path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
             let address = format!("file:{escaped}?immutable=1");
             Connection::open_with_flags(address, flags | OpenFlags::SQLITE_OPEN_URI)
         }
@@ -147,7 +152,8 @@ fn open_to_read(path: &std::path::Path) -> rusqlite::Result<Connection> {
 }
 
 fn has_tables(database: &Connection) -> rusqlite::Result<bool> {
-    let select = "SELECT count(*) FROM sqlite_schema WHERE name IN ('receipt_heads', 'receipt_key')";
+    let select =
+        "SELECT count(*) FROM sqlite_schema WHERE name IN ('receipt_heads', 'receipt_key')";
     database.query_row(select, [], |row| row.get::<_, i64>(0)).map(|count| count == 2)
 }
 
@@ -209,12 +215,14 @@ fn check_chain(
     key: Option<&PublicKey>,
 ) -> Vec<ReceiptProblem> {
     let mut problems = Vec::new();
-    let mut add = |receipt: &str, problem: String| problems.push(ReceiptProblem::new(receipt, problem));
+    let mut add =
+        |receipt: &str, problem: String| problems.push(ReceiptProblem::new(receipt, problem));
     let Some(head) = head else {
         add(chain, "the head of this chain is missing in `agents.db`".to_owned());
         return problems;
     };
-    let is_signed = |key: &PublicKey| is_signed_head(key, (chain, head.count, &head.hash), &head.signature);
+    let is_signed =
+        |key: &PublicKey| is_signed_head(key, (chain, head.count, &head.hash), &head.signature);
     if !key.is_some_and(is_signed) {
         add(chain, "the head of this chain was changed: its signature is wrong".to_owned());
     }
@@ -267,7 +275,10 @@ fn check_order(
     if let Some(receipt) = first(head.count)
         && receipt.hash != head.hash
     {
-        add(&receipt.file.id, format!("it is not the last receipt that the head of `{chain}` knows"));
+        add(
+            &receipt.file.id,
+            format!("it is not the last receipt that the head of `{chain}` knows"),
+        );
     }
     if head.count > last && missing == 0 {
         add(chain, format!("receipts {} to {} are missing", last + 1, head.count));

@@ -29,7 +29,8 @@ use serde_json::Value;
 pub use error::JournalError;
 pub use id::DisplayTime;
 pub use list::{
-    JournalFollower, PrunedRun, RunState, RunSummary, delegates, find, list, prune, run_names, summary,
+    JournalFollower, PrunedRun, RunState, RunSummary, delegates, find, list, prune, run_names,
+    summary,
 };
 
 use crate::event::{RunEnding, TimedEvent};

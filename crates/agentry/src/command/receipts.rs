@@ -95,9 +95,8 @@ fn row(file: &ReceiptFile) -> Vec<String> {
 
 fn show(layout: &HomeLayout, given: &str, format: ResultFormat) -> CliOutcome {
     let files = receipt_files(layout);
-    let is_meant = |file: &&ReceiptFile| {
-        file.id == given || (given.len() >= 4 && file.id.ends_with(given))
-    };
+    let is_meant =
+        |file: &&ReceiptFile| file.id == given || (given.len() >= 4 && file.id.ends_with(given));
     let mut found = files.iter().filter(is_meant);
     let Some(file) = found.next() else {
         let ids = files.iter().map(|file| file.id.as_str());
@@ -125,13 +124,12 @@ fn show(layout: &HomeLayout, given: &str, format: ResultFormat) -> CliOutcome {
 }
 
 fn verify(layout: &HomeLayout, args: &ReceiptsAgentArguments) -> CliOutcome {
-    let check = verify_receipts(layout, args.agent.as_deref()).map_err(|error| failed(&error).finding())?;
+    let check =
+        verify_receipts(layout, args.agent.as_deref()).map_err(|error| failed(&error).finding())?;
     let is_ok = check.problems.is_empty();
     match args.format {
         ResultFormat::Json => {
-            let problem = |it: &agentry_home::receipt::ReceiptProblem| {
-                json!({ "receipt": it.receipt, "problem": it.problem })
-            };
+            let problem = |it: &agentry_home::receipt::ReceiptProblem| json!({ "receipt": it.receipt, "problem": it.problem });
             let problems: Vec<_> = check.problems.iter().map(problem).collect();
             print_json(&json!({ "ok": is_ok, "checked": check.checked, "problems": problems }));
         }

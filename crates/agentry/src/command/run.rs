@@ -75,7 +75,10 @@ enum StartedRun<'a> {
 }
 
 /// Everything before the first request to a model.
-fn start<'a>(ground: &'a PreparedAgent, args: &'a RunArguments) -> Result<StartedRun<'a>, CliFailure> {
+fn start<'a>(
+    ground: &'a PreparedAgent,
+    args: &'a RunArguments,
+) -> Result<StartedRun<'a>, CliFailure> {
     may_leave_sandbox(ground, args.unconfined)?;
     let commands = ConfinedCommands::new(ground, args.unconfined);
     let money = PriceNeed::under(&limits::limits(&ground.agent, &args.spending, &ground.caps));

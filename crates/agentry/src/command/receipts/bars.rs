@@ -22,7 +22,8 @@ pub(super) enum BarStyle {
 impl BarStyle {
     /// The style of this terminal.
     pub(super) fn of_terminal() -> Self {
-        let is_set_to = |name: &str, has: fn(&str) -> bool| std::env::var(name).ok().map(|value| has(&value));
+        let is_set_to =
+            |name: &str, has: fn(&str) -> bool| std::env::var(name).ok().map(|value| has(&value));
         let is_dumb = is_set_to("TERM", |term| term == "dumb").unwrap_or(true);
         let names = ["LC_ALL", "LC_CTYPE", "LANG"];
         let is_utf8 = |value: &str| value.to_lowercase().replace('-', "").contains("utf8");

@@ -1,12 +1,13 @@
 //! Writes receipts: at the end of a run, for a run that was refused, and for what a killed process left.
 //! A receipt that cannot be written now is a warning, since the journal stays and the next command tries again.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use agentry_home::HomeLayout;
 use agentry_home::receipt::{
     ReceiptAgent, ReceiptBook, ReceiptContext, ReceiptDraft, ReceiptError, ReceiptFiring,
-    ReceiptStatus, RunEndingNote, amend_last_run, collect_missing, draft_of_run,
+    ReceiptStatus, RunEndingNote, RunRow, amend_last_run, collect_missing, draft_of_run,
 };
 use agentry_runtime::RunEnding;
 use agentry_runtime::journal::{self, RunFiring};
@@ -51,6 +52,13 @@ pub(crate) fn record_ending(home: &Path, run: &str, ending: &RunEnding) {
     }
 }
 
+/// The last receipt of each run; none if the book cannot be read, which [`collect`] has reported.
+pub(crate) fn run_rows(layout: &HomeLayout) -> BTreeMap<String, RunRow> {
+    let is_there = layout.database().exists();
+    let rows = is_there.then(|| ReceiptBook::open(layout).and_then(|book| book.run_rows()).ok());
+    rows.flatten().unwrap_or_default()
+}
+
 /// Notes that this process continues a run.
 pub(crate) fn reopen(home: &Path, run: &str) {
     let noted = ReceiptBook::open(&HomeLayout::new(home)).and_then(|book| book.reopen(run));
@@ -77,11 +85,7 @@ fn agent(layout: &HomeLayout, ground: &PreparedAgent) -> ReceiptAgent {
 }
 
 /// Writes the receipt of a run that was refused or failed before it began. Bad usage is no run.
-pub(crate) fn record_refusal(
-    ground: &PreparedAgent,
-    args: &RunArguments,
-    failure: &CliFailure,
-) {
+pub(crate) fn record_refusal(ground: &PreparedAgent, args: &RunArguments, failure: &CliFailure) {
     let layout = HomeLayout::new(&ground.home);
     let draft = ReceiptDraft {
         agent: agent(&layout, ground),
@@ -94,7 +98,11 @@ pub(crate) fn record_refusal(
 }
 
 /// The same for an agent that could not be prepared, such as one that is not locked.
-pub(crate) fn record_unprepared(args: &RunArguments, (path, name): (&str, &str), failure: &CliFailure) {
+pub(crate) fn record_unprepared(
+    args: &RunArguments,
+    (path, name): (&str, &str),
+    failure: &CliFailure,
+) {
     let Some(home) = crate::home::agentry_home() else { return };
     let layout = HomeLayout::new(home);
     let draft = ReceiptDraft {

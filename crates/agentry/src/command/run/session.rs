@@ -30,8 +30,8 @@ use super::stop::StopSwitch;
 use super::terminal::TerminalView;
 use super::workers::workers;
 use super::{exit, talk};
-use crate::command::receipts::recording as receipts;
 use crate::args::{AskFallback, ResumeArguments, RunArguments, RunFormat};
+use crate::command::receipts::recording as receipts;
 use crate::output::{CliFailure, CliOutcome, error_text, print, print_json, remark, when_unread};
 
 /// A run that messages can be sent to.
