@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use agentry_registry::{KeyRing, SecretKey};
-use chrono::DateTime;
+use chrono::Utc;
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
 
 use super::draft::{ChainPlace, ReceiptDraft, ReceiptFiring, ReceiptStatus};
@@ -323,7 +323,7 @@ fn stage_one(
     let head = head.optional()?;
     let count = head.as_ref().map_or(0, |(count, _)| *count).saturating_add(1);
     let previous = head.as_ref().map(|(_, hash)| hash.as_str());
-    let id = new_id(draft.ended);
+    let id = new_id();
     let fields = draft.fields(&ChainPlace { id: &id, count, previous, public_key });
     let text = seal(&body_text::write(&fields), key);
     let hash = sha256(text.as_bytes());
@@ -370,8 +370,8 @@ fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// The id of a receipt that is written at this time.
-fn new_id(now: u64) -> String {
+/// The id of a receipt that is written now.
+fn new_id() -> String {
     const SIGNS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
     let mut random = [0; 6];
     // Without randomness the ids of one second are equal, and the second file is refused.
@@ -379,8 +379,7 @@ fn new_id(now: u64) -> String {
     let sign =
         |byte: u8| char::from(SIGNS.get(usize::from(byte) % SIGNS.len()).copied().unwrap_or(b'0'));
     let suffix: String = random.into_iter().map(sign).collect();
-    let time = DateTime::from_timestamp_millis(i64::try_from(now).unwrap_or(0)).unwrap_or_default();
-    format!("rcpt_{}_{suffix}", time.format("%Y%m%d_%H%M%S"))
+    format!("rcpt_{}_{suffix}", Utc::now().format("%Y%m%d_%H%M%S"))
 }
 
 fn place_all(

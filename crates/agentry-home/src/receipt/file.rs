@@ -50,6 +50,13 @@ impl ReceiptFile {
         self.field(path).and_then(Value::as_str).unwrap_or_default()
     }
 
+    /// By the second in which it was written, then by its place in its chain.
+    fn order(&self) -> (String, String, Option<u64>, String) {
+        let second: String = self.id.chars().take("rcpt_20261115_150033".len()).collect();
+        let count = self.field("count").and_then(Value::as_u64);
+        (second, self.text_field("session/agent_id").to_owned(), count, self.id.clone())
+    }
+
     /// Whether it is a receipt of this agent: of its chain, its identifier, its name or its path.
     #[must_use]
     pub fn is_of(&self, agent: &str) -> bool {
@@ -76,7 +83,7 @@ pub fn receipt_files(layout: &HomeLayout) -> Vec<ReceiptFile> {
         names(&directory).into_iter().filter_map(receipt).collect::<Vec<_>>()
     });
     let mut files: Vec<_> = files.collect();
-    files.sort_by(|one, other| (&one.id, &one.run).cmp(&(&other.id, &other.run)));
+    files.sort_by_cached_key(ReceiptFile::order);
     files
 }
 

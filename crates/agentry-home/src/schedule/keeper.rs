@@ -270,6 +270,11 @@ impl<S: FiringStarter> ScheduleKeeper<S> {
         Ok(self.schedules.iter().filter_map(|schedule| schedule.next).chain(due).min())
     }
 
+    /// The ledger of the firings.
+    pub fn ledger(&self) -> &ScheduleLedger {
+        &self.ledger
+    }
+
     /// The means by which firings are started.
     pub fn starter(&mut self) -> &mut S {
         &mut self.starter

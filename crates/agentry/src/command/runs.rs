@@ -76,7 +76,6 @@ impl<'a> ListedRun<'a> {
         let Self { run, receipt, prompt } = self;
         let detail = run.detail.as_deref().and_then(|detail| detail.lines().next());
         let outcome = match (run.state, detail) {
-            (RunState::Parked, Some(question)) => format!("parked: waits for {question}"),
             (state, Some(detail)) => format!("{}: {detail}", state.as_str()),
             (state, None) => state.as_str().to_owned(),
         };

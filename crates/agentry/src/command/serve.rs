@@ -74,8 +74,17 @@ fn tick(keeper: &mut ScheduleKeeper<ProcessStarter>) -> Result<(), CliFailure> {
     let reports = keeper.tick(now).map_err(failed)?;
     reports.iter().for_each(|report| print(&line(now, report)));
     firing_receipts::record(&reports);
-    let ended = keeper.starter().ended();
-    ended.iter().for_each(|report| print(&line(seconds(), report)));
+    for report in keeper.starter().ended() {
+        // The process of the firing knows why it ended so.
+        let row = keeper.ledger().firing(&report.identity).map_err(failed)?;
+        let known = row.filter(|row| row.ended.is_some());
+        let report = known.map_or(report, |row| KeeperReport {
+            identity: row.identity,
+            state: row.state,
+            reason: row.reason,
+        });
+        print(&line(seconds(), &report));
+    }
     Ok(())
 }
 

@@ -102,7 +102,11 @@ fn a_killed_run_has_one_at_the_next_start() {
 }
 
 fn files(test: &Test) -> Vec<PathBuf> {
-    list(test).iter().map(|it| PathBuf::from(it["path"].as_str().expect("a path"))).collect()
+    let path = |it: &Value| {
+        let (run, id) = (it["run"].as_str().expect("a run"), it["id"].as_str().expect("an id"));
+        test.path(format!("home/.agentry/runs/{run}/receipts/{id}.yaml"))
+    };
+    list(test).iter().map(path).collect()
 }
 
 #[test]
@@ -154,18 +158,18 @@ fn a_person_who_edits_is_counted() {
     let server = || Server::playing([write("out.txt").into(), Turn::text("Done.").into()]);
     let args = ["run", "writer", "write it", "--yes"];
     with(&test, &server(), &args).exits(0);
-    // Unchanged: no correction.
-    with(&test, &server(), &args).exits(0);
-    assert_eq!(statuses(&test), ["completed", "completed"]);
     test.write("out.txt", "by hand\n");
     with(&test, &server(), &args).exits(0);
-    assert_eq!(statuses(&test), ["completed", "completed", "modified", "completed"]);
-    let amended = show(&test, 2);
+    assert_eq!(statuses(&test), ["completed", "modified", "completed"]);
+    // Unchanged since: no correction.
+    with(&test, &server(), &args).exits(0);
+    assert_eq!(statuses(&test), ["completed", "modified", "completed", "completed"]);
+    let amended = show(&test, 1);
     assert_eq!(amended["task"]["outcome"]["user_edits"], 1);
     let files = &amended["amends"]["files"];
     assert_eq!(
         (files, &amended["amends"]["receipt_id"]),
-        (&json!(["out.txt"]), &list(&test)[1]["id"])
+        (&json!(["out.txt"]), &list(&test)[0]["id"])
     );
     assert_eq!(verified(&test), 4);
     let stats = test.run("receipts stats --format json").exits(0).json();

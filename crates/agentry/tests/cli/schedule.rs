@@ -237,22 +237,25 @@ fn a_day_has_a_limit() {
     let test = agent(&[("daily", "cron: '@daily'")]);
     test.write("agentry.toml", "[run]\nmax_scheduled_cost = 0.5\nmax_scheduled_cost_per_day = 5\n");
     let config = "home/.config/agentry/config.toml";
-    test.write(config, "[run]\nmax_scheduled_cost_per_day = 0.02\n");
-    // About $0.018 each: 3 and 15 dollars for a million tokens.
-    let turn = || Turn::text("The report.").used(1_000, 0, 1_000);
+    test.write(config, "[run]\nmax_scheduled_cost_per_day = 0.016\n");
+    // $0.016 each, at 1 and 5 dollars for a million tokens.
+    let turn = || Turn::text("The report.").used(1_000, 0, 3_000);
     let server = Server::playing([turn().into(), turn().into(), turn().into()]);
-    with(&test, &server, &["run", "reporter", "hello", "--yes"]).exits(0);
     let args = ["schedule", "run", "reporter", "daily"];
+    // A refused firing spends nothing of the day.
+    with(&test, &server, &args).exits(3);
+    with(&test, &server, &["run", "reporter", "hello", "--yes"]).exits(0);
     with(&test, &server, &args).exits(0);
-    let second = with(&test, &server, &args);
-    let third = with(&test, &server, &args);
-    let asked = server.count();
-    assert!(asked <= 3, "{asked}");
-    let all = format!("{second}{third}");
+    let skipped = with(&test, &server, &args).exits(0);
     assert!(
-        all.contains("scheduled runs have spent the $0.0200 of this day") || all.contains("limit"),
-        "{all}"
+        skipped.stderr.contains("scheduled runs have spent the $0.0160 of this day"),
+        "{skipped}"
     );
+    assert_eq!(server.count(), 2);
+    let last = receipts(&test).pop().expect("a receipt");
+    assert_eq!(last["status"], "skipped");
+    // What the user starts is not a scheduled run.
+    with(&test, &server, &["run", "reporter", "hello"]).exits(0);
 }
 
 fn heart(text: &str) -> Test {

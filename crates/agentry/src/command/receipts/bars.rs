@@ -124,8 +124,25 @@ mod tests {
                 DayCount { day: "2026-11-15".to_owned(), runs: 6, completed: 5, cost: 0.15 },
             ],
         };
-        insta::assert_snapshot!(plot(&stats, BarStyle::Ascii), @"");
-        insta::assert_snapshot!(plot(&stats, BarStyle::Blocks), @"");
+        insta::assert_snapshot!(plot(&stats, BarStyle::Ascii), @"
+        runs             8
+        cost             $0.2500
+        time saved       28 min
+        auto-completion   75 %  #######################
+        rework            12 %  ####
+        autonomy          56 %  #################
+
+        steps
+        deterministic        3  ##########
+        adaptive             5  #################
+        human gate           1  ####
+
+        runs per day (completed)
+        2026-11-14       2 (2)  ##########
+        2026-11-15       6 (5)  ##############################
+        ");
+        let blocks = plot(&stats, BarStyle::Blocks);
+        assert!(blocks.contains("rework            12 %  ███▊\n"), "{blocks}");
         assert!(plot(&stats, BarStyle::Ascii).is_ascii());
     }
 }

@@ -16,6 +16,9 @@ use crate::command::run::session::now;
 use crate::home::agentry_home;
 use crate::output::{CliFailure, CliOutcome, ExitKind, error_text, remark};
 
+/// The newest runs among which the one of a firing is searched.
+const MOST_LOOKED_AT: usize = 500;
+
 /// Runs a firing that `serve` claimed.
 pub(crate) fn run(args: &FireArguments) -> CliOutcome {
     let FireArguments { agent, schedule, planned, epoch, on_ask } = args;
@@ -70,9 +73,13 @@ fn begun(
     let row = FiringRow { state: FiringState::Running, ..row };
     let mut ledger = open_ledger()?;
     let outcome = run_agent(&mut ledger, &row, on_ask, format);
-    if let Some(run) = own_run() {
-        ledger.note_run(&row, &run).map_err(failed)?;
-        note_spending(&ledger, &row, &run, &outcome)?;
+    match own_run(&row.identity) {
+        Some(run) => {
+            ledger.note_run(&row, &run).map_err(failed)?;
+            note_spending(&ledger, &row, &run, &outcome)?;
+        }
+        // Nothing ran, so nothing was spent.
+        None => ledger.note_spent(&row.identity, 0).map_err(failed)?,
     }
     let (state, reason) = match &outcome {
         Ok(FiringOutcome::Ran(ExitKind::Done)) => (FiringState::Done, None),
@@ -205,9 +212,14 @@ fn registered() -> Result<FiringHolder, CliFailure> {
     })
 }
 
-/// The run that this process made.
-fn own_run() -> Option<String> {
-    let runs = journal::list(&agentry_home()?).ok()?;
-    let own = std::process::id();
-    runs.into_iter().rev().find(|run| run.about.pid == own).map(|run| run.id)
+/// The run of a firing.
+fn own_run(FiringIdentity { agent, schedule, planned }: &FiringIdentity) -> Option<String> {
+    let home = agentry_home()?;
+    let own = RunFiring { agent: agent.clone(), schedule: schedule.clone(), planned: *planned };
+    let names = journal::run_names(&home).ok()?;
+    // It is among the newest.
+    names.into_iter().rev().take(MOST_LOOKED_AT).find(|run| {
+        let opened = JournalFollower::open(&home, run);
+        opened.is_ok_and(|(_, about)| about.settings.firing.as_ref() == Some(&own))
+    })
 }
