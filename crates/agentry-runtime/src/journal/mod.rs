@@ -30,7 +30,7 @@ pub use error::JournalError;
 pub use id::DisplayTime;
 pub use list::{
     JournalFollower, PrunedRun, RunState, RunSummary, delegates, find, list, prune, run_names,
-    summary,
+    summary, tree,
 };
 
 use crate::event::{RunEnding, TimedEvent};

@@ -1,5 +1,6 @@
 //! `agentry run`: runs an agent, with real models or from a cassette.
 
+mod agreed_parts;
 mod approver;
 mod assembly;
 pub(crate) mod confinement;
@@ -97,7 +98,7 @@ fn start<'a>(
         Some((function, prompt)) => (Some(function), Some(prompt)),
         None => (None, prompt(args)?),
     };
-    let setting = SessionSetting {
+    let mut setting = SessionSetting {
         ground,
         format: args.format,
         on_ask: args.on_ask,
@@ -114,7 +115,7 @@ fn start<'a>(
             ..TreeSettings::default()
         },
     };
-    let session = RunSession::start(&setting, args, engine, prompt.as_deref())?;
+    let session = RunSession::start(&mut setting, args, engine, prompt.as_deref())?;
     Ok(StartedRun::Live(Box::new(session), prompt))
 }
 
@@ -211,11 +212,15 @@ fn without_model(
     admitted(ground, !cassettes.is_empty())?;
     let Some(first) = cassettes.first() else {
         let beside = ground.path().trim_end_matches('/');
-        let beside = match args.model {
-            Some(_) => String::new(),
-            None => format!("; there is no `{beside}.cassette.*` beside it either"),
+        let hint = match args.model {
+            Some(_) => "name it as `provider/model`, and set the key of the provider; \
+                `agentry resolve` lists what can be used here"
+                .to_owned(),
+            None => format!(
+                "set a key or start a server that is listed above; there is no `{beside}.cassette.*` \
+                 beside it either"
+            ),
         };
-        let hint = format!("set a key or start a server that is listed above{beside}");
         return Err(models::unusable(ground, looked_for).hint(hint));
     };
     remark(&format!(
