@@ -14,6 +14,7 @@ mod database;
 pub mod evolution;
 pub mod layout;
 pub mod memory;
+pub mod receipt;
 pub mod record;
 pub mod repository;
 pub mod schedule;

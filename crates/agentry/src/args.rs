@@ -4,6 +4,7 @@ mod evolution;
 mod home;
 mod memory;
 mod policy;
+mod receipts;
 mod run;
 mod runs;
 mod sandbox;
@@ -21,6 +22,7 @@ pub(crate) use policy::{
     PolicyArguments, PolicyCommand, PolicyDiffArguments, PolicyShowArguments, PolicyTestArguments,
     PolicyWhyArguments,
 };
+pub(crate) use receipts::{ReceiptsAgentArguments, ReceiptsArguments, ReceiptsCommand};
 pub(crate) use run::{
     AskFallback, ConsentArguments, ConsentCommand, ResumeArguments, RunArguments, RunFormat,
     SpendingArguments, TestArguments,
@@ -149,6 +151,8 @@ pub(crate) enum CliCommand {
     Runs(RunsArguments),
     /// Show and change what agents remember between runs
     Memory(MemoryArguments),
+    /// List, show and verify the receipts of runs, or show figures over them
+    Receipts(ReceiptsArguments),
     /// List schedules and their next times; run, pause or resume one
     Schedule(ScheduleArguments),
     /// Keep running: fire the schedules of agents

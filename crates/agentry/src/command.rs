@@ -24,6 +24,7 @@ pub(crate) mod policy;
 pub(crate) mod proposals;
 pub(crate) mod pull;
 pub(crate) mod push;
+pub(crate) mod receipts;
 pub(crate) mod render;
 pub(crate) mod resolve;
 mod resolve_report;

@@ -37,6 +37,7 @@ mod new;
 mod policy;
 mod quarantine;
 mod readme;
+mod receipts;
 mod render;
 mod render_examples;
 mod render_files;
