@@ -15,6 +15,7 @@ mod render;
 mod report;
 mod running;
 mod sandbox;
+mod servers;
 mod targets;
 
 use std::path::Path;
@@ -33,6 +34,7 @@ usage: cargo xtask bench [COMMAND]
   render             measures rendering and the guard only
   run                measures running only, against the real clients
   sandbox            measures confined commands only
+  servers            measures MCP servers only
   corpus COUNT DIR   writes the agents that are measured, for a profiler
 ";
 
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         ["policy"] => Ok(shown(&policy_table())),
         ["javascript"] => javascript_table().map(|table| shown(&table)),
         ["lock"] => lock_table().map(|table| shown(&table)),
+        ["servers"] => servers_table().map(|table| shown(&table)),
         ["sandbox"] => sandbox_table().map(|table| shown(&table)),
         ["render"] => render_table().map(|table| shown(&table)),
         ["run"] => run_table().map(|table| shown(&table)),
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         // This program is also a worker, and the helper of the sandbox.
         [agentry_javascript::WORKER] => return agentry_javascript::serve().into(),
         [agentry_sandbox::HELPER] => return agentry_sandbox::serve().into(),
+        [servers::SERVER, start] => servers::serve(start),
         [measure::CHILD, program, arguments @ ..] => measure::child(program, arguments),
         _ => Err(USAGE.to_owned()),
     };
@@ -89,6 +93,7 @@ fn run() -> Result<bool, String> {
     policy::comparisons(&mut table);
     sandbox::confining(&mut table)?;
     javascript::calling(&mut table)?;
+    servers::serving(&program, folder.path(), &mut table)?;
     Ok(shown(&table))
 }
 
@@ -122,6 +127,15 @@ fn sandbox_table() -> Result<Table, String> {
 fn javascript_table() -> Result<Table, String> {
     let mut table = Table::default();
     javascript::calling(&mut table)?;
+    Ok(table)
+}
+
+/// MCP servers only.
+fn servers_table() -> Result<Table, String> {
+    let program = program::build()?;
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let mut table = Table::default();
+    servers::serving(&program, folder.path(), &mut table)?;
     Ok(table)
 }
 

@@ -11,7 +11,7 @@ use crate::built_in_protection::UnprotectedSubject;
 use crate::claude_code::ClaudeMemo;
 use crate::gap::PolicyGap;
 use crate::opencode::OpencodeMemo;
-use crate::original::OriginalGrant;
+use crate::original::TrialOutcome;
 use crate::proof::PolicyProof;
 use crate::subject::PolicySlack;
 
@@ -34,7 +34,7 @@ pub struct RenderMemo {
     pub(crate) lines: MemoTable<(u64, String), Action>,
     pub(crate) unprotected: MemoTable<(u64, Section, Arc<str>), Option<UnprotectedSubject>>,
     /// The grants that may be restored to an imported agent.
-    pub(crate) trials: MemoTable<String, Option<Vec<OriginalGrant>>>,
+    pub(crate) trials: MemoTable<String, TrialOutcome>,
     pub(crate) claude_code: ClaudeMemo,
     pub(crate) opencode: OpencodeMemo,
 }

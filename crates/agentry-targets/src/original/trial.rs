@@ -1,5 +1,7 @@
 //! Trial renderings: an agent is rendered with its original grants and read back, to see which it may have.
 
+use std::cell::OnceCell;
+
 use crate::harness_files::{ChangedFiles, FileChange, FileRoot, HarnessPath};
 use agentry_policy::{Action, PolicyContext, RuleList, Section};
 use agentry_text::Data;
@@ -21,6 +23,11 @@ pub(super) struct GrantTrial<'a> {
     rows: Vec<(&'static str, FieldGrant)>,
     subject: &'a RenderSubject,
     settings: &'a RenderSettings<'a>,
+    /// The grants as the agent keeps them; `None` if it keeps none.
+    all: Option<Vec<OriginalGrant>>,
+    /// The agent without grants and with all of them: each is looked at several times.
+    plain: OnceCell<ProjectRendering>,
+    whole: OnceCell<ProjectRendering>,
 }
 
 impl<'a> GrantTrial<'a> {
@@ -31,7 +38,14 @@ impl<'a> GrantTrial<'a> {
     ) -> Option<Self> {
         let import = target.import.as_ref()?;
         let rows = grants(target.fields);
-        (!rows.is_empty()).then_some(Self { target, import, rows, subject, settings })
+        if rows.is_empty() {
+            return None;
+        }
+        let kept = super::kept(&subject.agent, target);
+        let original = |kept: &Data, key| OriginalGrant { key, value: kept.get(key).cloned() };
+        let all = kept.map(|kept| rows.iter().map(|(key, _)| original(kept, key)).collect());
+        let (plain, whole) = (OnceCell::new(), OnceCell::new());
+        Some(Self { target, import, rows, subject, settings, all, plain, whole })
     }
 
     /// Whether two sets of metadata have the same grants.
@@ -54,18 +68,13 @@ impl<'a> GrantTrial<'a> {
 
     /// Returns the grants to restore; `None` if the definition was changed since the import.
     pub(super) fn granted(&self) -> Option<Vec<OriginalGrant>> {
-        let kept = super::kept(&self.subject.agent, self.target)?;
-        let original = |(key, _): &(&'static str, FieldGrant)| OriginalGrant {
-            key,
-            value: kept.get(key).cloned(),
-        };
-        let all: Vec<OriginalGrant> = self.rows.iter().map(original).collect();
+        let all = self.all.as_ref()?;
         let mut values = all.iter().filter_map(|grant| grant.value.as_ref());
         // Each item of a list costs a trial rendering.
         if values.any(is_long) {
             return None;
         }
-        if !self.matches_import(self.read(&all)?, self.read(&[])?) {
+        if !self.matches_import(self.read(all)?, self.read(&[])?) {
             return None;
         }
         let mut closed = all.clone();
@@ -74,8 +83,8 @@ impl<'a> GrantTrial<'a> {
             grants.iter().all(|grant| self.fits(grant)) && self.holds(grants)
         };
         // Restoring all grants at once is the common case and needs only one proof.
-        let whole = [&all, &closed].into_iter().find(fits).cloned();
-        Some(whole.unwrap_or_else(|| self.one_by_one(&all)))
+        let whole = [all, &closed].into_iter().find(fits).cloned();
+        Some(whole.unwrap_or_else(|| self.one_by_one(all)))
     }
 
     /// Returns the grants that hold, tried in order, each together with those before it. A grant that was
@@ -143,9 +152,20 @@ impl<'a> GrantTrial<'a> {
         };
         let existing = ChangedFiles { below: self.settings.existing, change: &change };
         let settings = RenderSettings { existing: &existing, ..*self.settings };
-        let subject = RenderSubject { grants: grants.to_vec(), ..self.subject.clone() };
-        let rendering = (self.target.render)(&[subject], &settings);
-        look(&rendering, &FutureFiles::of(&rendering, &settings))
+        let render = || {
+            let subject = RenderSubject { grants: grants.to_vec(), ..self.subject.clone() };
+            (self.target.render)(&[subject], &settings)
+        };
+        let once;
+        let rendering = match &self.all {
+            _ if grants.is_empty() => self.plain.get_or_init(render),
+            Some(all) if all == grants => self.whole.get_or_init(render),
+            _ => {
+                once = render();
+                &once
+            }
+        };
+        look(rendering, &FutureFiles::of(rendering, &settings))
     }
 
     /// Whether these grants permit nothing that the definition denies.
