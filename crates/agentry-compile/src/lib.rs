@@ -14,6 +14,7 @@ mod baseline;
 mod caps;
 mod config;
 mod conversion;
+pub mod delegates;
 mod detect;
 mod digest;
 mod discover;

@@ -6,7 +6,7 @@
 //! runs/<run>/                          journal, files and `receipts/` of a run
 //! schedules/ledger.db                  which firings were started
 //! cache/                               indexes that can be rebuilt
-//! logs/                                the audit log
+//! logs/audit.jsonl                     the attempts of agents to change themselves
 //! agents.db                            the record of installed agents and the heads of receipt chains
 //! keys/                                the key that signs receipts
 //! ```
@@ -26,11 +26,13 @@ impl HomeLayout {
         Self { root: root.into() }
     }
 
+    /// The home itself.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
+    /// The installed agents, one directory each.
     #[must_use]
     pub fn agents(&self) -> PathBuf {
         self.root.join("agents")
@@ -42,6 +44,7 @@ impl HomeLayout {
         self.agents().join(id)
     }
 
+    /// What users taught agents in private; never exported.
     #[must_use]
     pub fn users(&self) -> PathBuf {
         self.root.join("users")
@@ -53,6 +56,7 @@ impl HomeLayout {
         self.users().join(user).join("agents").join(id).join("memory")
     }
 
+    /// The runs, one directory each.
     #[must_use]
     pub fn runs(&self) -> PathBuf {
         self.root.join("runs")
@@ -64,19 +68,41 @@ impl HomeLayout {
         self.runs().join(run).join("receipts")
     }
 
+    /// The ledger of schedules.
     #[must_use]
     pub fn schedules(&self) -> PathBuf {
         self.root.join("schedules")
     }
 
+    /// Indexes that can be rebuilt.
     #[must_use]
     pub fn cache(&self) -> PathBuf {
         self.root.join("cache")
     }
 
+    /// The logs.
     #[must_use]
     pub fn logs(&self) -> PathBuf {
         self.root.join("logs")
+    }
+
+    /// The file that a process locks while it changes the agent `id`. It lies beside the agents, so that it stays when an
+    /// agent is removed.
+    #[must_use]
+    pub fn agent_lock(&self, id: &str) -> PathBuf {
+        self.agents().join(format!(".{id}.lock"))
+    }
+
+    /// Where agents are prepared before they are moved to their place. On the same file system as [`Self::agents`].
+    #[must_use]
+    pub fn staging(&self) -> PathBuf {
+        self.agents().join(".staging")
+    }
+
+    /// One line per attempt of an agent to change itself.
+    #[must_use]
+    pub fn audit_log(&self) -> PathBuf {
+        self.logs().join("audit.jsonl")
     }
 
     /// The record of installed agents and of the heads of receipt chains.

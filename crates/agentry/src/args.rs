@@ -44,16 +44,28 @@ use agentry_compile::targets::{RenderScope, TARGETS, Target};
 
 /// A compiler and a runtime for AI-agent definitions.
 #[derive(Debug, Parser)]
-#[command(
-    name = "agentry",
-    version,
-    about,
-    propagate_version = false,
-    disable_help_subcommand = true
-)]
+#[command(name = "agentry", version, about, propagate_version = false)]
 pub(crate) struct CliArguments {
+    /// When to use colours; `auto`: on a terminal, unless `NO_COLOR` is set
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value = "auto",
+        value_name = "WHEN",
+        display_order = 900
+    )]
+    pub(crate) color: ColorChoice,
     #[command(subcommand)]
     pub(crate) command: CliCommand,
+}
+
+/// When the output has colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorChoice {
+    Auto,
+    Always,
+    Never,
 }
 
 #[derive(Debug, Subcommand)]
@@ -124,7 +136,7 @@ pub(crate) enum CliCommand {
     Rules(RulesArguments),
     /// Print a completion script for a shell
     Completions(CompletionsArguments),
-    /// Write the manual pages
+    /// Print a manual page, or write all of them
     Man(ManArguments),
 }
 
@@ -437,9 +449,12 @@ pub(crate) struct CompletionsArguments {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ManArguments {
-    /// The directory to write the pages to
-    #[arg(short, long, value_name = "DIR", default_value = ".")]
-    pub(crate) output: String,
+    /// The command whose page is printed, like `policy why` [default: the program itself]
+    #[arg(conflicts_with = "output")]
+    pub(crate) command: Vec<String>,
+    /// Write all pages to this directory instead
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<String>,
 }
 
 /// A section by its name, or by the name of a tool that belongs to it.

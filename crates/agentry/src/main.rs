@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         _ => {}
     }
     let args = CliArguments::parse();
+    output::choose_color(args.color);
     let result = match args.command {
         CliCommand::Check(args) => command::check::run(&args),
         CliCommand::Show(args) => command::show::run(&args),

@@ -1,6 +1,7 @@
 //! The runs below Agentry's home directory, as other processes see them: lists, states, following a run,
 //! and pruning.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -88,6 +89,19 @@ pub fn list(home: &Path) -> Result<Vec<RunSummary>, JournalError> {
     let names = names(&runs(home))?;
     // A run that disappears meanwhile, or that never began, is left out.
     Ok(names.iter().filter_map(|id| summary(home, id).ok()).collect())
+}
+
+/// Returns the ids of a run and of all runs below it, the oldest first. A journal that cannot be read is left out.
+pub fn tree(home: &Path, run: &str) -> Result<Vec<String>, JournalError> {
+    let mut found = vec![run.to_owned()];
+    // A delegate begins after its parent, and ids are in the order of time, so one pass finds all levels.
+    for id in names(&runs(home))?.into_iter().filter(|id| id.as_str() > run) {
+        let Ok((_, about)) = JournalFollower::open(home, &id) else { continue };
+        if about.parent.is_some_and(|parent| found.contains(&parent.run)) {
+            found.push(id);
+        }
+    }
+    Ok(found)
 }
 
 /// Returns the runs of the delegates of a run, the oldest first: their ids and descriptions. A journal that
@@ -211,7 +225,9 @@ pub(super) fn names(runs: &Path) -> Result<Vec<String>, JournalError> {
 /// Removes the runs that began before `before` and have no process; `dry` only lists them.
 pub fn prune(home: &Path, before: u64, dry: bool) -> Result<Vec<PrunedRun>, JournalError> {
     let runs = runs(home);
-    let mut pruned = Vec::new();
+    let mut pruned: Vec<PrunedRun> = Vec::new();
+    // The runs that stay: their delegates stay with them.
+    let mut kept: HashSet<String> = HashSet::new();
     for id in names(&runs)? {
         let summary = match summary(home, &id) {
             Ok(summary) => summary,
@@ -223,10 +239,20 @@ pub fn prune(home: &Path, before: u64, dry: bool) -> Result<Vec<PrunedRun>, Jour
             0 => id::time_of(&id).unwrap_or(u64::MAX),
             started => started,
         };
-        if summary.state == RunState::Running || began >= before {
+        // A delegate goes with its parent, however long it worked; without one it is judged by itself.
+        let parent = summary.about.parent.as_ref().map(|parent| &parent.run);
+        let has_parent = |gone: &PrunedRun| Some(&gone.summary.id) == parent;
+        let is_with_parent = pruned.iter().any(|gone| has_parent(gone) && gone.failed.is_none());
+        let stays = match parent {
+            Some(parent) if kept.contains(parent) => true,
+            _ => began >= before && !is_with_parent,
+        };
+        if summary.state == RunState::Running || stays {
+            kept.insert(id);
             continue;
         }
         let failed = if dry { None } else { remove(&runs, &id).err() };
+        kept.extend(failed.is_some().then(|| id.clone()));
         pruned.push(PrunedRun { summary, failed });
     }
     if !dry {

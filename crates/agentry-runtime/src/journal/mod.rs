@@ -29,7 +29,7 @@ use serde_json::Value;
 pub use error::JournalError;
 pub use id::DisplayTime;
 pub use list::{
-    JournalFollower, PrunedRun, RunState, RunSummary, delegates, find, list, prune, summary,
+    JournalFollower, PrunedRun, RunState, RunSummary, delegates, find, list, prune, summary, tree,
 };
 
 use crate::event::{RunEnding, TimedEvent};

@@ -40,7 +40,7 @@ mod webfetch;
 mod websearch;
 mod write;
 
-pub(crate) use declared_tool::for_model;
+pub(crate) use declared_tool::answered;
 pub use declared_tool::{CallFailure, DeclaredKind, DeclaredTool, TIME, ToolOrigin};
 pub(crate) use output_cap::kept_elsewhere;
 pub use pause_clock::PauseClock;

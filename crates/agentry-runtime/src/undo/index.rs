@@ -45,6 +45,10 @@ pub(super) struct PathChange {
     /// The missing directories above it that were created, the lowest first.
     #[serde(default)]
     pub(super) made: Vec<PathBuf>,
+    /// When, in microseconds since the Unix epoch; orders the changes of a run and of its delegates. Older
+    /// indexes have none.
+    #[serde(default)]
+    pub(super) at: u64,
 }
 
 /// A line with the state after the last change of a path.
@@ -100,6 +104,11 @@ impl UndoIndex {
     /// Returns the last change of a path.
     pub(super) fn last(&self, path: &Path) -> Option<&PathChange> {
         self.lines.iter().rev().find(|line| line.path == path)
+    }
+
+    /// Returns the time of the next change, which is never before that of an earlier one.
+    pub(super) fn next_time(&self, now: u64) -> u64 {
+        now.max(self.lines.last().map_or(0, |line| line.at))
     }
 
     pub(super) fn add(&mut self, directory: &Path, line: PathChange) -> io::Result<()> {

@@ -22,6 +22,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Mutex;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
@@ -70,7 +71,8 @@ impl BeforeImages {
         // Noted before they are created, so that undo can remove them again.
         let above = path.ancestors().skip(1).take_while(|directory| !directory.exists());
         let made = above.map(Path::to_path_buf).collect();
-        index.add(&self.directory, PathChange { path, before, left: None, made })
+        let at = index.next_time(now());
+        index.add(&self.directory, PathChange { path, before, left: None, made, at })
     }
 
     /// Records the state after the open changes. Must be called when the call that made them is over.
@@ -109,6 +111,12 @@ impl BeforeImages {
         fs::rename(&part, &image)?;
         private_files::sync(&self.directory)
     }
+}
+
+/// The time in microseconds since the Unix epoch.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// Returns what is at a path now. A path through a link counts as nothing.

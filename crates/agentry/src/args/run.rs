@@ -51,7 +51,7 @@ pub(crate) struct RunArguments {
     /// What it is asked to do; without it, a conversation begins
     pub(crate) prompt: Option<String>,
     /// The model to run on, instead of those that the agent names
-    #[arg(long, value_name = "MODEL")]
+    #[arg(short, long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
     /// Consent to everything that the agent may do, without a question
     #[arg(long)]
@@ -66,7 +66,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_enum, value_name = "WHAT", default_value = "deny")]
     pub(crate) on_ask: AskFallback,
     /// Carry out a function that the agent exposes; standard output has its output as JSON
-    #[arg(long, value_name = "NAME", requires = "input", conflicts_with_all = ["prompt", "record", "replay"])]
+    #[arg(long, value_name = "NAME", requires = "input", conflicts_with = "prompt")]
     pub(crate) call: Option<String>,
     /// The input of the function, as a JSON object
     #[arg(long, value_name = "JSON", requires = "call")]
@@ -93,6 +93,7 @@ pub(crate) struct RunArguments {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ResumeArguments {
     /// The run: its id, the start or the end of the id, or `last`
+    #[arg(default_value = "last")]
     pub(crate) id: String,
     /// A further prompt; it also reopens a run that has ended
     pub(crate) prompt: Option<String>,

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentry_compile::model::Format;
-use agentry_runtime::consent::ConsentStore;
 use agentry_runtime::journal::{Journal, RunDescription};
 use agentry_runtime::rule_lines::{widened, written};
 use agentry_runtime::{RunEvent, TimedEvent};
@@ -13,6 +12,7 @@ use agentry_runtime::{RunEvent, TimedEvent};
 use crate::args::{AskFallback, ResumeArguments};
 use crate::command::run::confinement::ConfinedCommands;
 use crate::command::run::delegation::scope::TreeSettings;
+use crate::command::run::first_consent::standing;
 use crate::command::run::models::PriceNeed;
 use crate::command::run::prepared_agent::PreparedAgent;
 use crate::command::run::session::{RunSession, SessionSetting};
@@ -39,10 +39,7 @@ pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
     admitted(&ground, false)?;
     may_leave_sandbox(&ground, settings.unconfined)?;
     unchanged(&ground, &about, args.accept_changes)?;
-    if !ConsentStore::of(&home).has(&ground.digest, settings.unconfined) {
-        let message = format!("there is no consent to `{}` any more", about.agent);
-        return Err(CliFailure::new(message).hint("run it anew to be asked").refused());
-    }
+    let agreed = standing(&ground, settings.unconfined, args.accept_changes)?;
     let money = money(&happened);
     let engine = match pipeline::engine(&ground.agent) {
         Some(engine) => engine,
@@ -65,6 +62,7 @@ pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
             accepts_changes: args.accept_changes,
             is_resumed: true,
             counts_money: money == PriceNeed::Limited,
+            agreed: Arc::new(agreed),
         },
         accepts_changes: args.accept_changes,
     };

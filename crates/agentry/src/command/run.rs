@@ -1,5 +1,6 @@
 //! `agentry run`: runs an agent, with real models or from a cassette.
 
+mod agreed_parts;
 mod approver;
 mod assembly;
 pub(crate) mod confinement;
@@ -69,7 +70,7 @@ pub(crate) fn run(args: &RunArguments) -> CliOutcome {
         Some((function, prompt)) => (Some(function), Some(prompt)),
         None => (None, prompt(args)?),
     };
-    let setting = SessionSetting {
+    let mut setting = SessionSetting {
         ground: &ground,
         format: args.format,
         on_ask: args.on_ask,
@@ -86,7 +87,7 @@ pub(crate) fn run(args: &RunArguments) -> CliOutcome {
             ..TreeSettings::default()
         },
     };
-    RunSession::start(&setting, args, engine, prompt.as_deref())?.run(prompt)
+    RunSession::start(&mut setting, args, engine, prompt.as_deref())?.run(prompt)
 }
 
 /// Refuses an agent that must not start. A replay executes nothing, so it needs no programs.
@@ -172,11 +173,15 @@ fn without_model(
     admitted(ground, !cassettes.is_empty())?;
     let Some(first) = cassettes.first() else {
         let beside = ground.path().trim_end_matches('/');
-        let beside = match args.model {
-            Some(_) => String::new(),
-            None => format!("; there is no `{beside}.cassette.*` beside it either"),
+        let hint = match args.model {
+            Some(_) => "name it as `provider/model`, and set the key of the provider; \
+                `agentry resolve` lists what can be used here"
+                .to_owned(),
+            None => format!(
+                "set a key or start a server that is listed above; there is no `{beside}.cassette.*` \
+                 beside it either"
+            ),
         };
-        let hint = format!("set a key or start a server that is listed above{beside}");
         return Err(models::unusable(ground, looked_for).hint(hint));
     };
     remark(&format!(

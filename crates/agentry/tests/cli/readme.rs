@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::test::Test;
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// The workspace of the pages: the shipped examples, and the files that a page shows.
-fn workspace(page: &str) -> Test {
+pub(crate) fn workspace(page: &str) -> Test {
     let test = Test::new();
     copy(&Path::new(ROOT).join("examples"), Path::new("examples"), &test);
     // A file that is shown twice changes on the way; the first text is the initial one.

@@ -260,3 +260,40 @@ fn a_replay_runs_no_code() {
     test.write(PATH, agent("", &code.replace("Does it", "Does that")));
     test.run(&format!("run {PATH} --replay {cassette}")).exits(1);
 }
+
+/// `tool_timeout_ms` is the time of every call; what is no time is an error of the definition.
+#[test]
+fn a_definition_sets_the_time_of_its_tools() {
+    let endless = tool("spin", "for (;;) {}");
+    let slow = tool("wait", "await new Promise((done) => setTimeout(done, 300)); return 1;");
+    let cases = [
+        ("x-agentry: {tool_timeout_ms: 200}\n", &endless, "spin", Err("longer than 200 ms")),
+        ("x-agentry: {toolTimeoutMs: 150}\n", &endless, "spin", Err("longer than 150 ms")),
+        ("x-agentry: {tool_timeout_ms: 1}\n", &slow, "wait", Err("longer than 1 ms")),
+        ("x-agentry: {tool_timeout_ms: 60000}\n", &slow, "wait", Ok(1)),
+        ("", &slow, "wait", Ok(1)),
+    ];
+    for (metadata, code, name, expected) in cases {
+        let test = Test::new().file(PATH, agent(metadata, code));
+        let ran = test.run(&format!("tools call {PATH} {name} '{{}}' --yes --format json"));
+        let found = ran.json();
+        match expected {
+            Ok(value) => assert_eq!(found["result"], value, "{metadata}: {ran}"),
+            Err(part) => {
+                let message = found["error"]["message"].as_str().unwrap_or_default().to_owned();
+                assert!(message.contains(part), "{metadata}: {ran}");
+            }
+        }
+    }
+    for wrong in ["0", "-1", "600001", "1.5", "soon", "true"] {
+        let metadata = format!("x-agentry: {{tool_timeout_ms: {wrong}}}\n");
+        let test = Test::new().file(PATH, agent(&metadata, &slow));
+        let checked = test.run(&format!("check {PATH}")).exits(1);
+        assert!(checked.stdout.contains("tool_timeout_ms"), "{wrong}: {checked}");
+    }
+    // Another time is another agent.
+    let test = Test::new().file(PATH, agent("x-agentry: {tool_timeout_ms: 200}\n", &slow));
+    let before = test.run(&format!("hash {PATH} --full")).exits(0).stdout;
+    test.write(PATH, agent("x-agentry: {tool_timeout_ms: 300}\n", &slow));
+    assert_ne!(test.run(&format!("hash {PATH} --full")).exits(0).stdout, before);
+}

@@ -271,7 +271,7 @@ fn code_path(ground: &PreparedAgent) -> Option<&str> {
 }
 
 /// The other agents, behind one tool.
-fn delegates(ground: &PreparedAgent, without: &[String]) -> DeclaredTools {
+pub(super) fn delegates(ground: &PreparedAgent, without: &[String]) -> DeclaredTools {
     let (tool, missing) = delegation::gather(ground, without);
     let tools = tool.iter().map(|tool| Arc::clone(tool) as Arc<dyn DeclaredTool>).collect();
     DeclaredTools { tools, missing, delegates: tool, ..DeclaredTools::default() }

@@ -72,7 +72,7 @@ pub(crate) struct SessionSetting<'a> {
 impl<'a> RunSession<'a> {
     /// Asks for consent and starts a run.
     pub(crate) fn start(
-        setting: &SessionSetting<'a>,
+        setting: &mut SessionSetting<'a>,
         args: &'a RunArguments,
         engine: RunEngine,
         prompt: Option<&str>,
@@ -83,7 +83,8 @@ impl<'a> RunSession<'a> {
         // Before the user is asked, and before any request costs money.
         args.record.as_deref().map(admitted).transpose()?;
         let listed = || listing(ground, setting.commands.words(), engine.names.clone());
-        consent(ground, ConsentTerms::of(args), now(), listed)?;
+        let agreed = consent(ground, ConsentTerms::of(args), now(), listed)?;
+        setting.tree.agreed = Arc::new(agreed);
         for note in &engine.notes {
             remark(&format!("note: {note}"));
         }
@@ -134,7 +135,9 @@ impl<'a> RunSession<'a> {
         let directory = journal.directory().to_path_buf();
         let declared = &ready.declared;
         let (machine, missing) = (ground.machine_parts(declared), declared.missing_names());
-        let record = |path| PendingRecording::new(ground, &directory, path, (&machine, &missing));
+        let function = setting.function.as_ref().map(|call| call.function.name.clone());
+        let record =
+            |path| PendingRecording::new(ground, &directory, path, (&machine, &missing), function);
         let recording = setting.record.map(record).transpose()?;
         let budget = BudgetShare::root(ground.agent.name());
         if let Some(delegates) = &ready.declared.delegates {

@@ -13,6 +13,7 @@ use agentry_runtime::tool::{AfterCall, ToolOutput};
 use agentry_runtime::{MessageRole, RunEnding, RunLimits, StepState, TimedEvent};
 use serde_json::Value;
 
+use super::ceiling::DelegationCeiling;
 use super::chain_approver::ChainApprover;
 use super::delegate_list::{KnownDelegate, chain_text};
 use super::scope::{ChildPlace, DelegationScope};
@@ -102,7 +103,7 @@ impl ChildRun {
         task: &DelegateTask,
         call: &str,
     ) -> Result<Self, CliFailure> {
-        let ground = prepared(scope, &task.delegate)?;
+        let (ground, above) = prepared(scope, &task.delegate)?;
         let function = function(&ground, &task.job)?;
         let limits = limits(&ground.agent, &SpendingArguments::default(), &ground.caps);
         let engine = engine(scope, &ground, &limits)?;
@@ -137,6 +138,7 @@ impl ChildRun {
         let budget = scope.budget.delegate(ground.agent.name(), journal.id(), call);
         if let Some(delegates) = &ready.declared.delegates {
             let place = ChildPlace {
+                above,
                 budget: budget.clone(),
                 is_resumed: earlier.is_some(),
                 counts_money: scope.tree.counts_money || limits.cost.is_some(),
@@ -237,11 +239,11 @@ fn answer(state: &StepState) -> String {
     if text.trim().is_empty() { "it ended without an answer".to_owned() } else { text }
 }
 
-/// Reads a delegate and puts it under the ceiling of its parent.
+/// Reads a delegate and puts it under the ceiling that holds for it.
 fn prepared(
     scope: &DelegationScope,
     delegate: &KnownDelegate,
-) -> Result<PreparedAgent, CliFailure> {
+) -> Result<(PreparedAgent, Option<Arc<DelegationCeiling>>), CliFailure> {
     let mut ground = PreparedAgent::read(&delegate.path, None)?;
     if delegate.pin.as_ref().is_some_and(|pin| *pin != ground.digest) {
         let message =
@@ -249,8 +251,17 @@ fn prepared(
         return Err(CliFailure::new(message).refused());
     }
     admitted(&ground, false)?;
-    scope.ceiling.lower(&mut ground).map_err(|why| CliFailure::new(why).refused())?;
-    Ok(ground)
+    // Before the ceiling changes what it may do.
+    let is_same = scope.tree.agreed.is_same(&delegate.identity, &ground);
+    let lowered = scope.ceiling.lower(delegate, &mut ground);
+    let above = lowered.map_err(|why| CliFailure::new(why).refused())?;
+    // A definition that changed meanwhile is another agent than the one that was listed. One that was not listed
+    // must have a ceiling.
+    if !is_same.unwrap_or(above.is_some()) {
+        let message = format!("`{}` is not what you agreed to", delegate.path);
+        return Err(CliFailure::new(message).hint("start the run again to be asked").refused());
+    }
+    Ok((ground, above))
 }
 
 /// The function as the definition has it now.
