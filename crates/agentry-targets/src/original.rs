@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use agentry_model::{Agent, AgentIdentity, AgentInstructions, tree};
+use agentry_model::{Agent, AgentIdentity, AgentInstructions, ModelChoice, tree};
 use agentry_policy::PolicyContext;
 use agentry_policy::memo::MemoTable;
 use agentry_text::Data;
@@ -263,7 +263,7 @@ pub(crate) struct TrialOutcome {
     plain: Option<Data>,
 }
 
-/// Tries the grants of an agent, once for all agents that differ in nothing but names and prompts.
+/// Tries the grants of an agent, once for all agents that differ in nothing but names, prompts and models.
 fn tried(target: &Target, subject: &RenderSubject, files: &dyn HarnessFiles) -> TrialOutcome {
     let try_them = |settings: &RenderSettings<'_>| {
         let subject = adapted_one(target, subject, settings);
@@ -322,12 +322,13 @@ pub(crate) fn keep(
     }
 }
 
-/// Everything that a trial depends on, as a text: the agent without its prompt and its names, and which of its
-/// skills exist. The files around the agents are the same in one session.
+/// Everything that a trial depends on, as a text: the agent without its prompt, its names and its model, and
+/// which of its skills exist. The files around the agents are the same in one session.
 fn trial_key(target: &Target, subject: &RenderSubject) -> String {
     let mut agent = subject.agent.clone();
     agent.instructions = AgentInstructions::default();
     agent.identity = AgentIdentity { mode: agent.identity.mode, ..AgentIdentity::default() };
+    agent.model = ModelChoice::default();
     // The number of the verdicts stands for the rules.
     agent.policy.permissions = None;
     let rest = tree::tree(&agent).to_data().to_json();

@@ -237,15 +237,7 @@ impl RenderSubject {
             let layers = self.judge.rules(*section).map(|(_, rules)| rules);
             proof::part(&mut text, &proof::key(layers));
         }
-        for section in &self.permissions.sections {
-            let intent = section.intent.map_or("", |intent| intent.value.as_str());
-            text.extend(["\n\n", section.section.as_str(), " ", intent]);
-            for rule in &section.rules {
-                text.extend(["\n", rule.action.as_str(), " "]);
-                proof::part(&mut text, &rule.pattern);
-            }
-        }
-        text
+        text + &permissions_key(&self.permissions)
     }
 
     /// The whole policy as one text. Agents with the same text get the same verdicts and the same losses.
@@ -303,6 +295,20 @@ impl RenderSubject {
     pub fn permits(&self, section: Section, layers: &[RuleList]) -> bool {
         within(&self.memo, layers, &self.bounds(section)) == PolicyProof::Holds
     }
+}
+
+/// A text of everything that permissions say, for the memo.
+pub(crate) fn permissions_key(permissions: &Permissions) -> String {
+    let mut text = String::new();
+    for section in &permissions.sections {
+        let intent = section.intent.map_or("", |intent| intent.value.as_str());
+        text.extend(["\n\n", section.section.as_str(), " ", intent]);
+        for rule in &section.rules {
+            text.extend(["\n", rule.action.as_str(), " "]);
+            proof::part(&mut text, &rule.pattern);
+        }
+    }
+    text
 }
 
 /// Adds the missing sections: they ask, except that reading inside the workspace is allowed.

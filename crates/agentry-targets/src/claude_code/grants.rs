@@ -9,7 +9,7 @@ use super::tools::{GROUPS, beside, entries, plain};
 use crate::original::{self, GrantReading, OriginalGrant};
 use crate::subject::RenderSubject;
 
-pub(super) const GRANTS: GrantReading = 
+pub(super) const GRANTS: GrantReading =
     GrantReading { normalise, closed, is_shared: true, ..GrantReading::PLAIN };
 
 /// Normalises metadata: a tool that is both listed and disallowed counts as not listed, and specifiers in

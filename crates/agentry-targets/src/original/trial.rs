@@ -10,7 +10,8 @@ use super::{OriginalGrant, is_long, names};
 use crate::Target;
 use crate::fields::{FieldGrant, grants};
 use crate::front_matter::list_items;
-use crate::import::{HarnessAgent, HarnessImport, narrowed};
+use crate::import::{HarnessAgent, HarnessImport};
+use crate::import_rules::narrowed;
 use crate::proof::{PolicyProof, within};
 use crate::render::FutureFiles;
 use crate::render_result::{ProjectRendering, RenderSettings};
@@ -26,8 +27,15 @@ pub(super) struct GrantTrial<'a> {
     /// The grants as the agent keeps them; `None` if it keeps none.
     all: Option<Vec<OriginalGrant>>,
     /// The agent without grants and with all of them: each is looked at several times.
-    plain: OnceCell<ProjectRendering>,
-    whole: OnceCell<ProjectRendering>,
+    plain: OnceCell<TrialRendering>,
+    whole: OnceCell<TrialRendering>,
+}
+
+/// A trial rendering.
+struct TrialRendering {
+    rendering: ProjectRendering,
+    /// The agent as it would be imported from these files.
+    read: OnceCell<Option<HarnessAgent>>,
 }
 
 impl<'a> GrantTrial<'a> {
@@ -136,7 +144,7 @@ impl<'a> GrantTrial<'a> {
     fn rendered<T>(
         &self,
         grants: &[OriginalGrant],
-        look: impl Fn(&ProjectRendering, &FutureFiles<'_>) -> T,
+        look: impl Fn(&TrialRendering, &FutureFiles<'_>) -> T,
     ) -> T {
         let is_place = |path: &str| {
             let mut places = self.import.places.iter();
@@ -154,10 +162,11 @@ impl<'a> GrantTrial<'a> {
         let settings = RenderSettings { existing: &existing, ..*self.settings };
         let render = || {
             let subject = RenderSubject { grants: grants.to_vec(), ..self.subject.clone() };
-            (self.target.render)(&[subject], &settings)
+            let rendering = (self.target.render)(&[subject], &settings);
+            TrialRendering { rendering, read: OnceCell::new() }
         };
         let once;
-        let rendering = match &self.all {
+        let tried = match &self.all {
             _ if grants.is_empty() => self.plain.get_or_init(render),
             Some(all) if all == grants => self.whole.get_or_init(render),
             _ => {
@@ -165,7 +174,7 @@ impl<'a> GrantTrial<'a> {
                 &once
             }
         };
-        look(rendering, &FutureFiles::of(rendering, &settings))
+        look(tried, &FutureFiles::of(&tried.rendering, &settings))
     }
 
     /// Whether these grants permit nothing that the definition denies.
@@ -180,10 +189,13 @@ impl<'a> GrantTrial<'a> {
 
     /// Returns the agent as it would be imported with these grants.
     pub(super) fn read(&self, grants: &[OriginalGrant]) -> Option<HarnessAgent> {
-        self.rendered(grants, |rendering, written| {
-            let mut own = rendering.agents.iter().flat_map(|agent| &agent.files);
-            let own = own.find(|file| (self.import.is_one)(&file.path, file.text()))?;
-            (self.import.read)(written, &own.path).ok()
+        self.rendered(grants, |tried, written| {
+            let read = || {
+                let mut own = tried.rendering.agents.iter().flat_map(|agent| &agent.files);
+                let own = own.find(|file| (self.import.is_one)(&file.path, file.text()))?;
+                (self.import.read)(written, &own.path).ok()
+            };
+            tried.read.get_or_init(read).clone()
         })
     }
 
