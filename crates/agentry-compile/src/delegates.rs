@@ -86,13 +86,13 @@ pub(crate) fn named(
             (entry.value.name.clone(), found.ok_or_else(|| reference.to_owned()))
         })
         .collect();
-    let names = names_in_rules(&agent);
-    if !names.is_empty() {
+    let in_rules = names_in_rules(&agent);
+    if !in_rules.is_empty() {
         let root = world.absolute(&compiled.workspace);
         let found = discover(world, std::slice::from_ref(&root), None, &|_| false).agents;
         let of_workspace = found.into_iter().filter_map(|found| {
             let name = read_openly(world, &found).whole().name().to_owned();
-            names.contains(&name.as_str()).then_some((name, Ok(found)))
+            in_rules.contains(&name.as_str()).then_some((name, Ok(found)))
         });
         named.extend(of_workspace);
     }

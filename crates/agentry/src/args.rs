@@ -2,7 +2,9 @@
 
 mod evolution;
 mod home;
+mod memory;
 mod policy;
+mod receipts;
 mod render;
 mod run;
 mod runs;
@@ -16,10 +18,12 @@ pub(crate) use home::{
     AgentsArguments, DiffArguments, ExportArguments, HistoryArguments, InstallArguments,
     RollbackArguments, UninstallArguments,
 };
+pub(crate) use memory::{MemoryAddArguments, MemoryAgent, MemoryArguments, MemoryCommand};
 pub(crate) use policy::{
     PolicyArguments, PolicyCommand, PolicyDiffArguments, PolicyShowArguments, PolicyTestArguments,
     PolicyWhyArguments,
 };
+pub(crate) use receipts::{ReceiptsAgentArguments, ReceiptsArguments, ReceiptsCommand};
 pub(crate) use render::RenderArguments;
 pub(crate) use run::{
     AskFallback, ConsentArguments, ConsentCommand, ResumeArguments, RunArguments, RunFormat,
@@ -48,7 +52,6 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use agentry_compile::SearchAs;
 use agentry_compile::model::Format;
 use agentry_compile::policy::Section;
-use agentry_compile::render::AcceptedLoss;
 use agentry_compile::targets::{RenderScope, TARGETS, Target};
 
 /// A compiler and a runtime for AI-agent definitions.
@@ -147,6 +150,10 @@ pub(crate) enum CliCommand {
     Test(TestArguments),
     /// List runs; show one, follow it, undo its changes
     Runs(RunsArguments),
+    /// Show and change what agents remember between runs
+    Memory(MemoryArguments),
+    /// List, show and verify the receipts of runs, or show figures over them
+    Receipts(ReceiptsArguments),
     /// List schedules and their next times; run, pause or resume one
     Schedule(ScheduleArguments),
     /// Keep running: fire the schedules of agents

@@ -18,11 +18,13 @@ pub(crate) mod keygen;
 pub(crate) mod list;
 pub(crate) mod lock;
 mod lock_report;
+pub(crate) mod memory;
 pub(crate) mod new;
 pub(crate) mod policy;
 pub(crate) mod proposals;
 pub(crate) mod pull;
 pub(crate) mod push;
+pub(crate) mod receipts;
 pub(crate) mod render;
 pub(crate) mod resolve;
 mod resolve_report;
@@ -57,6 +59,7 @@ use agentry_compile::{
 
 use crate::args::ResultFormat;
 use crate::disk::{DiskWorld, kept_root};
+use crate::home::agentry_home;
 use crate::output::{CliFailure, print_json, style};
 
 /// Lists what a search takes for an agent; shown when it found none.
@@ -137,10 +140,19 @@ fn failures(disk: &dyn World, found: &AgentDiscovery) -> Vec<CliFailure> {
     missing.chain(others).collect()
 }
 
+/// Reads the definition of an agent. What an installed agent remembers is not a part of it.
+fn read_definition(disk: &dyn World, found: &FoundAgent) -> CompiledAgent {
+    let mut compiled = read_agent(disk, found);
+    if let Some(home) = agentry_home() {
+        run::memory::leave_out_remembered(disk, &mut compiled, &home);
+    }
+    compiled
+}
+
 /// Checks one agent; its errors are shown and end the command.
 fn usable(disk: &DiskWorld, found: &FoundAgent) -> Result<CompiledAgent, CliFailure> {
     // A parse error stays an error here, even where a suppression covers it.
-    let compiled = read_agent(disk, found);
+    let compiled = read_definition(disk, found);
     if !compiled.has_errors() {
         return Ok(compiled);
     }

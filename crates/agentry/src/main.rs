@@ -63,6 +63,8 @@ fn main() -> ExitCode {
         CliCommand::Tools(args) => command::tools::run(&args),
         CliCommand::Test(args) => Ok(command::test::run(&args)),
         CliCommand::Runs(args) => command::runs::run(&args),
+        CliCommand::Memory(args) => command::memory::run(&args),
+        CliCommand::Receipts(args) => command::receipts::run(&args),
         CliCommand::Schedule(args) => command::schedule::run(&args),
         CliCommand::Serve(args) => command::serve::run(&args),
         CliCommand::Sandbox(args) => command::sandbox::run(&args),

@@ -6,6 +6,7 @@ use agentry_compile::policy::words;
 use agentry_compile::{EvolutionMode, EvolutionRules};
 
 use crate::record::InstalledAgent;
+use crate::repository::CommitKind;
 
 words! {
     /// What a proposal changes.
@@ -44,10 +45,12 @@ impl EvolutionArea {
         }
     }
 
-    /// What becomes of a change.
+    /// What becomes of a change. `memory/` is read in the runs of all users, and an agent cannot judge what a user told it in
+    /// private: there its own changes wait at least for the person. What it remembers by itself goes elsewhere.
     #[must_use]
-    pub const fn mode(self, rules: &EvolutionRules) -> EvolutionMode {
+    pub fn mode(self, rules: &EvolutionRules, by: CommitKind) -> EvolutionMode {
         match self {
+            Self::Memory if by == CommitKind::Agent => rules.memory.max(EvolutionMode::Ask),
             Self::Memory => rules.memory,
             Self::Persona => rules.persona,
             Self::Principles => rules.principles,

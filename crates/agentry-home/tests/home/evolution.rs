@@ -111,7 +111,7 @@ fn what_is_not_protected_evolves_as_the_rules_say() {
     let cases = [
         (
             whole("memory/habit.md", "---\ntype: fact\n---\n\nA habit.\n"),
-            ProposalState::Applied,
+            ProposalState::Pending,
             "low",
         ),
         (
@@ -166,6 +166,11 @@ fn what_is_not_protected_evolves_as_the_rules_say() {
     assert!(matches!(stale, ProposalError::Stale(_)), "{stale}");
     ledger.reject(ids.get(3).expect("an id"), "no").expect("rejected");
     assert!(!test.root().join("skills/new").exists());
+    // A person's own sentence is applied at once; an agent's would be read by all users.
+    let taught =
+        ProposedChange { kind: CommitKind::Person, ..whole("memory/taught.md", "Taught.\n") };
+    let taught = ledger.propose("legal", &taught, &rules).expect("handled");
+    assert_eq!(taught.state, ProposalState::Applied);
     let never = EvolutionRules { memory: EvolutionMode::Never, ..rules };
     let refused = ledger.propose("legal", &whole("memory/x.md", "x\n"), &never).expect("handled");
     assert_eq!(refused.state, ProposalState::Refused);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use agentry_compile::formats::info;
+use agentry_compile::model::Format;
 use agentry_compile::policy::commands::secrets::is_secret;
 use agentry_compile::text::limits;
 use agentry_compile::text::report::visible;
@@ -41,7 +42,7 @@ pub(crate) fn run(args: &InstallArguments) -> CliOutcome {
         id,
         name: object.manifest.name.clone(),
         format: object.manifest.format,
-        memory: args.memory || info(object.manifest.format).files.parts.contains(&"memory/"),
+        memory: args.memory || object.manifest.format == Format::AgentFs,
         main,
         digest: object.manifest.digest.clone(),
         source: source(&disk, &args.source, &object),

@@ -8,6 +8,7 @@ use agentry_compile::{CompiledAgent, FoundAgent, digest, policy_diff, read};
 use agentry_home::repository::AgentTree;
 use agentry_home::{AgentHome, AgentRecord, HomeError, HomeLayout, InstalledAgent, LockedAgent};
 
+use crate::command::read_definition;
 use crate::command::store::home;
 use crate::disk::DiskWorld;
 use crate::home::current_user;
@@ -20,7 +21,7 @@ pub(crate) fn layout() -> Result<HomeLayout, CliFailure> {
 
 /// The installed agents, with the current user.
 pub(crate) fn open() -> Result<AgentHome, CliFailure> {
-    AgentHome::open(&layout()?, &current_user()).map_err(failed)
+    AgentHome::open(&layout()?, current_user()?.as_str()).map_err(failed)
 }
 
 /// Converts an error of the home to a failure.
@@ -92,7 +93,7 @@ pub(super) fn as_paths(paths: &[String]) -> Result<Vec<String>, CliFailure> {
 /// Reads an installed agent and records its digest, after its files changed.
 pub(crate) fn record(home: &AgentHome, locked: &LockedAgent) -> Result<InstalledAgent, CliFailure> {
     let disk = DiskWorld::default();
-    let compiled = read(&disk, &found_agent(&locked.agent, &locked.agent.id));
+    let compiled = read_definition(&disk, &found_agent(&locked.agent, &locked.agent.id));
     home.record_digest(locked, digest(&disk, &compiled)).map_err(failed)
 }
 

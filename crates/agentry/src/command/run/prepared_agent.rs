@@ -30,6 +30,7 @@ use agentry_runtime::tool::{BuiltInTool, CallLocation, SearchClient, ToolExtras,
 use agentry_runtime::undo::BeforeImages;
 
 use super::declared_tools::{DeclaredTools, MissingTool};
+use super::memory::{self, MemoryAccess};
 use super::server_variables::references;
 use super::session::now;
 use super::{outer_workspaces, skills};
@@ -79,6 +80,8 @@ pub(crate) struct PreparedAgent {
     pub(crate) installed: Option<InstalledAgent>,
     /// What becomes of the changes that it proposes to itself.
     pub(crate) evolution: EvolutionRules,
+    /// What it remembers between runs.
+    pub(crate) memory: MemoryAccess,
 }
 
 /// The inputs that differ between a real run and a replay.
@@ -128,7 +131,9 @@ impl PreparedAgent {
         })?;
         let config = config(&disk, &compiled.workspace)?;
         let agent = resolved(&compiled);
-        let prompt = prompt.in_workspace(&*disk, &compiled.workspace, config.prompt, &facts());
+        let mut prompt = prompt.in_workspace(&*disk, &compiled.workspace, config.prompt, &facts());
+        let memory = MemoryAccess::of(&disk, &compiled, &home, config.prompt.memory)?;
+        prompt.remarks.extend(memory.remark(&agent));
         let granted = variables::granted(&judge, &required_variables(&agent), variable_names());
         let secrets = secrets(&agent, &granted, &settings);
         let redactor = Arc::new(Redactor::new(secrets.clone()));
@@ -145,6 +150,7 @@ impl PreparedAgent {
             caps: outer_workspaces::caps(&disk, &outer)?
                 .narrowed(config.run)
                 .narrowed(settings.caps),
+            memory,
             skill_tools: native_skills(&plan),
             models: plan.models,
             redactor,
@@ -247,15 +253,20 @@ impl PreparedAgent {
         specs.into_iter().map(|spec| spec.name).collect()
     }
 
-    /// The parts of its prompt that come from the machine, and what is missing here.
-    pub(crate) fn machine_parts(&self, declared: &DeclaredTools) -> Vec<PromptPart> {
+    /// The parts of its prompt that come from the machine, what it remembers, and what is missing here.
+    pub(crate) fn machine_parts(
+        &self,
+        declared: &DeclaredTools,
+        memory: Option<&str>,
+    ) -> Vec<PromptPart> {
+        let memory = memory.map(|text| memory::part(self.redactor.text(text)));
         let missing = declared.note().map(|text| PromptPart {
             name: "missing",
             origin: "agentry".to_owned(),
             is_masked: false,
             text,
         });
-        self.prompt.machine.iter().cloned().chain(missing).collect()
+        self.prompt.machine.iter().cloned().chain(memory).chain(missing).collect()
     }
 
     /// Its system prompt, with these parts of a machine, and without the skills of these names.
