@@ -16,7 +16,7 @@ use crate::repository::{
 };
 
 /// How long a process waits for another one that changes the same agent.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// The pause between two looks at the lock.
 const PAUSE: Duration = Duration::from_millis(10);
 /// The directory of an agent's memories. An update keeps those that were added since.

@@ -48,7 +48,7 @@ impl EvolutionArea {
     /// What becomes of a change. `memory/` is read in the runs of all users, and an agent cannot judge what a user told it in
     /// private: there its own changes wait at least for the person. What it remembers by itself goes elsewhere.
     #[must_use]
-    pub fn mode(self, rules: &EvolutionRules, by: CommitKind) -> EvolutionMode {
+    pub fn mode(self, rules: EvolutionRules, by: CommitKind) -> EvolutionMode {
         match self {
             Self::Memory if by == CommitKind::Agent => rules.memory.max(EvolutionMode::Ask),
             Self::Memory => rules.memory,
@@ -88,7 +88,7 @@ impl EvolutionArea {
 }
 
 fn is_text(path: &str) -> bool {
-    path.ends_with(".md")
+    path.strip_suffix(".md").is_some()
 }
 
 /// Why a path cannot be one of a file of the agent. Only plain names: no file system takes two of them for the same.

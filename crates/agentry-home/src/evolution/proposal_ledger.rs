@@ -65,7 +65,7 @@ impl<'a> ProposalLedger<'a> {
         &self,
         id: &str,
         change: &ProposedChange,
-        rules: &EvolutionRules,
+        rules: EvolutionRules,
     ) -> Result<StoredProposal, ProposalError> {
         let locked = self.home.lock(id)?;
         let examined = self.examine(&locked, change).and_then(|it| {
@@ -88,7 +88,7 @@ impl<'a> ProposalLedger<'a> {
         // Before anything changes: an attempt that cannot be recorded does not happen.
         self.audit(&proposal, state.as_str(), &change.reason)?;
         if state == ProposalState::Applied {
-            proposal.outcome = Some(self.apply(&locked, &proposal, &it.tree, None)?);
+            proposal.outcome = Some(Self::apply(&locked, &proposal, &it.tree, None)?);
         }
         self.insert(proposal)
     }
@@ -108,7 +108,7 @@ impl<'a> ProposalLedger<'a> {
         let examined = self.compare(&locked.agent, &proposal.file, (&old, &tree));
         examined.map_err(ProposalError::Refused)?;
         self.audit(&proposal, "accepted", &proposal.reason)?;
-        let commit = self.apply(&locked, &proposal, &tree, Some(self.home.person()))?;
+        let commit = Self::apply(&locked, &proposal, &tree, Some(self.home.person()))?;
         self.decide(proposal, ProposalState::Applied, commit)
     }
 
@@ -225,7 +225,6 @@ impl<'a> ProposalLedger<'a> {
 
     /// Commits a proposal and returns the commit.
     fn apply(
-        &self,
         locked: &LockedAgent,
         proposal: &StoredProposal,
         tree: &AgentTree,

@@ -206,11 +206,10 @@ impl BlockScan<'_> {
     fn take(&mut self, event: &Event<'_>, range: &Range<usize>) {
         match event {
             Event::Start(Tag::Heading { level, .. }) => self.begin(*level as u8, range.start),
-            Event::Start(Tag::Paragraph) => self.begin(NO_HEADING, range.start),
             Event::Start(Tag::BlockQuote(_)) => self.enter("quote"),
             Event::Start(Tag::List(_)) => self.enter("list"),
             // The text of a tight list is in no paragraph.
-            Event::Start(Tag::Item) => self.begin(NO_HEADING, range.start),
+            Event::Start(Tag::Paragraph | Tag::Item) => self.begin(NO_HEADING, range.start),
             Event::End(TagEnd::Heading(_) | TagEnd::Paragraph | TagEnd::Item) => self.close_item(),
             Event::End(TagEnd::BlockQuote(_) | TagEnd::List(_)) => {
                 self.close_item();

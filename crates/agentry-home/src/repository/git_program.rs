@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::RepositoryError;
 
 /// The longest time that one command may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// The most bytes that one command may print.
 const MOST_OUTPUT: u64 = 256 * 1024 * 1024;
 

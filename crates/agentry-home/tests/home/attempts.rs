@@ -307,5 +307,5 @@ fn new_skills() -> Vec<(&'static str, &'static str)> {
 }
 
 fn quoted(text: &str, mark: &str) -> String {
-    text.lines().map(|line| format!("{mark}{line}\n")).collect()
+    text.lines().flat_map(|line| [mark, line, "\n"]).collect()
 }

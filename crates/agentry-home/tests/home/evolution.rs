@@ -48,7 +48,7 @@ fn no_attempt_succeeds() {
     assert!(attempts.len() >= 150, "{}", attempts.len());
     for attempt in &attempts {
         let proposal = ledger
-            .propose("legal", &change(&attempt.file, attempt.text.clone()), &AUTO)
+            .propose("legal", &change(&attempt.file, attempt.text.clone()), AUTO)
             .expect("handled");
         assert_eq!(proposal.state, ProposalState::Refused, "{}", attempt.name);
         let error = ledger.accept(&proposal.id).expect_err("nobody accepts it by a command");
@@ -94,8 +94,8 @@ fn a_link_is_not_written_through() {
     symlink(test.directory.path(), test.root().join("skills/out")).expect("a link");
     let ledger = ledger(&test);
     for file in ["persona.md", "memory/rules.md", "skills/out/SKILL.md"] {
-        let text = "---\nname: out\ndescription: x\n---\n\nnew\n";
-        let proposal = ledger.propose("legal", &whole(file, text), &AUTO).expect("handled");
+        let skill = "---\nname: out\ndescription: x\n---\n\nnew\n";
+        let proposal = ledger.propose("legal", &whole(file, skill), AUTO).expect("handled");
         assert_eq!(proposal.state, ProposalState::Refused, "{file}");
     }
     assert_eq!(std::fs::read_to_string(outside).expect("a file"), "outside\n");
@@ -139,7 +139,7 @@ fn what_is_not_protected_evolves_as_the_rules_say() {
     ];
     let mut ids = Vec::new();
     for (change, state, risk) in cases {
-        let proposal = ledger.propose("legal", &change, &rules).expect("handled");
+        let proposal = ledger.propose("legal", &change, rules).expect("handled");
         assert_eq!(
             (proposal.state, proposal.risk.as_str()),
             (state, risk),
@@ -169,10 +169,10 @@ fn what_is_not_protected_evolves_as_the_rules_say() {
     // A person's own sentence is applied at once; an agent's would be read by all users.
     let taught =
         ProposedChange { kind: CommitKind::Person, ..whole("memory/taught.md", "Taught.\n") };
-    let taught = ledger.propose("legal", &taught, &rules).expect("handled");
+    let taught = ledger.propose("legal", &taught, rules).expect("handled");
     assert_eq!(taught.state, ProposalState::Applied);
     let never = EvolutionRules { memory: EvolutionMode::Never, ..rules };
-    let refused = ledger.propose("legal", &whole("memory/x.md", "x\n"), &never).expect("handled");
+    let refused = ledger.propose("legal", &whole("memory/x.md", "x\n"), never).expect("handled");
     assert_eq!(refused.state, ProposalState::Refused);
 }
 
@@ -181,7 +181,7 @@ fn an_agent_that_could_do_more_is_refused() {
     let test = TestHome::with_agent();
     let ledger = ProposalLedger::open(&test.home, &|_, _, _| Err("it could do more".to_owned()))
         .expect("a ledger");
-    let proposal = ledger.propose("legal", &whole("memory/x.md", "x\n"), &AUTO).expect("handled");
+    let proposal = ledger.propose("legal", &whole("memory/x.md", "x\n"), AUTO).expect("handled");
     assert_eq!(proposal.outcome.as_deref(), Some("it could do more"));
 }
 

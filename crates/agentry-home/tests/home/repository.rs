@@ -173,7 +173,7 @@ fn a_repository_that_is_no_plain_one_is_left_alone() {
             test.git(&["merge", "other"]);
         }),
         ("in the middle of a rebase", |test| {
-            fs::create_dir(test.root().join(".git/rebase-merge")).expect("made")
+            fs::create_dir(test.root().join(".git/rebase-merge")).expect("made");
         }),
         ("a bare repository", |test| {
             test.git(&["config", "core.bare", "true"]);
@@ -204,7 +204,7 @@ fn a_repository_that_is_no_plain_one_is_left_alone() {
             test.git(&["checkout", "-q", "--detach"]);
         }),
         ("is not a Git repository", |test| {
-            fs::remove_dir_all(test.root().join(".git")).expect("removed")
+            fs::remove_dir_all(test.root().join(".git")).expect("removed");
         }),
     ];
     for (expected, damage) in cases {

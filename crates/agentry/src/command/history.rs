@@ -69,7 +69,7 @@ pub(crate) fn run_rollback(args: &RollbackArguments) -> CliOutcome {
     let agent = installed::record(&home, &locked)?;
     match args.format {
         ResultFormat::Json => {
-            print_json(&json!({"id": agent.id, "commit": commit, "digest": agent.digest}))
+            print_json(&json!({"id": agent.id, "commit": commit, "digest": agent.digest}));
         }
         ResultFormat::Human => match commit {
             Some(commit) => remark(&format!(
@@ -114,7 +114,7 @@ fn range(locked: &LockedAgent, range: Option<&str>) -> Result<(AgentTree, AgentT
 
 /// A text with every control character made visible, line by line.
 pub(super) fn visible_lines(text: &str) -> String {
-    text.lines().map(|line| format!("{}\n", visible(line))).collect()
+    text.lines().flat_map(|line| [visible(line), "\n".into()]).collect()
 }
 
 fn to_json(entry: &HistoryEntry) -> Value {

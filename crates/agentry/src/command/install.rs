@@ -192,7 +192,7 @@ fn report(args: &InstallArguments, home: &AgentHome, outcome: &InstallOutcome) -
             remark(&format!("{} {done} in {}", agent.name, agent.path.display()));
             match diffs {
                 Some(Some(diffs)) if outcome.commit.is_some() => {
-                    policy_diff::to_text(&diffs, &[]).lines().for_each(remark)
+                    policy_diff::to_text(&diffs, &[]).lines().for_each(remark);
                 }
                 Some(None) => remark(
                     "note: what it may do more is not known, because one of the versions has errors",

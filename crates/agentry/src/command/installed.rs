@@ -29,8 +29,10 @@ pub(crate) fn open() -> Result<AgentHome, CliFailure> {
 pub(crate) fn failed(error: HomeError) -> CliFailure {
     let failure = CliFailure::new(error.to_string()).hint_opt(error.hint());
     match error {
-        HomeError::Taken { .. } | HomeError::InTheWay(_) | HomeError::Busy(_) => failure.finding(),
-        HomeError::Repository(_) => failure.finding(),
+        HomeError::Taken { .. }
+        | HomeError::InTheWay(_)
+        | HomeError::Busy(_)
+        | HomeError::Repository(_) => failure.finding(),
         HomeError::Record(_)
         | HomeError::Io { .. }
         | HomeError::Foreign { .. }

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &ProposalsArguments) -> CliOutcome {
             list(&all, args.format);
         }
         ProposalsCommand::Show(args) => {
-            show(&ledger.find(&args.proposal).map_err(failed)?, args.format)
+            show(&ledger.find(&args.proposal).map_err(failed)?, args.format);
         }
         ProposalsCommand::Accept(args) => {
             let accepted = ledger.accept(&args.proposal).map_err(failed)?;
@@ -43,7 +43,7 @@ pub(crate) fn propose(
     home: &AgentHome,
     id: &str,
     change: &ProposedChange,
-    rules: &EvolutionRules,
+    rules: EvolutionRules,
 ) -> Result<StoredProposal, CliFailure> {
     let check = |agent: &_, old: &_, new: &_| installed::check_change(home, agent, old, new);
     let ledger = ProposalLedger::open(home, &check).map_err(failed)?;
@@ -72,7 +72,6 @@ pub(crate) fn rules(disk: &DiskWorld) -> Result<EvolutionRules, CliFailure> {
     Ok(settings.evolution.narrowed(config.evolution))
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
 fn failed(error: ProposalError) -> CliFailure {
     match error {
         ProposalError::Home(error) => installed::failed(error),

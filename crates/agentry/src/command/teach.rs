@@ -32,7 +32,7 @@ pub(crate) fn run(args: &TeachArguments) -> CliOutcome {
         author: home.person().to_owned(),
         kind: CommitKind::Person,
     };
-    let proposal = proposals::propose(&home, &args.id, &change, &rules)?;
+    let proposal = proposals::propose(&home, &args.id, &change, rules)?;
     proposals::decided(&proposal, args.format);
     Ok(if proposal.state == ProposalState::Refused { ExitKind::Refused } else { ExitKind::Done })
 }

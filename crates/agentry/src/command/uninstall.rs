@@ -11,7 +11,7 @@ pub(crate) fn run(args: &UninstallArguments) -> CliOutcome {
     let agent = home.uninstall(&args.id).map_err(installed::failed)?;
     match args.format {
         ResultFormat::Json => {
-            print_json(&json!({"id": agent.id, "path": agent.path.to_string_lossy()}))
+            print_json(&json!({"id": agent.id, "path": agent.path.to_string_lossy()}));
         }
         ResultFormat::Human => {
             remark(&format!(

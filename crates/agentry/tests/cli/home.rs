@@ -353,7 +353,7 @@ fn no_tool_writes_into_an_installed_agent() {
 }
 
 /// Fewer than a hundred processes, so that the test takes seconds in a debug build: twelve ids by two processes each, and
-/// twelve processes that teach, update and roll forward the same agent.
+/// twelve processes that teach one agent.
 #[test]
 fn many_processes_lose_nothing() {
     let test = legal();
@@ -361,11 +361,11 @@ fn many_processes_lose_nothing() {
     let start = |args: &[&str]| test.command(args).spawn().expect("the program runs");
     let mut children: Vec<(String, Child)> = Vec::new();
     for at in 0..12 {
-        let (id, text) = (format!("copy-{at}"), format!("Sentence number {at}"));
+        let (id, sentence) = (format!("copy-{at}"), format!("Sentence number {at}"));
         for _ in 0..2 {
             children.push((id.clone(), start(&["install", "legal", "--id", &id])));
         }
-        children.push((text.clone(), start(&["teach", "legal-advisor", &text])));
+        children.push((sentence.clone(), start(&["teach", "legal-advisor", &sentence])));
     }
     for (what, mut child) in children {
         assert!(child.wait().expect("it ends").success(), "{what}");
@@ -432,6 +432,6 @@ fn a_run_changes_its_agent_only_by_proposals() {
     assert!(test.has(&format!("home/.agentry/runs/{run}")) && !run.is_empty(), "{list}");
     test.run("proposals accept p2").exits(0);
     let history = printed(&test, "history free");
-    let last = history.get(0).expect("a commit");
-    assert_eq!((text(last, "kind"), text(last, "run")), ("agent".to_owned(), run));
+    let commit = history.get(0).expect("a commit");
+    assert_eq!((text(commit, "kind"), text(commit, "run")), ("agent".to_owned(), run));
 }

@@ -41,7 +41,7 @@ impl ProposeChangeTool {
         let failed = |failure: crate::output::CliFailure| CallFailure::new(failure.message);
         let home = installed::open().map_err(failed)?;
         let proposal =
-            proposals::propose(&home, &self.agent.id, &change, &self.rules).map_err(failed)?;
+            proposals::propose(&home, &self.agent.id, &change, self.rules).map_err(failed)?;
         let outcome = proposal.outcome.unwrap_or_default();
         match proposal.state {
             ProposalState::Refused => Err(CallFailure::new(format!("refused: {outcome}"))),
