@@ -86,6 +86,7 @@ fn generated_pages_show_real_output() {
         "docs/guides/build-on-another-agent.md",
         "docs/guides/check-a-repository.md",
         "docs/guides/convert-an-agent.md",
+        "docs/guides/keep-an-agent.md",
         "docs/guides/know-what-an-agent-may-do.md",
         "docs/guides/let-agents-work-together.md",
         "docs/guides/lock-agents.md",
