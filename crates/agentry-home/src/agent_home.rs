@@ -137,7 +137,7 @@ pub struct AgentHome {
 
 /// An agent whose lock this process holds.
 #[derive(Debug)]
-pub struct LockedAgent {
+pub struct AgentUnderLock {
     /// Its row.
     pub agent: InstalledAgent,
     /// Its repository, in which nothing is left to commit.
@@ -182,14 +182,14 @@ impl AgentHome {
     }
 
     /// Locks an agent and commits what was changed by hand.
-    pub fn lock(&self, id: &str) -> Result<LockedAgent, HomeError> {
+    pub fn lock(&self, id: &str) -> Result<AgentUnderLock, HomeError> {
         self.find(id)?;
         let lock = self.locked(id)?;
         // It may have been removed while this process waited.
         let agent = self.find(id)?;
         let repository = AgentRepository::open(&agent.path)?;
         repository.commit_edits(&self.person)?;
-        Ok(LockedAgent { agent, repository, _lock: lock })
+        Ok(AgentUnderLock { agent, repository, _lock: lock })
     }
 
     /// Installs an agent, or updates the one with its id as one commit.
@@ -271,7 +271,7 @@ impl AgentHome {
     /// Records the digest of an agent after its files changed.
     pub fn record_digest(
         &self,
-        locked: &LockedAgent,
+        locked: &AgentUnderLock,
         digest: String,
     ) -> Result<InstalledAgent, HomeError> {
         let agent = InstalledAgent { digest, ..locked.agent.clone() };
@@ -322,7 +322,7 @@ impl AgentHome {
     }
 }
 
-impl LockedAgent {
+impl AgentUnderLock {
     /// The files of the last commit.
     pub fn tree(&self) -> Result<AgentTree, HomeError> {
         match self.repository.head()? {

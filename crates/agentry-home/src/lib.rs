@@ -20,6 +20,6 @@ pub mod repository;
 pub mod schedule;
 pub mod user;
 
-pub use agent_home::{AgentHome, AgentInstallation, HomeError, InstallOutcome, LockedAgent};
+pub use agent_home::{AgentHome, AgentInstallation, AgentUnderLock, HomeError, InstallOutcome};
 pub use layout::HomeLayout;
 pub use record::{AgentRecord, InstalledAgent, RecordError};

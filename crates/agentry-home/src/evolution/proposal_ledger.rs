@@ -11,7 +11,7 @@ use super::proposal::{
 };
 use super::skill_fields::compare_fields;
 use super::{protected_change, unified_diff};
-use crate::agent_home::{AgentHome, HomeError, LockedAgent};
+use crate::agent_home::{AgentHome, AgentUnderLock, HomeError};
 use crate::database;
 use crate::record::{InstalledAgent, RecordError};
 use crate::repository::{AgentTree, CommitNote, TreeFile, TreeMode, text_diff};
@@ -157,7 +157,7 @@ impl<'a> ProposalLedger<'a> {
     /// Compares a change with what is protected, and checks the agent that it would make.
     fn examine(
         &self,
-        locked: &LockedAgent,
+        locked: &AgentUnderLock,
         change: &ProposedChange,
     ) -> Result<ExaminedChange, String> {
         let agent = &locked.agent;
@@ -225,7 +225,7 @@ impl<'a> ProposalLedger<'a> {
 
     /// Commits a proposal and returns the commit.
     fn apply(
-        locked: &LockedAgent,
+        locked: &AgentUnderLock,
         proposal: &StoredProposal,
         tree: &AgentTree,
         accepted_by: Option<&str>,

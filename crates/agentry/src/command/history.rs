@@ -2,7 +2,7 @@
 
 use agentry_compile::text::report::visible;
 use agentry_home::repository::{AgentTree, HistoryEntry, text_diff};
-use agentry_home::{AgentHome, LockedAgent};
+use agentry_home::{AgentHome, AgentUnderLock};
 use agentry_runtime::journal::DisplayTime;
 use serde_json::{Value, json};
 
@@ -85,14 +85,17 @@ pub(crate) fn run_rollback(args: &RollbackArguments) -> CliOutcome {
 }
 
 /// Locks an agent. What was changed by hand is committed, and the record has its digest.
-fn opened(home: &AgentHome, id: &str) -> Result<LockedAgent, CliFailure> {
+fn opened(home: &AgentHome, id: &str) -> Result<AgentUnderLock, CliFailure> {
     let locked = home.lock(id).map_err(installed::failed)?;
     installed::record(home, &locked)?;
     Ok(locked)
 }
 
 /// The files of both ends of a range.
-fn range(locked: &LockedAgent, range: Option<&str>) -> Result<(AgentTree, AgentTree), CliFailure> {
+fn range(
+    locked: &AgentUnderLock,
+    range: Option<&str>,
+) -> Result<(AgentTree, AgentTree), CliFailure> {
     let history = locked.history().map_err(installed::failed)?;
     let tree = |commit: &str| {
         locked.repository.tree(commit).map_err(|error| installed::failed(error.into()))

@@ -6,7 +6,7 @@ use agentry_compile::policy::compare::SectionDiff;
 use agentry_compile::text::path::split;
 use agentry_compile::{CompiledAgent, FoundAgent, digest, policy_diff, read};
 use agentry_home::repository::AgentTree;
-use agentry_home::{AgentHome, AgentRecord, HomeError, HomeLayout, InstalledAgent, LockedAgent};
+use agentry_home::{AgentHome, AgentRecord, AgentUnderLock, HomeError, HomeLayout, InstalledAgent};
 
 use crate::command::read_definition;
 use crate::command::store::home;
@@ -93,7 +93,10 @@ pub(super) fn as_paths(paths: &[String]) -> Result<Vec<String>, CliFailure> {
 }
 
 /// Reads an installed agent and records its digest, after its files changed.
-pub(crate) fn record(home: &AgentHome, locked: &LockedAgent) -> Result<InstalledAgent, CliFailure> {
+pub(crate) fn record(
+    home: &AgentHome,
+    locked: &AgentUnderLock,
+) -> Result<InstalledAgent, CliFailure> {
     let disk = DiskWorld::default();
     let compiled = read_definition(&disk, &found_agent(&locked.agent, &locked.agent.id));
     home.record_digest(locked, digest(&disk, &compiled)).map_err(failed)
