@@ -47,6 +47,15 @@ pub(crate) struct OpenMemory {
     is_in_prompt: bool,
 }
 
+/// What a run has of a memory.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RunMemories {
+    /// The part of the prompt.
+    pub(crate) text: Option<String>,
+    /// The user whose memories it may read.
+    pub(crate) user: Option<String>,
+}
+
 impl MemoryAccess {
     /// The memory of an agent, as its definition or its installation wants it.
     pub(crate) fn of(
