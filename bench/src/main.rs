@@ -11,6 +11,7 @@ mod measure;
 mod memory;
 mod policy;
 mod program;
+mod receipts;
 mod reference;
 mod render;
 mod report;
@@ -32,6 +33,7 @@ usage: cargo xtask bench [COMMAND]
   lock               measures locking and the store only
   memory             measures the search in memories only
   policy             measures verdicts and comparisons only
+  receipts           measures receipts and schedules only
   render             measures rendering and the guard only
   run                measures running only, against the real clients
   sandbox            measures confined commands only
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         ["lock"] => lock_table().map(|table| shown(&table)),
         ["memory"] => memory_table().map(|table| shown(&table)),
         ["sandbox"] => sandbox_table().map(|table| shown(&table)),
+        ["receipts"] => receipts_table().map(|table| shown(&table)),
         ["render"] => render_table().map(|table| shown(&table)),
         ["run"] => run_table().map(|table| shown(&table)),
         ["corpus", count, dir] => write_corpus(count, Path::new(dir)),
@@ -93,6 +96,8 @@ fn run() -> Result<bool, String> {
     sandbox::confining(&mut table)?;
     javascript::calling(&mut table)?;
     memory::recalling(folder.path(), &mut table)?;
+    receipts::chaining(folder.path(), &mut table)?;
+    receipts::scheduling(&program, folder.path(), &mut table)?;
     Ok(shown(&table))
 }
 
@@ -120,6 +125,16 @@ fn memory_table() -> Result<Table, String> {
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     let mut table = Table::default();
     memory::recalling(folder.path(), &mut table)?;
+    Ok(table)
+}
+
+/// Receipts and schedules only.
+fn receipts_table() -> Result<Table, String> {
+    let program = program::build()?;
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let mut table = Table::default();
+    receipts::chaining(folder.path(), &mut table)?;
+    receipts::scheduling(&program, folder.path(), &mut table)?;
     Ok(table)
 }
 

@@ -11,8 +11,10 @@
 
 pub mod agent_home;
 mod database;
+pub mod evolution;
 pub mod layout;
 pub mod memory;
+pub mod receipt;
 pub mod record;
 pub mod repository;
 pub mod schedule;

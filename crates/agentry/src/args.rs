@@ -1,8 +1,10 @@
 //! What can be typed.
 
+mod evolution;
 mod home;
 mod memory;
 mod policy;
+mod receipts;
 mod run;
 mod runs;
 mod sandbox;
@@ -10,6 +12,7 @@ mod schedule;
 mod store;
 mod tools;
 
+pub(crate) use evolution::{ProposalsArguments, ProposalsCommand, TeachArguments};
 pub(crate) use home::{
     AgentsArguments, DiffArguments, ExportArguments, HistoryArguments, InstallArguments,
     RollbackArguments, UninstallArguments,
@@ -19,6 +22,7 @@ pub(crate) use policy::{
     PolicyArguments, PolicyCommand, PolicyDiffArguments, PolicyShowArguments, PolicyTestArguments,
     PolicyWhyArguments,
 };
+pub(crate) use receipts::{ReceiptsAgentArguments, ReceiptsArguments, ReceiptsCommand};
 pub(crate) use run::{
     AskFallback, ConsentArguments, ConsentCommand, ResumeArguments, RunArguments, RunFormat,
     SpendingArguments, TestArguments,
@@ -125,6 +129,10 @@ pub(crate) enum CliCommand {
     Diff(DiffArguments),
     /// Return an installed agent to an earlier state, as a new commit
     Rollback(RollbackArguments),
+    /// List, accept or reject the changes that installed agents propose to themselves
+    Proposals(ProposalsArguments),
+    /// Teach an installed agent a sentence
+    Teach(TeachArguments),
     /// Pin the agents of a workspace, or list what changed since
     Lock(LockArguments),
     /// Show which model, tools and skills an agent gets on this machine, and why
@@ -143,6 +151,8 @@ pub(crate) enum CliCommand {
     Runs(RunsArguments),
     /// Show and change what agents remember between runs
     Memory(MemoryArguments),
+    /// List, show and verify the receipts of runs, or show figures over them
+    Receipts(ReceiptsArguments),
     /// List schedules and their next times; run, pause or resume one
     Schedule(ScheduleArguments),
     /// Keep running: fire the schedules of agents

@@ -26,6 +26,11 @@ pub(crate) fn current_user() -> Result<UserName, CliFailure> {
     })
 }
 
+/// The name of the current user for records; `unknown` if `$AGENTRY_USER` is not a name.
+pub(crate) fn recorded_user() -> String {
+    current_user().map_or_else(|_| "unknown".to_owned(), |user| user.as_str().to_owned())
+}
+
 /// The directory that lists what a run leaves on the machine while it lasts.
 pub(crate) fn leavings(home: &Path) -> PathBuf {
     home.join("leavings")

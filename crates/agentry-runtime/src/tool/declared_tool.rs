@@ -26,7 +26,7 @@ pub enum DeclaredKind {
     Delegate,
     /// A function that the agent exposes.
     Function,
-    /// What the home offers an agent that lives for long, such as its memory.
+    /// A tool of agents that live in the home.
     Home,
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn answered(answer: Result<String, String>, host: &dyn ToolHost) -> T
 }
 
 /// Returns the result of a call as a model gets it: cleaned, and cut to a limit.
-pub(crate) fn for_model(result: Result<Value, CallFailure>, host: &dyn ToolHost) -> ToolOutput {
+pub fn for_model(result: Result<Value, CallFailure>, host: &dyn ToolHost) -> ToolOutput {
     match result {
         Ok(Value::String(text)) => ToolOutput::done(output_cap::kept(&clean(&text), host)),
         Ok(value) => ToolOutput::done(output_cap::kept(&clean(&value.to_string()), host)),

@@ -15,7 +15,7 @@ use crate::home::current_user;
 use crate::output::CliFailure;
 
 /// The layout of the home.
-pub(super) fn layout() -> Result<HomeLayout, CliFailure> {
+pub(crate) fn layout() -> Result<HomeLayout, CliFailure> {
     Ok(HomeLayout::new(home()?))
 }
 
@@ -97,15 +97,15 @@ pub(crate) fn record(home: &AgentHome, locked: &LockedAgent) -> Result<Installed
     home.record_digest(locked, digest(&disk, &compiled)).map_err(failed)
 }
 
-/// Commits what a person changed in an installed agent, if its digest is not the recorded one. Does nothing for other agents.
-pub(crate) fn admit_edits(path: &str, digest: &str) -> Result<bool, CliFailure> {
-    let Some(agent) = recorded(path)? else { return Ok(false) };
-    if agent.digest != digest {
-        let home = open()?;
-        let locked = home.lock(path).map_err(|error| failed(error).refused())?;
-        record(&home, &locked)?;
+/// The installed agent that a text names. What a person changed in it is committed, if its digest is not the recorded one.
+pub(crate) fn admit_edits(path: &str, digest: &str) -> Result<Option<InstalledAgent>, CliFailure> {
+    let Some(agent) = recorded(path)? else { return Ok(None) };
+    if agent.digest == digest {
+        return Ok(Some(agent));
     }
-    Ok(true)
+    let home = open()?;
+    let locked = home.lock(path).map_err(|error| failed(error).refused())?;
+    record(&home, &locked).map(Some)
 }
 
 /// An agent with these files, read in a directory of its own, which lasts as long as the value.
@@ -131,6 +131,29 @@ impl StagedVersion {
             read(&DiskWorld::default(), &at(&root, &agent.main, (&agent.id, agent.format)));
         Ok(Self { _directory: directory, compiled })
     }
+}
+
+/// Refuses a change of an agent that could not be read any more, or that permits it more. The check of every proposal.
+pub(crate) fn check_change(
+    home: &AgentHome,
+    agent: &InstalledAgent,
+    old: &AgentTree,
+    new: &AgentTree,
+) -> Result<(), String> {
+    let diffs =
+        permission_diff(home, (agent, old), (agent, new)).map_err(|failure| failure.message)?;
+    let diffs = diffs.ok_or("the agent has errors, or would have them")?;
+    let more = diffs.iter().find(|diff| !diff.gained.is_empty() || diff.unknown.is_some());
+    match more {
+        Some(diff) => Err(format!("the agent could do more in `{}`", diff.section)),
+        None => Ok(()),
+    }
+}
+
+/// Commits and records what changed in an agent.
+pub(crate) fn refresh(home: &AgentHome, id: &str) -> Result<InstalledAgent, CliFailure> {
+    let locked = home.lock(id).map_err(failed)?;
+    record(home, &locked)
 }
 
 /// What the second version may do more and less than the first. `None` if one of them has errors.

@@ -5,11 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentry_compile::model::Format;
+use agentry_home::HomeLayout;
 use agentry_runtime::journal::{Journal, RunDescription};
 use agentry_runtime::rule_lines::{widened, written};
 use agentry_runtime::{RunEvent, TimedEvent};
 
 use crate::args::{AskFallback, ResumeArguments};
+use crate::command::receipts::recording;
 use crate::command::run::confinement::ConfinedCommands;
 use crate::command::run::delegation::scope::TreeSettings;
 use crate::command::run::first_consent::standing;
@@ -24,6 +26,7 @@ use crate::output::{CliFailure, CliOutcome, error_text, remark};
 
 pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
     let home = agentry_home().ok_or_else(|| CliFailure::new("there is no home directory"))?;
+    recording::collect(&HomeLayout::new(&home));
     let id = find(&home, &args.id)?;
     // Opening locks the journal: no other process can continue this run.
     let (mut journal, about, happened) =

@@ -24,6 +24,7 @@ use super::confinement::ConfinedCommands;
 use super::declared_tools::{self, DeclaredTools, GatherTerms, built_in};
 use super::prepared_agent::{PreparedAgent, RunSurroundings};
 use super::session::{RunObservers, SessionSetting, now, search};
+use crate::home::recorded_user;
 use crate::output::{CliFailure, error_text};
 
 /// What answers the requests of a run.
@@ -199,6 +200,7 @@ pub(super) fn create_journal(
         sandbox: new.sandbox.to_owned(),
         started: now(),
         pid: std::process::id(),
+        user: Some(recorded_user()),
         settings: RunSettings { policy, ..new.settings },
         parent: new.parent,
     };

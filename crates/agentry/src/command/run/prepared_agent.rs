@@ -9,11 +9,12 @@ use agentry_compile::render::{DefinitionPart, definition, judged};
 use agentry_compile::text::Severity;
 use agentry_compile::text::report::visible;
 use agentry_compile::{
-    CompiledAgent, EnvironmentFacts, FileTree as _, LoadableSkill, ModelCandidate, ModelLookup,
-    PromptPart, ResolveSettings, ResolvedPlan, RunPrompt, SkillResolution, SpendingCaps,
-    WorkspaceConfig, World as _, WorldLinks, digest, judge, loadable_skills, resolve, resolved,
-    skill_list,
+    CompiledAgent, EnvironmentFacts, EvolutionRules, FileTree as _, LoadableSkill, ModelCandidate,
+    ModelLookup, PromptPart, ResolveSettings, ResolvedPlan, RunPrompt, SkillResolution,
+    SpendingCaps, WorkspaceConfig, World as _, WorldLinks, digest, judge, loadable_skills, resolve,
+    resolved, skill_list,
 };
+use agentry_home::InstalledAgent;
 use agentry_runtime::approval::Approvals;
 use agentry_runtime::cassette::CassettePaths;
 use agentry_runtime::commands::CommandStarter;
@@ -75,6 +76,10 @@ pub(crate) struct PreparedAgent {
     pub(crate) skills: Vec<LoadableSkill>,
     /// The skills that nothing provides.
     pub(crate) unprovided: Vec<MissingTool>,
+    /// Its row in the home, if it is installed.
+    pub(crate) installed: Option<InstalledAgent>,
+    /// What becomes of the changes that it proposes to itself.
+    pub(crate) evolution: EvolutionRules,
     /// What it remembers between runs.
     pub(crate) memory: MemoryAccess,
 }
@@ -113,10 +118,10 @@ impl PreparedAgent {
         let prompt = RunPrompt::read(&*disk, &compiled);
         let skills = loadable_skills(&*disk, &compiled, &settings);
         // An installed agent is compared with the record of the home, every other one with the lock.
-        let is_installed = installed::admit_edits(path, &digest)?;
+        let installed = installed::admit_edits(path, &digest)?;
         // An agent of the home was read from there, and works in the current workspace.
         work_here(&disk, &mut compiled);
-        if !is_installed {
+        if installed.is_none() {
             RenderLocks::default().admit(&*disk, &compiled, UnlockedAgent::IsRefused)?;
         }
         let outer = outer_workspaces::above(&disk.absolute(&compiled.workspace));
@@ -138,6 +143,8 @@ impl PreparedAgent {
             skills: skills::offered(&disk, skills, &judge),
             unprovided: skills::unprovided(&plan.skills),
             masked: prompt.masked(),
+            installed,
+            evolution: settings.evolution.narrowed(config.evolution),
             prompt,
             workspace: PathBuf::from(&judge.places().workspace),
             caps: outer_workspaces::caps(&disk, &outer)?

@@ -32,6 +32,7 @@ use super::terminal::TerminalView;
 use super::workers::workers;
 use super::{exit, talk};
 use crate::args::{AskFallback, ResumeArguments, RunArguments, RunFormat};
+use crate::command::receipts::recording as receipts;
 use crate::output::{CliFailure, CliOutcome, error_text, print, print_json, remark, when_unread};
 
 /// A run that messages can be sent to.
@@ -99,6 +100,7 @@ impl<'a> RunSession<'a> {
             sandbox: setting.commands.name(),
             parent: None,
         };
+        receipts::settle_earlier_runs(ground);
         // Before the servers start, because what they leave behind is kept beside it.
         let journal = create_journal(ground, new)?;
         let ready = match ReadyTools::of_run(setting, &watching, &journal) {
@@ -126,6 +128,7 @@ impl<'a> RunSession<'a> {
     ) -> Result<Self, CliFailure> {
         let watching = RunObservers::of(setting);
         let ready = ReadyTools::of_run(setting, &watching, &journal)?;
+        receipts::reopen(&setting.ground.home, journal.id());
         Self::with(setting, engine, journal, watching, (&ready, memory.as_deref()))
     }
 
@@ -295,6 +298,7 @@ impl<'a> RunSession<'a> {
         let mut journal = self.journal.0.lock().unwrap_or_else(PoisonError::into_inner);
         let ending = ending.unwrap_or(RunEnding::Done);
         journal.finished(&ending).map_err(|error| CliFailure::new(error.to_string()))?;
+        receipts::record_ending(&self.ground.home, journal.id(), &ending);
         if let Some(recording) = &self.recording {
             let message = |error| format!("the cassette was not kept: {}", error_text(&error));
             recording.keep().map_err(|error| CliFailure::new(message(error)))?;
@@ -322,6 +326,8 @@ fn settings(args: &RunArguments) -> RunSettings {
         directory: std::env::current_dir().ok(),
         user: None,
         memory: None,
+        estimate: args.estimate,
+        firing: args.firing.clone(),
         policy: Vec::new(),
     }
 }

@@ -1,5 +1,6 @@
 //! The run of a delegate: begun by a call of its parent, or continued where an earlier process left it.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentry_compile::model::ModelChoice;
@@ -18,6 +19,7 @@ use super::chain_approver::ChainApprover;
 use super::delegate_list::{KnownDelegate, chain_text};
 use super::scope::{ChildPlace, DelegationScope};
 use crate::args::SpendingArguments;
+use crate::command::receipts::recording::{record_ending, reopen};
 use crate::command::run::assembly::{
     NewRun, ReadyTerms, ReadyTools, RunAssembly, RunEngine, SharedJournal, create_journal,
 };
@@ -63,6 +65,7 @@ struct ChildRun {
     journal: SharedJournal,
     function: Option<FunctionCall>,
     name: String,
+    home: PathBuf,
 }
 
 /// Lets a delegate work, and returns its answer as the result of the call.
@@ -118,7 +121,11 @@ impl ChildRun {
             Arc::new(ChainApprover { person: Arc::clone(&scope.person), chain: chain.clone() });
         let earlier = scope.begun(call);
         let (journal, happened, memory) = match &earlier {
-            Some(id) => reopened(scope, &ground, id)?,
+            Some(id) => {
+                let found = reopened(scope, &ground, id)?;
+                reopen(&ground.home, id);
+                found
+            }
             None => begun(scope, &ground, task, call, (&engine, &commands))?,
         };
         let hears = wrapped(&scope.hears, chain, journal.id());
@@ -175,7 +182,8 @@ impl ChildRun {
         };
         written.map_err(|error| CliFailure::new(error.to_string()))?;
         let name = task.delegate.name.clone();
-        Ok(Self { driver, journal, function, name })
+        let home = ground.home.clone();
+        Ok(Self { driver, journal, function, name, home })
     }
 
     /// Runs until nothing is left to do.
@@ -190,6 +198,7 @@ impl ChildRun {
         };
         let mut journal = self.journal.0.lock().unwrap_or_else(PoisonError::into_inner);
         journal.finished(&ended.0).map_err(|error| error.to_string())?;
+        record_ending(&self.home, journal.id(), &ended.0);
         Ok(ended)
     }
 
