@@ -261,6 +261,15 @@ fn nothing_private_reaches_another_user() {
         assert!(ran.stderr.contains("has memories of the user `ann`, which are private"), "{ran}");
     }
     by(&test, "ann", &["runs", "show", id]).exits(0);
+    let receipts = by(&test, "bob", &["receipts", "list", "--format", "json"]).json();
+    let receipts = receipts.as_array().expect("a list");
+    let receipt = receipts.iter().find(|it| it["run"] == id).expect("a receipt");
+    let receipt = receipt["id"].as_str().expect("an id");
+    let ran = by(&test, "bob", &["receipts", "show", receipt]).exits(3);
+    assert!(ran.stderr.contains("which are private") && !ran.stdout.contains("4711"), "{ran}");
+    by(&test, "ann", &["receipts", "show", receipt]).exits(0);
+    let ran = by(&test, "bob", &["receipts", "list"]).exits(0);
+    assert!(ran.stdout.contains("private"), "{ran}");
 }
 
 #[test]
