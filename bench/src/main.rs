@@ -17,6 +17,7 @@ mod render;
 mod report;
 mod running;
 mod sandbox;
+mod servers;
 mod targets;
 
 use std::path::Path;
@@ -37,6 +38,7 @@ usage: cargo xtask bench [COMMAND]
   render             measures rendering and the guard only
   run                measures running only, against the real clients
   sandbox            measures confined commands only
+  servers            measures MCP servers only
   corpus COUNT DIR   writes the agents that are measured, for a profiler
 ";
 
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         ["javascript"] => javascript_table().map(|table| shown(&table)),
         ["lock"] => lock_table().map(|table| shown(&table)),
         ["memory"] => memory_table().map(|table| shown(&table)),
+        ["servers"] => servers_table().map(|table| shown(&table)),
         ["sandbox"] => sandbox_table().map(|table| shown(&table)),
         ["receipts"] => receipts_table().map(|table| shown(&table)),
         ["render"] => render_table().map(|table| shown(&table)),
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         // This program is also a worker, and the helper of the sandbox.
         [agentry_javascript::WORKER] => return agentry_javascript::serve().into(),
         [agentry_sandbox::HELPER] => return agentry_sandbox::serve().into(),
+        [servers::SERVER, start] => servers::serve(start),
         [measure::CHILD, program, arguments @ ..] => measure::child(program, arguments),
         _ => Err(USAGE.to_owned()),
     };
@@ -98,6 +102,7 @@ fn run() -> Result<bool, String> {
     memory::recalling(folder.path(), &mut table)?;
     receipts::chaining(folder.path(), &mut table)?;
     receipts::scheduling(&program, folder.path(), &mut table)?;
+    servers::serving(&program, folder.path(), &mut table)?;
     Ok(shown(&table))
 }
 
@@ -149,6 +154,15 @@ fn sandbox_table() -> Result<Table, String> {
 fn javascript_table() -> Result<Table, String> {
     let mut table = Table::default();
     javascript::calling(&mut table)?;
+    Ok(table)
+}
+
+/// MCP servers only.
+fn servers_table() -> Result<Table, String> {
+    let program = program::build()?;
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let mut table = Table::default();
+    servers::serving(&program, folder.path(), &mut table)?;
     Ok(table)
 }
 

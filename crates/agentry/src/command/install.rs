@@ -29,8 +29,11 @@ const MOST_BYTES: usize = 64 * 1024 * 1024;
 
 pub(crate) fn run(args: &InstallArguments) -> CliOutcome {
     let disk = DiskWorld::default();
-    let found = find_one(&disk, &args.source, args.format_override)?;
-    let object = gathered(&disk, &args.source, args.format_override, None)?;
+    // A path that is the id of the installed agent as well is the source of an update.
+    let is_word = is_identifier(&args.source) && Path::new(&args.source).exists();
+    let path = if is_word { format!("./{}", args.source) } else { args.source.clone() };
+    let found = find_one(&disk, &path, args.format_override)?;
+    let object = gathered(&disk, &path, args.format_override, None)?;
     let id = chosen_id(args, &object.manifest.name)?;
     let (main, mut files) = placed(&disk, &object, &id);
     add_rest(&disk, &found, &main, &mut files)?;
@@ -107,7 +110,7 @@ fn add_rest(
     if !info(found.format).files.owns_directory {
         return Ok(());
     }
-    let root = found.dir.trim_end_matches('/').to_owned();
+    let root = disk.absolute(&found.dir).trim_end_matches('/').to_owned();
     let (mut paths, mut unreadable) = (Vec::new(), Vec::new());
     disk.walk(&root, &mut |walked| match walked {
         WalkedPath::File(path) => paths.push(path.to_owned()),

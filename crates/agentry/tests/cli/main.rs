@@ -26,6 +26,7 @@ mod generated;
 mod guard;
 mod hash;
 mod help;
+mod home;
 mod hostile;
 mod import;
 mod import_report;
