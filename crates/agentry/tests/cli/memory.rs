@@ -360,7 +360,8 @@ fn tools(test: &Test, agent: &str) -> (Vec<String>, Vec<String>) {
     let named = |key: &str| -> Vec<String> {
         let entries = listed[key].as_array().expect("a list").iter();
         let home = entries.filter(|entry| entry["kind"] == "home");
-        home.map(|entry| entry["name"].as_str().expect("a name").to_owned()).collect()
+        let names = home.map(|entry| entry["name"].as_str().expect("a name").to_owned());
+        names.filter(|name| name != "propose_change").collect()
     };
     (named("tools"), named("missing"))
 }
