@@ -343,6 +343,22 @@ fn the_switches_of_the_prompt_and_the_user() {
     assert!(asked[1].tools.iter().all(|tool| tool != "recall"), "{:?}", asked[1].tools);
 }
 
+#[test]
+fn evolution_decides_about_what_an_agent_remembers() {
+    for (mode, is_offered, is_kept) in
+        [("auto", true, true), ("ask", true, false), ("never", false, false)]
+    {
+        let test = bot().file("agentry.toml", format!("[evolution]\nmemory = \"{mode}\"\n"));
+        let server =
+            playing([Turn::call("remember", json!({ "text": "a thing" })), Turn::text("Done.")]);
+        with(&test, &server, &["run", "bot", "hello", "--yes"]);
+        let offered = server.asked()[0].tools.iter().any(|tool| tool == "remember");
+        assert_eq!(offered, is_offered, "{mode}");
+        let kept = test.run("memory list bot --format json").json();
+        assert_eq!(!texts(&kept).is_empty(), is_kept, "{mode}: {kept}");
+    }
+}
+
 const MANIFEST: &str =
     "apiVersion: agent/v1\nname: helper\nversion: 1.0.0\ndescription: Helps with things\n";
 
