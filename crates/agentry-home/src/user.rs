@@ -54,14 +54,12 @@ impl UserName {
         if is_identifier(login) {
             return Self(login.to_owned());
         }
-        let hash: String = Sha256::digest(login.as_bytes())
-            .iter()
-            .take(4)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let digest: [u8; 32] = Sha256::digest(login.as_bytes()).into();
+        let [first, second, third, fourth, ..] = digest;
+        let hash = u32::from_be_bytes([first, second, third, fourth]);
         let slug = identifier_of(login).unwrap_or_else(|| "user".to_owned());
         let slug: String = slug.chars().take(50).collect();
-        Self(format!("{slug}-{hash}"))
+        Self(format!("{slug}-{hash:08x}"))
     }
 }
 

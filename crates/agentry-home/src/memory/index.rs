@@ -93,10 +93,8 @@ pub(super) fn with_index<T>(
 impl MemoryIndex {
     fn open(path: &Path, folders: &[MemoryFolder]) -> Result<Self, MemoryError> {
         let directory = path.parent().unwrap_or(path);
-        let lock = match make_private(directory).and_then(|()| File::create(lock_of(path))) {
-            Ok(lock) => lock,
-            Err(_) => return Self::in_memory(folders),
-        };
+        let lock = make_private(directory).and_then(|()| File::create(lock_of(path)));
+        let Ok(lock) = lock else { return Self::in_memory(folders) };
         if lock.lock_shared().is_err() {
             return Self::in_memory(folders);
         }
@@ -294,9 +292,9 @@ fn is_damage(error: &rusqlite::Error) -> bool {
     let damaged = [ErrorCode::NotADatabase, ErrorCode::DatabaseCorrupt, ErrorCode::Unknown];
     match error {
         rusqlite::Error::SqliteFailure(error, _) => damaged.contains(&error.code),
-        rusqlite::Error::SqlInputError { .. } => true,
-        // Values of other types, or another version.
-        rusqlite::Error::InvalidQuery
+        // Missing tables, values of other types, or another version.
+        rusqlite::Error::SqlInputError { .. }
+        | rusqlite::Error::InvalidQuery
         | rusqlite::Error::InvalidColumnType(..)
         | rusqlite::Error::FromSqlConversionFailure(..) => true,
         _ => false,

@@ -158,7 +158,7 @@ impl MemoryStore {
         with_index(&self.index, &self.folders, |index| {
             index.refresh(&self.folders, RefreshEffort::Full)?;
             let first = index.first(MOST_FIRST)?;
-            let (lead, rest): (Vec<_>, Vec<_>) = first.into_iter().partition(|it| it.leads());
+            let (lead, rest): (Vec<_>, Vec<_>) = first.into_iter().partition(IndexedMemory::leads);
             let relevant = scored(index.search(prompt)?, now).into_iter().take(MOST_RELEVANT);
             let mut seen = std::collections::HashSet::new();
             let mut entries = Vec::new();

@@ -260,7 +260,7 @@ fn an_index_is_built_again() {
     assert!(index.is_file());
     fs::remove_file(&index).unwrap();
     assert_eq!(found(&store, "alpha"), ["alpha"], "deleted");
-    for damage in [&b"not a database"[..], &[0; 4096], b"", &[0xff; 100_000]] {
+    for damage in [&b"not a database"[..], &[0; 4096], b"", &vec![0xff; 100_000]] {
         fs::write(&index, damage).unwrap();
         assert_eq!(found(&store, "alpha"), ["alpha"], "{:?}", damage.get(..8));
     }
@@ -357,7 +357,7 @@ fn queries_are_never_syntax() {
 fn the_order_is_by_relevance_importance_and_age() {
     let home = TestHome::new();
     let day = 86_400;
-    let mut write = |name: &str, importance: &str, age: i64, text: &str| {
+    let write = |name: &str, importance: &str, age: i64, text: &str| {
         let created = super::entry::written(NOW - age * day);
         let head = format!("---\nimportance: {importance}\ncreated: {created}\n---\n");
         home.write(&format!("agents/bot/memory/{name}.md"), &(head + text));
@@ -381,7 +381,7 @@ fn the_order_is_by_relevance_importance_and_age() {
 fn a_prompt_has_the_important_ones_first_and_a_hard_limit() {
     let home = TestHome::new();
     let store = home.store("ann");
-    let mut keep = |text: &str, importance, is_pinned, age: i64| {
+    let keep = |text: &str, importance, is_pinned, age: i64| {
         let draft = MemoryDraft { importance, is_pinned, ..draft(text) };
         store.teach(&draft, NOW - age * 86_400).unwrap();
     };

@@ -10,6 +10,7 @@ use agentry_runtime::StepCounts;
 use serde_json::{Value, json};
 
 use crate::args::{ReceiptsAgentArguments, ReceiptsArguments, ReceiptsCommand, ResultFormat};
+use crate::command::runs::{admit_owner, memory_owner};
 use crate::command::suggestion::one_of;
 use crate::home::agentry_home;
 use crate::output::{CliFailure, CliOutcome, ExitKind, columns, print, print_json, remark};
@@ -48,7 +49,7 @@ fn list(layout: &HomeLayout, args: &ReceiptsAgentArguments) -> CliOutcome {
         ResultFormat::Human if files.is_empty() => remark("there are no receipts"),
         ResultFormat::Human => {
             let head = ["receipt", "started", "agent", "status", "cost", "task"];
-            let rows = files.iter().map(row);
+            let rows = files.iter().map(|file| row(file, admit(layout, file).is_ok()));
             let rows: Vec<_> = [head.map(str::to_owned).to_vec()].into_iter().chain(rows).collect();
             print(&columns(&rows));
         }
@@ -76,11 +77,12 @@ fn status(file: &ReceiptFile) -> &str {
     }
 }
 
-fn row(file: &ReceiptFile) -> Vec<String> {
+fn row(file: &ReceiptFile, is_admitted: bool) -> Vec<String> {
     let cost = file.field("cost").and_then(Value::as_f64).map(|cost| format!("${cost:.4}"));
     let task = match file.field("amends/files").and_then(Value::as_array) {
         Some(files) => format!("{} changed by a person", counted(files.len() as u64, "file")),
-        None => file.text_field("task/input_summary").to_owned(),
+        None if is_admitted => file.text_field("task/input_summary").to_owned(),
+        None => "private".to_owned(),
     };
     let cells = [
         &file.id,
@@ -107,6 +109,7 @@ fn show(layout: &HomeLayout, given: &str, format: ResultFormat) -> CliOutcome {
         let message = format!("`{given}` may be {}, {}", file.id, other.id);
         return Err(CliFailure::new(message).hint("write more of the id"));
     }
+    admit(layout, file)?;
     let text = file.text.as_ref().map_err(|why| {
         CliFailure::new(format!("`{}` cannot be read: {why}", file.path.display())).finding()
     })?;
@@ -121,6 +124,16 @@ fn show(layout: &HomeLayout, given: &str, format: ResultFormat) -> CliOutcome {
         }
     }
     Ok(ExitKind::Done)
+}
+
+/// Refuses the receipt of a run that read what another user taught in private: its summaries may repeat that. Where the journal
+/// is gone, the receipt is shown to its own user only.
+fn admit(layout: &HomeLayout, file: &ReceiptFile) -> Result<(), CliFailure> {
+    let user = file.text_field("session/user_id");
+    let has_output = !file.text_field("task/output_summary").is_empty();
+    let owner = memory_owner(layout.root(), &file.run)
+        .unwrap_or_else(|| (has_output && !user.is_empty()).then(|| user.to_owned()));
+    owner.map_or(Ok(()), |owner| admit_owner(&file.run, &owner))
 }
 
 fn verify(layout: &HomeLayout, args: &ReceiptsAgentArguments) -> CliOutcome {

@@ -167,14 +167,25 @@ pub(crate) fn find(home: &Path, given: &str) -> Result<String, CliFailure> {
 
 /// Refuses a run that read what another user taught in private. A journal that cannot be read is reported later.
 fn admit_user(home: &Path, id: &str) -> Result<(), CliFailure> {
-    let about = JournalFollower::open(home, id).ok().map(|(_, about)| about);
-    let Some(owner) = about.and_then(|about| about.settings.user) else { return Ok(()) };
+    match memory_owner(home, id) {
+        Some(Some(owner)) => admit_owner(id, &owner),
+        _ => Ok(()),
+    }
+}
+
+/// The user whose private memories a run could read, if there is one; nothing if the journal cannot be read.
+pub(crate) fn memory_owner(home: &Path, id: &str) -> Option<Option<String>> {
+    JournalFollower::open(home, id).ok().map(|(_, about)| about.settings.user)
+}
+
+/// Refuses a run with the memories of another user.
+pub(crate) fn admit_owner(id: &str, owner: &str) -> Result<(), CliFailure> {
     let current = current_user()?;
     if owner == current.as_str() {
         return Ok(());
     }
     let message =
-        format!("run `{id}` has memories of the user `{}`, which are private", visible(&owner));
+        format!("run `{id}` has memories of the user `{}`, which are private", visible(owner));
     Err(CliFailure::new(message).hint(format!("you are `{}`", current.as_str())).refused())
 }
 

@@ -261,6 +261,15 @@ fn nothing_private_reaches_another_user() {
         assert!(ran.stderr.contains("has memories of the user `ann`, which are private"), "{ran}");
     }
     by(&test, "ann", &["runs", "show", id]).exits(0);
+    let receipts = by(&test, "bob", &["receipts", "list", "--format", "json"]).json();
+    let receipts = receipts.as_array().expect("a list");
+    let receipt = receipts.iter().find(|it| it["run"] == id).expect("a receipt");
+    let receipt = receipt["id"].as_str().expect("an id");
+    let ran = by(&test, "bob", &["receipts", "show", receipt]).exits(3);
+    assert!(ran.stderr.contains("which are private") && !ran.stdout.contains("4711"), "{ran}");
+    by(&test, "ann", &["receipts", "show", receipt]).exits(0);
+    let ran = by(&test, "bob", &["receipts", "list"]).exits(0);
+    assert!(ran.stdout.contains("private"), "{ran}");
 }
 
 #[test]
@@ -334,6 +343,22 @@ fn the_switches_of_the_prompt_and_the_user() {
     assert!(asked[1].tools.iter().all(|tool| tool != "recall"), "{:?}", asked[1].tools);
 }
 
+#[test]
+fn evolution_decides_about_what_an_agent_remembers() {
+    for (mode, is_offered, is_kept) in
+        [("auto", true, true), ("ask", true, false), ("never", false, false)]
+    {
+        let test = bot().file("agentry.toml", format!("[evolution]\nmemory = \"{mode}\"\n"));
+        let server =
+            playing([Turn::call("remember", json!({ "text": "a thing" })), Turn::text("Done.")]);
+        with(&test, &server, &["run", "bot", "hello", "--yes"]);
+        let offered = server.asked()[0].tools.iter().any(|tool| tool == "remember");
+        assert_eq!(offered, is_offered, "{mode}");
+        let kept = test.run("memory list bot --format json").json();
+        assert_eq!(!texts(&kept).is_empty(), is_kept, "{mode}: {kept}");
+    }
+}
+
 const MANIFEST: &str =
     "apiVersion: agent/v1\nname: helper\nversion: 1.0.0\ndescription: Helps with things\n";
 
@@ -351,7 +376,8 @@ fn tools(test: &Test, agent: &str) -> (Vec<String>, Vec<String>) {
     let named = |key: &str| -> Vec<String> {
         let entries = listed[key].as_array().expect("a list").iter();
         let home = entries.filter(|entry| entry["kind"] == "home");
-        home.map(|entry| entry["name"].as_str().expect("a name").to_owned()).collect()
+        let names = home.map(|entry| entry["name"].as_str().expect("a name").to_owned());
+        names.filter(|name| name != "propose_change").collect()
     };
     (named("tools"), named("missing"))
 }

@@ -47,6 +47,15 @@ pub(crate) struct OpenMemory {
     is_in_prompt: bool,
 }
 
+/// What a run has of a memory.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RunMemories {
+    /// The part of the prompt.
+    pub(crate) text: Option<String>,
+    /// The user whose memories it may read.
+    pub(crate) user: Option<String>,
+}
+
 impl MemoryAccess {
     /// The memory of an agent, as its definition or its installation wants it.
     pub(crate) fn of(
@@ -127,10 +136,16 @@ pub(super) fn gather(
             let (name, reason) = (NAME.to_owned(), reason.clone());
             vec![MissingTool { name, kind: DeclaredKind::Home, reason, is_optional: false }]
         }
+        MemoryAccess::On(_) if is_left_out(NAME, without) => {
+            let (name, reason) = (NAME.to_owned(), "left out by `--without`".to_owned());
+            vec![MissingTool { name, kind: DeclaredKind::Home, reason, is_optional: true }]
+        }
         MemoryAccess::Off | MemoryAccess::On(_) => Vec::new(),
     };
-    let store = ground.memory.open(without).map(|open| Arc::clone(&open.store));
-    let mut tools = store.map_or_else(Vec::new, |store| memory_tools(&ground.judge, Some(store)));
+    let store = ground.memory.open(without).map(|open| &open.store);
+    let mode = ground.evolution.memory;
+    let mut tools =
+        store.map_or_else(Vec::new, |store| memory_tools(&ground.judge, Some(store), mode));
     // A tool of the definition keeps its name.
     let taken: Vec<String> = others.tools.iter().map(|tool| tool.spec().name).collect();
     tools.retain(|tool| !is_left_out(&tool.spec().name, &taken));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use agentry_compile::EvolutionMode;
 use agentry_compile::model::{MemoryImportance, MemorySource, MemoryType};
 use agentry_compile::policy::Judge;
 use agentry_home::memory::{MOST_BYTES, MemoryDraft, MemoryStore, RefreshEffort, quoted};
@@ -30,18 +31,23 @@ struct MemoryTool {
     /// `None` in a replay, which runs nothing.
     store: Option<Arc<MemoryStore>>,
     touches: Vec<ToolTouch>,
+    /// Whether the user confirms each call.
+    asks: bool,
 }
 
-/// The tools for a memory.
+/// The tools for a memory. `mode` is what `[evolution]` says about memories that the agent adds by itself.
 pub(super) fn memory_tools(
     judge: &Judge,
-    store: Option<Arc<MemoryStore>>,
+    store: Option<&Arc<MemoryStore>>,
+    mode: EvolutionMode,
 ) -> Vec<Arc<dyn DeclaredTool>> {
     let tool = |act: MemoryAct| -> Arc<dyn DeclaredTool> {
         let touches = own_touches(judge, act.name());
-        Arc::new(MemoryTool { act, store: store.clone(), touches })
+        let asks = act == MemoryAct::Remember && mode == EvolutionMode::Ask;
+        Arc::new(MemoryTool { act, store: store.cloned(), touches, asks })
     };
-    vec![tool(MemoryAct::Remember), tool(MemoryAct::Recall)]
+    let remember = (mode != EvolutionMode::Never).then(|| tool(MemoryAct::Remember));
+    remember.into_iter().chain([tool(MemoryAct::Recall)]).collect()
 }
 
 impl MemoryAct {
@@ -122,6 +128,10 @@ impl BuiltInTool for MemoryTool {
 
     fn touches(&self, _: &Value, _: &CallLocation) -> Result<Vec<ToolTouch>, String> {
         Ok(self.touches.clone())
+    }
+
+    fn needs_confirmation(&self) -> bool {
+        self.asks
     }
 
     fn run<'a>(&'a self, arguments: Value, host: &'a dyn ToolHost) -> BoxedFuture<'a, ToolOutput> {

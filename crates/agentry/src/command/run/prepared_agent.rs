@@ -30,7 +30,7 @@ use agentry_runtime::tool::{BuiltInTool, CallLocation, SearchClient, ToolExtras,
 use agentry_runtime::undo::BeforeImages;
 
 use super::declared_tools::{DeclaredTools, MissingTool};
-use super::memory::{self, MemoryAccess};
+use super::memory::{self, MemoryAccess, RunMemories};
 use super::server_variables::references;
 use super::session::now;
 use super::{outer_workspaces, skills};
@@ -253,13 +253,25 @@ impl PreparedAgent {
         specs.into_iter().map(|spec| spec.name).collect()
     }
 
+    /// The memories for the prompt of a run, and the user to whom the run belongs because of them.
+    pub(crate) fn memories(
+        &self,
+        without: &[String],
+        prompt: Option<&str>,
+        window: Option<u64>,
+    ) -> RunMemories {
+        let Some(open) = self.memory.open(without) else { return RunMemories::default() };
+        let text = open.in_prompt(prompt, window).map(|text| self.redactor.text(&text));
+        RunMemories { text, user: Some(open.user().as_str().to_owned()) }
+    }
+
     /// The parts of its prompt that come from the machine, what it remembers, and what is missing here.
     pub(crate) fn machine_parts(
         &self,
         declared: &DeclaredTools,
         memory: Option<&str>,
     ) -> Vec<PromptPart> {
-        let memory = memory.map(|text| memory::part(self.redactor.text(text)));
+        let memory = memory.map(|text| memory::part(text.to_owned()));
         let missing = declared.note().map(|text| PromptPart {
             name: "missing",
             origin: "agentry".to_owned(),

@@ -22,6 +22,7 @@ use agentry_runtime::{RunEnding, RunPhase, TimedEvent};
 use serde_json::Value;
 
 use super::declared_tools::{built_in, delegates};
+use super::home_tools::home_tools;
 use super::limits::{began, limits};
 use super::memory_tools::memory_tools;
 use super::prepared_agent::{PreparedAgent, RunSurroundings};
@@ -108,7 +109,7 @@ pub(crate) fn play(
         // The same tools as when recorded, whether or not a user is present now.
         can_ask: tape.has_tool("question"),
         search: tape.has_tool("websearch").then(search).flatten(),
-        declared: replayed(ground, tape.missing(), function.as_ref(), tape.has_tool("recall"))?,
+        declared: replayed(ground, &tape, function.as_ref())?,
     });
     let played = Arc::new(ReplayedWorld::new(tape, Arc::new(tools)));
     let clock = Arc::clone(&played);
@@ -158,16 +159,18 @@ pub(crate) fn play(
 /// The tools of the definition that the recorded run had, as far as they are known without running anything.
 fn replayed(
     ground: &PreparedAgent,
-    missing: &[String],
+    tape: &Tape,
     function: Option<&FunctionCall>,
-    has_memory: bool,
 ) -> Result<Vec<Arc<dyn BuiltInTool>>, CliFailure> {
+    let missing = tape.missing();
     let mut tools = replayed_tools(&ground.agent, &ground.judge);
     tools.extend(built_in(&scripts(ground)?.tools));
     tools.extend(built_in(&delegates(ground, missing).tools));
     let names: Vec<String> = tools.iter().map(|tool| tool.spec().name).collect();
-    if has_memory && !skills::is_left_out("recall", &names) {
-        tools.extend(built_in(&memory_tools(&ground.judge, None)));
+    let home = built_in(&home_tools(ground).tools);
+    tools.extend(home.into_iter().filter(|tool| tape.has_tool(&tool.spec().name)));
+    if tape.has_tool("recall") && !skills::is_left_out("recall", &names) {
+        tools.extend(built_in(&memory_tools(&ground.judge, None, ground.evolution.memory)));
     }
     tools.retain(|tool| !skills::is_left_out(&tool.spec().name, missing));
     tools.extend(skills::replayed(ground, missing));

@@ -24,6 +24,7 @@ use super::delegation::scope::{DelegationScope, TreeSettings};
 use super::first_consent::{ConsentTerms, consent, listing};
 use super::limits::{began, limits, limits_again};
 use super::line_editor::LineEditor;
+use super::memory::RunMemories;
 use super::prepared_agent::{PreparedAgent, variable};
 use super::recording::{PendingRecording, admitted, recorded};
 use super::stop::StopSwitch;
@@ -90,9 +91,8 @@ impl<'a> RunSession<'a> {
             remark(&format!("note: {note}"));
         }
         let watching = RunObservers::of(setting);
-        let open = ground.memory.open(setting.without);
-        let memory = open.and_then(|open| open.in_prompt(prompt, engine.window));
-        let user = open.map(|open| open.user().as_str().to_owned());
+        let RunMemories { text: memory, user } =
+            ground.memories(setting.without, prompt, engine.window);
         let new = NewRun {
             settings: RunSettings { user, memory: memory.clone(), ..settings(args) },
             models: engine.names.clone(),

@@ -25,6 +25,7 @@ use crate::command::run::assembly::{
 };
 use crate::command::run::confinement::ConfinedCommands;
 use crate::command::run::limits::{began, limits};
+use crate::command::run::memory::RunMemories;
 use crate::command::run::models::{self, PriceNeed};
 use crate::command::run::prepared_agent::PreparedAgent;
 use crate::command::run::{admitted, pipeline};
@@ -321,10 +322,9 @@ fn begun(
         DelegateJob::Call(function, _) => Some(function.name.clone()),
     };
     let prompt = task.job.prompt();
-    let open = ground.memory.open(&[]);
-    let memory = open.and_then(|open| open.in_prompt(Some(&prompt), engine.window));
+    let RunMemories { text: memory, user } = ground.memories(&[], Some(&prompt), engine.window);
     let settings = RunSettings {
-        user: open.map(|open| open.user().as_str().to_owned()),
+        user,
         memory: memory.clone(),
         unconfined: scope.tree.unconfined,
         function,
