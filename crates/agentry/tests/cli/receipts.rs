@@ -217,9 +217,9 @@ fn secrets_and_private_memories_stay_out() {
         keyed(&test, &server, &["run", "home/.agentry/agents/writer", "the code?", "--yes"]);
     let output = command.env("AGENTRY_USER", "ann").output().expect("it runs");
     test.ended("run", &output).exits(0);
-    let receipt = show(&test, 1);
-    assert_eq!(receipt["session"]["agent_id"], "writer");
+    let at = list(&test).iter().position(|it| it["agent"] == "writer").expect("its chain");
+    let receipt = show(&test, at);
     assert_eq!(receipt["session"]["user_id"], "ann");
-    let text = fs::read_to_string(&files(&test)[1]).expect("text");
+    let text = fs::read_to_string(&files(&test)[at]).expect("text");
     assert!(!text.contains("4711") && !text.contains("the code?"), "{text}");
 }
