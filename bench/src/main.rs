@@ -8,6 +8,7 @@ mod importing;
 mod javascript;
 mod locking;
 mod measure;
+mod memory;
 mod policy;
 mod program;
 mod receipts;
@@ -16,6 +17,7 @@ mod render;
 mod report;
 mod running;
 mod sandbox;
+mod servers;
 mod targets;
 
 use std::path::Path;
@@ -30,11 +32,13 @@ usage: cargo xtask bench [COMMAND]
   (nothing)          measures everything; 1 if a target is missed
   javascript         measures JavaScript tools only
   lock               measures locking and the store only
+  memory             measures the search in memories only
   policy             measures verdicts and comparisons only
   receipts           measures receipts and schedules only
   render             measures rendering and the guard only
   run                measures running only, against the real clients
   sandbox            measures confined commands only
+  servers            measures MCP servers only
   corpus COUNT DIR   writes the agents that are measured, for a profiler
 ";
 
@@ -46,6 +50,8 @@ fn main() -> ExitCode {
         ["policy"] => Ok(shown(&policy_table())),
         ["javascript"] => javascript_table().map(|table| shown(&table)),
         ["lock"] => lock_table().map(|table| shown(&table)),
+        ["memory"] => memory_table().map(|table| shown(&table)),
+        ["servers"] => servers_table().map(|table| shown(&table)),
         ["sandbox"] => sandbox_table().map(|table| shown(&table)),
         ["receipts"] => receipts_table().map(|table| shown(&table)),
         ["render"] => render_table().map(|table| shown(&table)),
@@ -54,6 +60,7 @@ fn main() -> ExitCode {
         // This program is also a worker, and the helper of the sandbox.
         [agentry_javascript::WORKER] => return agentry_javascript::serve().into(),
         [agentry_sandbox::HELPER] => return agentry_sandbox::serve().into(),
+        [servers::SERVER, start] => servers::serve(start),
         [measure::CHILD, program, arguments @ ..] => measure::child(program, arguments),
         _ => Err(USAGE.to_owned()),
     };
@@ -92,8 +99,10 @@ fn run() -> Result<bool, String> {
     policy::comparisons(&mut table);
     sandbox::confining(&mut table)?;
     javascript::calling(&mut table)?;
+    memory::recalling(folder.path(), &mut table)?;
     receipts::chaining(folder.path(), &mut table)?;
     receipts::scheduling(&program, folder.path(), &mut table)?;
+    servers::serving(&program, folder.path(), &mut table)?;
     Ok(shown(&table))
 }
 
@@ -113,6 +122,14 @@ fn lock_table() -> Result<Table, String> {
     let mut table = Table::default();
     locking::locking(&program, &inherited, &mut table)?;
     locking::storing(&program, &inherited, folder.path(), &mut table)?;
+    Ok(table)
+}
+
+/// The search in memories only.
+fn memory_table() -> Result<Table, String> {
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let mut table = Table::default();
+    memory::recalling(folder.path(), &mut table)?;
     Ok(table)
 }
 
@@ -137,6 +154,15 @@ fn sandbox_table() -> Result<Table, String> {
 fn javascript_table() -> Result<Table, String> {
     let mut table = Table::default();
     javascript::calling(&mut table)?;
+    Ok(table)
+}
+
+/// MCP servers only.
+fn servers_table() -> Result<Table, String> {
+    let program = program::build()?;
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let mut table = Table::default();
+    servers::serving(&program, folder.path(), &mut table)?;
     Ok(table)
 }
 

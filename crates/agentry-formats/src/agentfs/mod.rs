@@ -49,9 +49,12 @@ use agentry_text::{Data, FileId, Span, Spanned};
 use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, ServerPlace, mcp, skill};
 
 pub use fields::{DOCUMENT, NEWER, SCHEDULE, TOOL};
-pub use memory::MEMORY;
+pub use memory::{MEMORY, is_memory};
 pub use receipt::RECEIPT;
-pub use sections::{PrinciplesPart, ProtectedSection, principles, protected_sections, tier};
+pub use sections::{
+    PrinciplesPart, ProtectedSection, is_protected_name, is_protected_title, principles,
+    protected_sections, tier,
+};
 
 /// The facts about the format.
 pub const INFO: FormatInfo = FormatInfo {
@@ -108,6 +111,7 @@ pub const INFO: FormatInfo = FormatInfo {
         ],
         signs: &["persona.md", "principles.md"],
         needs_sign: false,
+        owns_directory: true,
         names_agent: false,
         is_agent: detect::is_agent,
         template: &[

@@ -127,6 +127,12 @@ pub struct RunSettings {
     pub directory: Option<PathBuf>,
     /// What it does without, by name.
     pub without: Vec<String>,
+    /// The user whose memories it reads, if the agent has a memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// The memories in its prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<String>,
     /// How long a person would take for the task, in milliseconds, if the user gave an estimate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimate: Option<u64>,

@@ -15,6 +15,7 @@ use crate::command::receipts::recording;
 use crate::command::run::confinement::ConfinedCommands;
 use crate::command::run::delegation::scope::TreeSettings;
 use crate::command::run::first_consent::standing;
+use crate::command::run::memory::may_converse;
 use crate::command::run::models::PriceNeed;
 use crate::command::run::prepared_agent::PreparedAgent;
 use crate::command::run::session::{RunSession, SessionSetting};
@@ -37,6 +38,9 @@ pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
     }
     let settings = &about.settings;
     let ground = ground(&about)?;
+    if args.prompt.is_some() {
+        may_converse(&ground)?;
+    }
     ground.report_leftovers_of_killed_runs();
     ground.report_masked_secrets();
     admitted(&ground, false)?;
@@ -66,10 +70,16 @@ pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
             is_resumed: true,
             counts_money: money == PriceNeed::Limited,
             agreed: Arc::new(agreed),
+            is_recorded: false,
         },
         accepts_changes: args.accept_changes,
     };
-    RunSession::over(&setting, engine, journal)?.go_on(happened, args, about.prompt.is_none())
+    let memory = settings.memory.clone();
+    RunSession::over(&setting, engine, journal, memory)?.go_on(
+        happened,
+        args,
+        about.prompt.is_none(),
+    )
 }
 
 /// Reads the agent from the directory in which the run was started.

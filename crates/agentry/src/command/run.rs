@@ -8,10 +8,13 @@ pub(crate) mod declared_tools;
 pub(crate) mod delegation;
 pub(crate) mod first_consent;
 pub(crate) mod function;
+mod home_tools;
 pub(crate) mod limits;
 mod line_editor;
 mod markdown;
 pub(crate) mod mcp_servers;
+pub(crate) mod memory;
+mod memory_tools;
 pub(crate) mod models;
 mod outer_workspaces;
 mod pin_review;
@@ -51,8 +54,11 @@ use session::{RunSession, SessionSetting};
 const MOST_BYTES: u64 = 1024 * 1024;
 
 pub(crate) fn run(args: &RunArguments) -> CliOutcome {
-    let ground = PreparedAgent::read(&args.agent, args.format_override)
+    let mut ground = PreparedAgent::read(&args.agent, args.format_override)
         .inspect_err(|failure| record_unprepared(args, failure))?;
+    if args.record.is_some() {
+        ground.memory.leave_out_user();
+    }
     if let Some(cassette) = &args.replay {
         admitted(&ground, true)?;
         let hint = "record it again with `--record` if that is meant";
@@ -98,6 +104,9 @@ fn start<'a>(
         Some((function, prompt)) => (Some(function), Some(prompt)),
         None => (None, prompt(args)?),
     };
+    if prompt.is_none() {
+        memory::may_converse(&ground)?;
+    }
     let mut setting = SessionSetting {
         ground,
         format: args.format,
@@ -112,6 +121,7 @@ fn start<'a>(
             unconfined: args.unconfined,
             accepts_changes: args.accept_changes,
             counts_money: money == PriceNeed::Limited,
+            is_recorded: args.record.is_some(),
             ..TreeSettings::default()
         },
     };

@@ -13,13 +13,15 @@ use agentry_compile::text::report::visible;
 use agentry_home::HomeLayout;
 use agentry_home::receipt::{RunRow, first_line};
 use agentry_runtime::budget::dollars;
-use agentry_runtime::journal::{self, DisplayTime, JournalError, RunState, RunSummary};
+use agentry_runtime::journal::{
+    self, DisplayTime, JournalError, JournalFollower, RunState, RunSummary,
+};
 use serde_json::{Value, json};
 
 use super::receipts::recording;
 use super::suggestion::one_of;
 use crate::args::{ResultFormat, RunsArguments, RunsCommand};
-use crate::home::agentry_home;
+use crate::home::{agentry_home, current_user};
 use crate::output::{CliFailure, CliOutcome, ExitKind, columns, cut, print, print_json, remark};
 
 /// The most characters of a prompt and of an outcome in the list.
@@ -145,7 +147,7 @@ fn home() -> Result<PathBuf, CliFailure> {
 
 /// Finds the run that the user means.
 pub(crate) fn find(home: &Path, given: &str) -> Result<String, CliFailure> {
-    journal::find(home, given).map_err(|error| {
+    let id = journal::find(home, given).map_err(|error| {
         let is_unknown = matches!(error, JournalError::NoRun(_));
         let failure = failed(error);
         if !is_unknown {
@@ -158,7 +160,22 @@ pub(crate) fn find(home: &Path, given: &str) -> Result<String, CliFailure> {
         // Users type the end of an identifier, so suggestions include it.
         let known = known.iter().flat_map(|run| [run.id.as_str(), end(&run.id)]);
         failure.hint(one_of(given, known, "`agentry runs` lists them"))
-    })
+    })?;
+    admit_user(home, &id)?;
+    Ok(id)
+}
+
+/// Refuses a run that read what another user taught in private. A journal that cannot be read is reported later.
+fn admit_user(home: &Path, id: &str) -> Result<(), CliFailure> {
+    let about = JournalFollower::open(home, id).ok().map(|(_, about)| about);
+    let Some(owner) = about.and_then(|about| about.settings.user) else { return Ok(()) };
+    let current = current_user()?;
+    if owner == current.as_str() {
+        return Ok(());
+    }
+    let message =
+        format!("run `{id}` has memories of the user `{}`, which are private", visible(&owner));
+    Err(CliFailure::new(message).hint(format!("you are `{}`", current.as_str())).refused())
 }
 
 /// The part of an identifier that distinguishes runs of the same moment.

@@ -36,6 +36,7 @@ fn help() {
       tools        List the tools of an agent, or call one
       test         Replay the cassettes of agents and run the examples of their policies
       runs         List runs; show one, follow it, undo its changes
+      memory       Show and change what agents remember between runs
       receipts     List, show and verify the receipts of runs, or show figures over them
       schedule     List schedules and their next times; run, pause or resume one
       serve        Keep running: fire the schedules of agents

@@ -16,7 +16,7 @@ use agentry_runtime::redact::Redactor;
 use crate::args::RunArguments;
 use crate::command::run::prepared_agent::PreparedAgent;
 use crate::command::run::session::now;
-use crate::home::current_user;
+use crate::home::recorded_user;
 use crate::output::{CliFailure, ExitKind, remark};
 
 /// Writes the receipts of runs whose process died.
@@ -32,7 +32,7 @@ pub(crate) fn collect(layout: &HomeLayout) {
 }
 
 fn context(layout: &HomeLayout) -> ReceiptContext {
-    ReceiptContext { layout: layout.clone(), user: current_user() }
+    ReceiptContext { layout: layout.clone(), user: recorded_user() }
 }
 
 fn warn(what: &str, error: &ReceiptError) {
@@ -73,7 +73,7 @@ pub(crate) fn settle_earlier_runs(ground: &PreparedAgent) {
     collect(&layout);
     let agent = agent(&layout, ground);
     let amended = ReceiptBook::open(&layout).and_then(|mut book| {
-        amend_last_run(&mut book, &agent, &ground.workspace, (&current_user(), now()))
+        amend_last_run(&mut book, &agent, &ground.workspace, (&recorded_user(), now()))
     });
     if let Err(error) = amended {
         warn("the correction of the last receipt", &error);
@@ -129,7 +129,7 @@ fn record_unbegun(
     let at = now();
     let draft = ReceiptDraft {
         status,
-        user: current_user(),
+        user: recorded_user(),
         estimate: args.estimate,
         firing: args.firing.as_ref().map(firing),
         started: at,

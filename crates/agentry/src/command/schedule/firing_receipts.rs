@@ -12,7 +12,7 @@ use crate::command::receipts::recording;
 use crate::command::run::session::now;
 use crate::command::{find_one, usable};
 use crate::disk::DiskWorld;
-use crate::home::{agentry_home, current_user};
+use crate::home::{agentry_home, recorded_user};
 
 /// The most firings of the ledger that are looked at after a restart.
 const MOST_LOOKED_AT: u32 = 1_000;
@@ -70,7 +70,7 @@ fn draft(
     let reason = report.reason.as_ref();
     ReceiptDraft {
         agent,
-        user: current_user(),
+        user: recorded_user(),
         status,
         reason: reason.map(|why| first_line(&Redactor::default().text(why))),
         firing: Some(ReceiptFiring {

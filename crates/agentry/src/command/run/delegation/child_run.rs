@@ -55,6 +55,9 @@ impl DelegateJob {
     }
 }
 
+/// The journal of a child, what happened in it, and the memories in its prompt.
+type ChildJournal = (Journal, Vec<TimedEvent>, Option<String>);
+
 /// The run of a delegate.
 struct ChildRun {
     driver: RunDriver,
@@ -116,13 +119,13 @@ impl ChildRun {
         let person: Arc<dyn Approver> =
             Arc::new(ChainApprover { person: Arc::clone(&scope.person), chain: chain.clone() });
         let earlier = scope.begun(call);
-        let (journal, happened) = match &earlier {
+        let (journal, happened, memory) = match &earlier {
             Some(id) => {
                 let found = reopened(scope, &ground, id)?;
                 reopen(&ground.home, id);
                 found
             }
-            None => (begun(scope, &ground, task, call, (&engine, &commands))?, Vec::new()),
+            None => begun(scope, &ground, task, call, (&engine, &commands))?,
         };
         let hears = wrapped(&scope.hears, chain, journal.id());
         let terms = ReadyTerms {
@@ -166,6 +169,7 @@ impl ChildRun {
             hears,
             can_ask: scope.can_ask,
             budget,
+            memory: memory.as_deref(),
         };
         let (mut driver, _) = assembly.build()?;
         let written = match earlier {
@@ -254,6 +258,9 @@ fn prepared(
     delegate: &KnownDelegate,
 ) -> Result<(PreparedAgent, Option<Arc<DelegationCeiling>>), CliFailure> {
     let mut ground = PreparedAgent::read(&delegate.path, None)?;
+    if scope.tree.is_recorded {
+        ground.memory.leave_out_user();
+    }
     if delegate.pin.as_ref().is_some_and(|pin| *pin != ground.digest) {
         let message =
             format!("`{}` is not the agent that is pinned: it is {}", delegate.path, ground.digest);
@@ -308,19 +315,23 @@ fn begun(
     task: &DelegateTask,
     call: &str,
     (engine, commands): (&RunEngine, &ConfinedCommands),
-) -> Result<Journal, CliFailure> {
+) -> Result<ChildJournal, CliFailure> {
     let function = match &task.job {
         DelegateJob::Prompt(_) => None,
         DelegateJob::Call(function, _) => Some(function.name.clone()),
     };
+    let prompt = task.job.prompt();
+    let open = ground.memory.open(&[]);
+    let memory = open.and_then(|open| open.in_prompt(Some(&prompt), engine.window));
     let settings = RunSettings {
+        user: open.map(|open| open.user().as_str().to_owned()),
+        memory: memory.clone(),
         unconfined: scope.tree.unconfined,
         function,
         directory: std::env::current_dir().ok(),
         ..RunSettings::default()
     };
-    let prompt = task.job.prompt();
-    create_journal(
+    let journal = create_journal(
         ground,
         NewRun {
             settings,
@@ -329,7 +340,8 @@ fn begun(
             sandbox: commands.name(),
             parent: Some(ParentRun { run: scope.run.clone(), call: call.to_owned() }),
         },
-    )
+    )?;
+    Ok((journal, Vec::new(), memory))
 }
 
 /// Opens the journal of a child that an earlier process began. It continues with no more rights than it had.
@@ -337,7 +349,7 @@ fn reopened(
     scope: &DelegationScope,
     ground: &PreparedAgent,
     id: &str,
-) -> Result<(Journal, Vec<TimedEvent>), CliFailure> {
+) -> Result<ChildJournal, CliFailure> {
     let opened = Journal::open(&scope.home, id, Arc::clone(&ground.redactor));
     let (journal, about, happened) =
         opened.map_err(|error| CliFailure::new(error.to_string()).refused())?;
@@ -347,7 +359,7 @@ fn reopened(
         let message = format!("`{}` is not what it was when the run began", about.agent);
         return Err(CliFailure::new(message).hint("`agentry resume --accept-changes`").refused());
     }
-    Ok((journal, happened))
+    Ok((journal, happened, about.settings.memory))
 }
 
 /// The stricter of the limits now and before; limits that were raised by the user stay raised.
