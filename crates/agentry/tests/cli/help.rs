@@ -28,6 +28,15 @@ fn help() {
       keygen       Create a signing key
       sign         Sign an agent of the store
       verify       Verify an agent of the store and its signatures
+      install      Install an agent in your home, or update the installed one
+      agents       List the installed agents
+      uninstall    Remove an installed agent and its history
+      export       Write the files of an installed agent, without what belongs to users and runs
+      history      List the changes of an installed agent: what, why, by whom, in which run
+      diff         Show what changed between two commits of an installed agent, and what it may do since
+      rollback     Return an installed agent to an earlier state, as a new commit
+      proposals    List, accept or reject the changes that installed agents propose to themselves
+      teach        Teach an installed agent a sentence
       lock         Pin the agents of a workspace, or list what changed since
       resolve      Show which model, tools and skills an agent gets on this machine, and why
       run          Run an agent
