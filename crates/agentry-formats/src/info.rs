@@ -54,6 +54,8 @@ pub struct FormatInfo {
     pub short_digest: Option<fn(&mut AgentPackage<'_>) -> Option<String>>,
     /// Checks the receipt of a run, for a format whose agents keep receipts.
     pub check_receipt: Option<fn(&SourceFile, &mut Findings)>,
+    /// The name of the schedule that is skipped while its prompt has nothing to do.
+    pub heartbeat: Option<&'static str>,
 }
 
 /// Where a format has its MCP servers.

@@ -107,6 +107,7 @@ pub const INFO: FormatInfo = FormatInfo {
     models: Some(models),
     short_digest: None,
     check_receipt: None,
+    heartbeat: None,
 };
 
 /// Returns the models that `agent.acl` lists under `providers`. Addresses, keys and prices there are ignored,

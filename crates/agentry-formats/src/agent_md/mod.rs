@@ -104,6 +104,7 @@ pub const INFO: FormatInfo = FormatInfo {
     models: None,
     short_digest: None,
     check_receipt: None,
+    heartbeat: None,
 };
 
 /// The default version.

@@ -100,6 +100,7 @@ pub const INFO: FormatInfo = FormatInfo {
     models: None,
     short_digest: None,
     check_receipt: None,
+    heartbeat: None,
 };
 
 /// Fills in the defaults: users and agents may start the agent, and its lists are empty.

@@ -11,7 +11,7 @@ use crate::AgentPackage;
 use crate::front_matter::{self, FrontMatterFile};
 
 /// The name of the schedule.
-pub const HEARTBEAT: &str = "heartbeat";
+pub(super) const HEARTBEAT: &str = "heartbeat";
 /// The file of the heartbeat.
 pub(super) const FILE: &str = "heartbeat/HEARTBEAT.md";
 /// The minutes between two heartbeats of a file that declares none.
@@ -134,7 +134,7 @@ pub(super) fn write(agent: &Agent) -> Option<(&Schedule, String)> {
     if *interval == USUAL {
         return Some((schedule, format!("{text}\n")));
     }
-    let fields = MapBuilder::new().set("min_interval", Data::str(&format!("{interval}m"))).build();
+    let fields = MapBuilder::new().set("min_interval", Data::str(format!("{interval}m"))).build();
     Some((schedule, front_matter::write(&fields, text)))
 }
 

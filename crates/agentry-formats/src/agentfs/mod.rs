@@ -49,7 +49,6 @@ use agentry_text::{Data, FileId, Span, Spanned};
 use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, ServerPlace, mcp, skill};
 
 pub use fields::{DOCUMENT, NEWER, SCHEDULE, TOOL};
-pub use heartbeat::HEARTBEAT;
 pub use memory::{MEMORY, is_memory};
 pub use receipt::RECEIPT;
 pub use sections::{
@@ -137,6 +136,7 @@ pub const INFO: FormatInfo = FormatInfo {
     models: None,
     short_digest: None,
     check_receipt: Some(receipt::check),
+    heartbeat: Some(heartbeat::HEARTBEAT),
 };
 
 /// Names that are reserved for directories of the home itself.

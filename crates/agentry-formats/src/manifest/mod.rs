@@ -141,6 +141,7 @@ pub const INFO: FormatInfo = FormatInfo {
     models: None,
     short_digest: Some(short_digest),
     check_receipt: None,
+    heartbeat: None,
 };
 
 /// Returns the `ag1:` hash, unless the reference implementation rejects the manifest.

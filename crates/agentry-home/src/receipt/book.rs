@@ -252,10 +252,10 @@ fn home_key(layout: &HomeLayout, database: &Connection) -> Result<SecretKey, Rec
     };
     if known(database).map_err(failed())?.is_none() && !ring.has(KEY_NAME) {
         // Another process may be faster; then its key is used.
-        if let Err(error) = ring.generate(KEY_NAME) {
-            if !ring.has(KEY_NAME) {
-                return Err(wrong(error));
-            }
+        if let Err(error) = ring.generate(KEY_NAME)
+            && !ring.has(KEY_NAME)
+        {
+            return Err(wrong(error));
         }
     }
     let key = ring.secret(KEY_NAME).map_err(wrong)?;
@@ -365,7 +365,7 @@ fn read_run(row: &Row<'_>) -> rusqlite::Result<RunRow> {
     Ok(RunRow { run: row.get(0)?, receipt: row.get(1)?, cost })
 }
 
-/// A number as SQLite has them.
+/// A number as the database has them.
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

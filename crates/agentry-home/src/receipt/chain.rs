@@ -1,7 +1,7 @@
 //! Which chain a receipt belongs to: the identity of an agent over all its runs.
 
 use std::fmt;
-use std::path::{Component, Path};
+use std::path::Component;
 
 use sha2::{Digest as _, Sha256};
 
@@ -65,7 +65,11 @@ impl fmt::Display for AgentChain {
 fn installed_id(layout: &HomeLayout, path: &str) -> Option<String> {
     let agents = layout.agents();
     let real = std::fs::canonicalize(&agents).unwrap_or_else(|_| agents.clone());
-    let path = Path::new(path);
+    // An installed agent may be named by its id, or by a path relative to the current directory.
+    if is_identifier(path) && agents.join(path).is_dir() {
+        return Some(path.to_owned());
+    }
+    let path = std::path::absolute(path).ok()?;
     let below = path.strip_prefix(&agents).or_else(|_| path.strip_prefix(&real)).ok()?;
     let Component::Normal(id) = below.components().next()? else { return None };
     id.to_str().filter(|id| is_identifier(id)).map(str::to_owned)

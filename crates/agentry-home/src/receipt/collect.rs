@@ -121,7 +121,7 @@ pub fn draft_of_run(
 /// What the delegates of a run spent: their own receipts have it.
 fn delegated(account: &RunAccount) -> agentry_runtime::RunSpending {
     let nothing = agentry_runtime::RunSpending::default();
-    account.state.delegated.values().fold(nothing, |sum, spent| sum.with(spent))
+    account.state.delegated.values().fold(nothing, agentry_runtime::RunSpending::with)
 }
 
 fn agent_of(layout: &HomeLayout, about: &RunDescription) -> ReceiptAgent {

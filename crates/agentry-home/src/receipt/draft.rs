@@ -253,7 +253,7 @@ fn firing_fields(firing: &ReceiptFiring) -> Value {
 
 /// Milliseconds as seconds.
 fn seconds(milliseconds: u64) -> Value {
-    if milliseconds % 1_000 == 0 {
+    if milliseconds.is_multiple_of(1_000) {
         return json!(milliseconds / 1_000);
     }
     #[expect(clippy::cast_precision_loss, reason = "times of runs are far below 2^53 ms")]

@@ -89,7 +89,8 @@ pub fn receipt_files(layout: &HomeLayout) -> Vec<ReceiptFile> {
 
 /// The receipts of one run.
 pub(super) fn receipts_of(layout: &HomeLayout, run: &str) -> Vec<String> {
-    let is_receipt = |name: &String| name.starts_with("rcpt_") && name.ends_with(".yaml");
+    let is_receipt =
+        |name: &String| name.starts_with("rcpt_") && name.strip_suffix(".yaml").is_some();
     names(&layout.receipts(run)).into_iter().filter(is_receipt).collect()
 }
 

@@ -100,6 +100,7 @@ fn a_chain_is_whole() {
 
 /// Each attack on a chain of three, and a part of what is found.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn every_attack_is_found() {
     type Attack = fn(&Home, &[PathBuf]);
     let table: &[(&str, Attack, &str)] = &[

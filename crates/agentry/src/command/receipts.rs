@@ -19,10 +19,10 @@ pub(crate) fn run(args: &ReceiptsArguments) -> CliOutcome {
     let layout = layout()?;
     recording::collect(&layout);
     match &args.command {
-        ReceiptsCommand::List(args) => list(&layout, args),
+        ReceiptsCommand::List(args) => Ok(list(&layout, args)),
         ReceiptsCommand::Show { id, format } => show(&layout, id, *format),
         ReceiptsCommand::Verify(args) => verify(&layout, args),
-        ReceiptsCommand::Stats(args) => stats(&layout, args),
+        ReceiptsCommand::Stats(args) => Ok(stats(&layout, args)),
     }
 }
 
@@ -42,7 +42,7 @@ fn meant(layout: &HomeLayout, args: &ReceiptsAgentArguments) -> Vec<ReceiptFile>
     files
 }
 
-fn list(layout: &HomeLayout, args: &ReceiptsAgentArguments) -> CliOutcome {
+fn list(layout: &HomeLayout, args: &ReceiptsAgentArguments) -> ExitKind {
     let files = meant(layout, args);
     match args.format {
         ResultFormat::Json => print_json(&Value::Array(files.iter().map(entry).collect())),
@@ -54,7 +54,7 @@ fn list(layout: &HomeLayout, args: &ReceiptsAgentArguments) -> CliOutcome {
             print(&columns(&rows));
         }
     }
-    Ok(ExitKind::Done)
+    ExitKind::Done
 }
 
 /// A row of the list, as JSON.
@@ -161,7 +161,7 @@ fn verify(layout: &HomeLayout, args: &ReceiptsAgentArguments) -> CliOutcome {
     Ok(if is_ok { ExitKind::Done } else { ExitKind::Findings })
 }
 
-fn stats(layout: &HomeLayout, args: &ReceiptsAgentArguments) -> CliOutcome {
+fn stats(layout: &HomeLayout, args: &ReceiptsAgentArguments) -> ExitKind {
     let stats = ReceiptStats::of(&meant(layout, args));
     match args.format {
         ResultFormat::Json => {
@@ -181,7 +181,7 @@ fn stats(layout: &HomeLayout, args: &ReceiptsAgentArguments) -> CliOutcome {
         ResultFormat::Human if stats.total == 0 => remark("there are no receipts of runs"),
         ResultFormat::Human => print(&bars::plot(&stats, bars::BarStyle::of_terminal())),
     }
-    Ok(ExitKind::Done)
+    ExitKind::Done
 }
 
 /// Converts an error of receipts to a failure.

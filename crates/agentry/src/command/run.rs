@@ -105,7 +105,7 @@ fn start<'a>(
         None => (None, prompt(args)?),
     };
     if prompt.is_none() {
-        memory::may_converse(&ground)?;
+        memory::may_converse(ground)?;
     }
     let mut setting = SessionSetting {
         ground,

@@ -119,12 +119,12 @@ fn verify_finds_what_was_done_to_receipts() {
     let files = files(&test);
     let mode = fs::metadata(&files[1]).expect("a file").permissions().mode() & 0o777;
     assert_eq!(mode, 0o400);
-    let text = fs::read_to_string(&files[1]).expect("text");
+    let content = fs::read_to_string(&files[1]).expect("text");
     fs::set_permissions(&files[1], fs::Permissions::from_mode(0o600)).expect("a mode");
-    fs::write(&files[1], text.replace("Hi.", "Ho.")).expect("a file");
+    fs::write(&files[1], content.replace("Hi.", "Ho.")).expect("a file");
     let ran = test.run("receipts verify").exits(1);
     assert!(ran.stdout.contains("it is altered: its digest is not that of its content"), "{ran}");
-    fs::write(&files[1], &text).expect("a file");
+    fs::write(&files[1], &content).expect("a file");
     assert_eq!(verified(&test), 3);
     fs::remove_file(&files[2]).expect("a file");
     let result = test.run("receipts verify --format json").exits(1).json();
@@ -203,13 +203,15 @@ fn secrets_and_private_memories_stay_out() {
     let test = writer();
     let server = Server::playing([Turn::text("I saw key-of-the-test.").into()]);
     with(&test, &server, &["run", "writer", "use key-of-the-test", "--yes"]).exits(0);
-    let text = fs::read_to_string(&files(&test)[0]).expect("text");
-    assert!(text.contains("use [redacted: ANTHROPIC_API_KEY]"), "{text}");
-    assert!(!text.contains("key-of-the-test"), "{text}");
+    let content = fs::read_to_string(&files(&test)[0]).expect("text");
+    assert!(content.contains("use [redacted: ANTHROPIC_API_KEY]"), "{content}");
+    assert!(!content.contains("key-of-the-test"), "{content}");
     // An installed agent to which this user taught something in private.
     let home = "home/.agentry";
-    for (name, text) in [("agent.toml", crate::run::WRITER), ("system-prompt.md", "You write.\n")] {
-        test.write(format!("{home}/agents/writer/{name}"), text);
+    for (name, written) in
+        [("agent.toml", crate::run::WRITER), ("system-prompt.md", "You write.\n")]
+    {
+        test.write(format!("{home}/agents/writer/{name}"), written);
     }
     test.write(format!("{home}/users/ann/agents/writer/memory/a.md"), "The code is 4711.\n");
     let server = Server::playing([Turn::text("It is 4711.").into()]);
@@ -217,9 +219,9 @@ fn secrets_and_private_memories_stay_out() {
         keyed(&test, &server, &["run", "home/.agentry/agents/writer", "the code?", "--yes"]);
     let output = command.env("AGENTRY_USER", "ann").output().expect("it runs");
     test.ended("run", &output).exits(0);
-    let receipt = show(&test, 1);
-    assert_eq!(receipt["session"]["agent_id"], "writer");
+    let at = list(&test).iter().position(|it| it["agent"] == "writer").expect("its chain");
+    let receipt = show(&test, at);
     assert_eq!(receipt["session"]["user_id"], "ann");
-    let text = fs::read_to_string(&files(&test)[1]).expect("text");
-    assert!(!text.contains("4711") && !text.contains("the code?"), "{text}");
+    let content = fs::read_to_string(&files(&test)[at]).expect("text");
+    assert!(!content.contains("4711") && !content.contains("the code?"), "{content}");
 }

@@ -130,12 +130,12 @@ fn runs_are_listed_with_how_they_stand() {
     insta::assert_snapshot!(shown, @r#"
     $ agentry runs
     --- stdout
-    run                       started               agent      state
-    RUN-0  2026-11-15T15:00:33Z  writer     done
-    RUN-1  2026-11-15T15:00:33Z  writer     interrupted
-    RUN-2  2026-11-15T15:00:33Z  writer     parked       whether `write` may run
+    run                       started               agent      outcome                          cost     receipt                      prompt
+    RUN-2  2026-11-15T15:00:33Z  writer     parked: whether `write` may run           RECEIPT
+    RUN-0  2026-11-15T15:00:33Z  writer     done                             $0.0246  RECEIPT  write it\u{202e}
+    RUN-1  2026-11-15T15:00:33Z  writer     interrupted                      $0.0123  RECEIPT
     RUN-3  2026-11-15T15:00:33Z  \u{202e}x  running
-    20990101-000000-000-zzzz                        ?          damaged      file is not a database
+    20990101-000000-000-zzzz                        ?          damaged: file is not a database
     --- exit 0
     "#);
     let list = test.run("runs --format json").exits(0).json();

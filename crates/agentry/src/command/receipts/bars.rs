@@ -74,7 +74,7 @@ pub(super) fn plot(stats: &ReceiptStats, style: BarStyle) -> String {
     }
     steps(&mut text, stats.steps, style);
     days(&mut text, &stats.days, style);
-    text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    text.lines().flat_map(|line| [line.trim_end(), "\n"]).collect()
 }
 
 fn steps(text: &mut String, counts: StepCounts, style: BarStyle) {

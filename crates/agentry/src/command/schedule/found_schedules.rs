@@ -1,7 +1,7 @@
 //! The schedules of the agents that the user means.
 
-use agentry_compile::formats::agentfs::HEARTBEAT;
-use agentry_compile::model::{Format, Schedule};
+use agentry_compile::formats::info;
+use agentry_compile::model::Schedule;
 use agentry_compile::{CompiledAgent, FileTree as _, resolved};
 use agentry_home::schedule::WatchedSchedule;
 
@@ -119,7 +119,7 @@ fn of_compiled(
     let key = disk.absolute(path);
     let schedules = agent.schedules.iter();
     let found = schedules.map(|it| FoundSchedule::new((&key, path), agent.name(), it));
-    let is_heartbeat = |name: &str| compiled.found.format == Format::AgentFs && name == HEARTBEAT;
+    let is_heartbeat = |name: &str| info(compiled.found.format).heartbeat == Some(name);
     found
         .map(|found| found.map(|it| FoundSchedule { is_heartbeat: is_heartbeat(&it.name), ..it }))
         .collect()
