@@ -125,7 +125,7 @@ pub struct UserConsent {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConsentPin {
     /// What it is.
-    pub kind: PinKind,
+    pub kind: ConsentPinKind,
     /// Its path, or the names that lead to it.
     pub subject: String,
     /// Its digest.
@@ -135,14 +135,14 @@ pub struct ConsentPin {
 /// The kinds of pins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum PinKind {
+pub enum ConsentPinKind {
     /// A file of a skill.
     Skill,
     /// An agent that works for the agent, or a file of one of its skills.
     Delegate,
 }
 
-impl PinKind {
+impl ConsentPinKind {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Skill => "skill",
@@ -157,7 +157,7 @@ pub enum ConsentState {
     /// All of it.
     Given,
     /// The same definition, but with other parts: what changed, with its kind.
-    Changed(Vec<(PinKind, String)>),
+    Changed(Vec<(ConsentPinKind, String)>),
     /// Nothing.
     Missing,
 }
@@ -246,7 +246,7 @@ impl ConsentStore {
 }
 
 /// The differences between two lists of pins, for the user.
-fn pin_changes(old: &[ConsentPin], new: &[ConsentPin]) -> Vec<(PinKind, String)> {
+fn pin_changes(old: &[ConsentPin], new: &[ConsentPin]) -> Vec<(ConsentPinKind, String)> {
     let find = |list: &[ConsentPin], pin: &ConsentPin| {
         let same = |it: &&ConsentPin| (it.kind, &it.subject) == (pin.kind, &pin.subject);
         list.iter().find(same).map(|it| it.digest.clone())
@@ -276,7 +276,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let consents = ConsentStore::of(folder.path());
         let pin = |subject: &str, digest: &str| ConsentPin {
-            kind: PinKind::Skill,
+            kind: ConsentPinKind::Skill,
             subject: subject.to_owned(),
             digest: digest.to_owned(),
         };

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use agentry_runtime::consent::{ConsentPin, PinKind};
+use agentry_runtime::consent::{ConsentPin, ConsentPinKind};
 
 use super::delegation::reach::ReachableDelegate;
 use super::prepared_agent::PreparedAgent;
@@ -13,7 +13,7 @@ pub(crate) fn pins(ground: &PreparedAgent, delegates: &[ReachableDelegate]) -> V
     let mut pins = skill_pins(ground, None);
     for delegate in delegates {
         pins.push(ConsentPin {
-            kind: PinKind::Delegate,
+            kind: ConsentPinKind::Delegate,
             subject: delegate.chain.clone(),
             digest: delegate.ground.digest.clone(),
         });
@@ -25,7 +25,7 @@ pub(crate) fn pins(ground: &PreparedAgent, delegates: &[ReachableDelegate]) -> V
 /// The pins of the files of an agent's skills.
 fn skill_pins(ground: &PreparedAgent, chain: Option<&str>) -> Vec<ConsentPin> {
     let whose = chain.map_or(String::new(), |chain| format!("{chain}: "));
-    let kind = if chain.is_some() { PinKind::Delegate } else { PinKind::Skill };
+    let kind = if chain.is_some() { ConsentPinKind::Delegate } else { ConsentPinKind::Skill };
     let pins = ground.skills.iter().flat_map(|skill| {
         skill.pinned.iter().map(|file| ConsentPin {
             kind,

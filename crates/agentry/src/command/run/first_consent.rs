@@ -4,7 +4,7 @@ use agentry_compile::model::McpServer;
 use agentry_compile::text::Spanned;
 use agentry_runtime::confine::variables;
 use agentry_runtime::consent::{
-    ConsentListing, ConsentPin, ConsentState, ConsentStore, PinKind, UserConsent,
+    ConsentListing, ConsentPin, ConsentPinKind, ConsentState, ConsentStore, UserConsent,
 };
 
 use super::agreed_parts::{AgreedDelegates, pins};
@@ -121,7 +121,7 @@ pub(crate) fn consent(
             changes.iter().for_each(|(_, line)| remark(&clean(&format!("  {line}"))));
             remark("It may:");
             // A changed file of a skill is like a changed definition; a changed delegate is another agent.
-            let is_own = changes.iter().all(|(kind, _)| *kind == PinKind::Skill);
+            let is_own = changes.iter().all(|(kind, _)| *kind == ConsentPinKind::Skill);
             terms.accepts_changes || (terms.yes && is_own)
         }
     };
