@@ -23,10 +23,13 @@ mod dispatch;
 mod elicitation;
 mod event_stream;
 mod failure;
+mod header_text;
 mod http_wire;
 pub mod limits;
 mod line_reader;
+mod login;
 mod message;
+mod param_headers;
 mod pins;
 mod protocol_era;
 mod resources;
@@ -42,6 +45,9 @@ pub use elicitation::{
 };
 pub use failure::McpFailure;
 pub use http_wire::HttpGate;
+pub use login::{
+    LoginBrowser, LoginStore, RegisteredClient, SavedLogin, SecretUse, ServerLogin,
+};
 pub use pins::{PinChange, PinnedTool, ServerPin, changes};
 pub use protocol_era::ProtocolEra;
 pub use resources::{AnnouncedPrompt, AnnouncedResource, ResourceCatalogue};

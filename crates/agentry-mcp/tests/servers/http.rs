@@ -75,7 +75,7 @@ fn serve(answer: impl Fn(&Request) -> String + Send + Sync + 'static) -> Url {
 
 fn http(url: &Url) -> ServerEndpoint {
     let headers = vec![("Authorization".to_owned(), "Bearer t".to_owned())];
-    ServerEndpoint::Http(HttpAddress { url: url.clone(), headers }, Arc::new(OpenGate))
+    ServerEndpoint::Http(HttpAddress { url: url.clone(), headers, login: None }, Arc::new(OpenGate))
 }
 
 fn respond(status: &str, kind: &str, more: &str, body: &str) -> String {
@@ -191,7 +191,7 @@ async fn the_older_transport_is_spoken_and_stays_with_its_server() {
                 });
             }
         });
-        let address = HttpAddress { url: url.clone(), headers: Vec::new() };
+        let address = HttpAddress { url: url.clone(), headers: Vec::new(), login: None };
         let older = ServerEndpoint::Events(address, Arc::new(OpenGate));
         // Without a declared transport, the newer one is tried first.
         let found = connect(if is_direct { older } else { http(&url) }, None, false).await;

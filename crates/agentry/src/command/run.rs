@@ -13,7 +13,7 @@ mod markdown;
 pub(crate) mod mcp_servers;
 pub(crate) mod models;
 mod outer_workspaces;
-mod pin_review;
+pub(crate) mod pin_review;
 pub(crate) mod pipeline;
 pub(crate) mod prepared_agent;
 mod recording;

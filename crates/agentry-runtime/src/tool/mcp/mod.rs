@@ -3,6 +3,7 @@
 
 mod content;
 mod endpoint;
+mod installation;
 mod listener;
 mod names;
 mod pin_store;
@@ -17,6 +18,7 @@ use serde_json::Value;
 use similar::TextDiff;
 
 pub use endpoint::{AddressVerdict, JudgedGate, ServerProgram, address_touch};
+pub use installation::{InstalledProgram, ProgramFiles, ProgramPlaces, locate};
 pub use names::offered_name;
 pub use pin_store::PinStore;
 
@@ -35,11 +37,19 @@ pub struct ReadyServer {
     /// Its command or address, for pins.
     place: String,
     agreed: Mutex<ServerPin>,
-    pins: Option<PinStore>,
+    changes: ChangeTerms,
     /// The time of a call.
     time: Duration,
     /// The tools that are new since the start of the run and were reported.
     reported: Mutex<Vec<String>>,
+}
+
+/// What becomes of a tool that changes during a run.
+pub enum ChangeTerms {
+    /// The user is asked, and the agreement is kept here.
+    AreAskedAbout(PinStore),
+    /// It is refused: a lock has what it must be.
+    AreRefused,
 }
 
 /// A tool of an MCP server.
@@ -52,18 +62,18 @@ pub struct McpTool {
 }
 
 impl ReadyServer {
-    /// Creates a server whose tools the user agreed to. New agreements are kept in `pins`.
+    /// Creates a server whose tools the user agreed to.
     pub fn new(
         client: Arc<McpClient>,
         agreed: ServerPin,
-        pins: Option<PinStore>,
+        changes: ChangeTerms,
         time: Option<Duration>,
     ) -> Arc<Self> {
         Arc::new(Self {
             client,
             place: agreed.place.clone(),
             agreed: Mutex::new(agreed),
-            pins,
+            changes,
             time: time.unwrap_or(limits::CALL),
             reported: Mutex::default(),
         })
@@ -106,6 +116,10 @@ impl ReadyServer {
         let before = ServerPin { tools: agreed.into_iter().collect(), ..self.agreed().clone() };
         let after = ServerPin { tools: vec![now.clone()], ..before.clone() };
         let diff = described(&changes(&before, &after));
+        if matches!(self.changes, ChangeTerms::AreRefused) {
+            let message = format!("refused: the tool changed, and `agentry.lock` pins it:\n{diff}");
+            return Err(CallFailure::new(message));
+        }
         let server = self.client.name();
         let question = format!(
             "the tool `{name}` of the MCP server `{server}` changed since you agreed to it:\n{diff}\n\
@@ -125,7 +139,7 @@ impl ReadyServer {
         let mut agreed = self.agreed();
         agreed.tools.retain(|other| other.name != tool.name);
         agreed.tools.push(tool);
-        if let Some(pins) = &self.pins {
+        if let ChangeTerms::AreAskedAbout(pins) = &self.changes {
             // Not fatal: without it the user is only asked again.
             let _ = pins.keep(&agreed);
         }

@@ -4,21 +4,24 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use agentry_compile::lock::LockedServer;
 use agentry_compile::model::{McpServer, McpTransport};
 use agentry_compile::policy::{Action, ExecTrust};
 use agentry_compile::text::{Data, Spanned};
-use agentry_mcp::{ClientRuntime, HttpAddress, McpClient, ServerConfig, ServerEndpoint, ServerPin};
-use agentry_runtime::commands::CommandStarter;
+use agentry_mcp::{ClientRuntime, HttpAddress, McpClient, ServerConfig, ServerEndpoint, ServerPin, limits};
+use agentry_runtime::commands::{CommandConfinement, CommandStarter, ProgramLaunch};
+use agentry_runtime::confine::{ConfinementInputs, PolicyHosts, is_of_system};
 use agentry_runtime::driver::interfaces::Approver;
 use agentry_runtime::event::CallJudgement;
 use agentry_runtime::tool::javascript::is_same;
 use agentry_runtime::tool::mcp::{
-    AddressVerdict, JudgedGate, McpTool, PinStore, ReadyServer, ServerProgram, offered_name,
+    AddressVerdict, ChangeTerms, InstalledProgram, JudgedGate, McpTool, PinStore, ProgramFiles, ProgramPlaces,
+    ReadyServer, ServerProgram, locate, offered_name,
 };
 use agentry_runtime::tool::{BuiltInTool as _, DeclaredKind, DeclaredTool, ToolOrigin, ToolTouch};
 
 use super::declared_tools::{DeclaredTools, GatherTerms, MissingTool};
-use super::pin_review::PinReview;
+use super::pin_review::{PinReview, locked_server, without_unlocked};
 use super::prepared_agent::{PreparedAgent, variable};
 use super::server_variables::expanded;
 use super::session::runtime;
@@ -34,6 +37,8 @@ struct PlannedServer {
     origin: ToolOrigin,
     is_optional: bool,
     pin: Option<ServerPin>,
+    /// What the lock of the workspace has of it.
+    locked: Option<LockedServer>,
 }
 
 /// Why a tool is left out that the user has not agreed to.
@@ -125,6 +130,7 @@ async fn connect(
                 endpoint: plan.endpoint.clone(),
                 can_ask,
                 era: plan.pin.as_ref().map(|pin| pin.era),
+                first_pause: limits::FIRST_PAUSE,
             };
             let connected = McpClient::connect(&threads, config).await;
             (plan, connected.map_err(|failure| failure.to_string()))
@@ -157,9 +163,20 @@ fn add(
         ));
     }
     let review = PinReview { pins, person: &terms.person, accepts: terms.accepts_changes };
-    let (agreed, changed) = review.agreed(plan.pin.as_ref(), now)?;
+    let (mut agreed, changed) = review.agreed(plan.pin.as_ref(), now)?;
+    let unlocked = without_unlocked(plan.locked.as_ref(), &mut agreed);
+    gathered.missing.extend(unlocked.into_iter().map(|(name, reason)| MissingTool {
+        name,
+        kind: DeclaredKind::Mcp,
+        reason,
+        is_optional: plan.is_optional,
+    }));
     let instructions = agreed.instructions.clone();
-    let server = ReadyServer::new(client, agreed, Some(pins.clone()), plan.time);
+    let changes = match &plan.locked {
+        Some(_) => ChangeTerms::AreRefused,
+        None => ChangeTerms::AreAskedAbout(pins.clone()),
+    };
+    let server = ReadyServer::new(client, agreed, changes, plan.time);
     let (tools, unusable) = server.tools(Some(&plan.origin));
     let announced = catalogue.left_out.iter().map(|it| (it.name.clone(), it.reason.clone()));
     let changed = changed.into_iter().map(|name| (name, CHANGED.to_owned()));
@@ -240,6 +257,7 @@ fn plan(
         },
         is_optional: is_optional(declared),
         pin,
+        locked: locked_server(ground, name),
     })
 }
 
@@ -266,7 +284,38 @@ fn program(
     let variables = variables.collect::<Result<Vec<_>, String>>()?;
     let directory = ground.workspace.clone();
     let commands = Arc::clone(commands);
-    Ok(ServerEndpoint::Program(Arc::new(ServerProgram { commands, argv, directory, variables })))
+    let is_confined = commands.confined_by() != CommandConfinement::Nothing;
+    let files = if is_confined {
+        let InstalledProgram { argv: installed, files } = locate(&argv, &program_places(ground))?;
+        argv = installed;
+        files
+    } else {
+        ProgramFiles::default()
+    };
+    let launch = ProgramLaunch { argv, directory, variables, files };
+    Ok(ServerEndpoint::Program(Arc::new(ServerProgram { commands, launch })))
+}
+
+/// Where the programs of servers are looked for.
+fn program_places(ground: &PreparedAgent) -> ProgramPlaces {
+    let ConfinementInputs { home, agentry_home, programs, .. } = ground.surroundings();
+    ProgramPlaces {
+        path: programs,
+        home,
+        workspace: ground.workspace.clone(),
+        closed: agentry_home.into_iter().chain([ground.home.clone()]).collect(),
+        has_network: !PolicyHosts::new(&ground.judge).is_empty(),
+    }
+}
+
+/// What the program of a server can read beside what commands can, for the user.
+pub(crate) fn own_files(ground: &PreparedAgent, server: &McpServer) -> Vec<String> {
+    let Some(command) = &server.command else { return Vec::new() };
+    let args = server.args.iter().flatten().map(|arg| arg.value.clone());
+    let argv: Vec<String> = std::iter::once(command.value.clone()).chain(args).collect();
+    let Ok(found) = locate(&argv, &program_places(ground)) else { return Vec::new() };
+    let own = found.files.all().filter(|path| !is_of_system(path));
+    own.map(|path| path.display().to_string()).collect()
 }
 
 /// The value of a variable that a definition writes for a server.
@@ -309,7 +358,7 @@ fn address(
         }
     };
     let gate = Arc::new(JudgedGate::new(judge, is_approved));
-    let address = HttpAddress { url, headers };
+    let address = HttpAddress { url, headers, login: None };
     Ok(match server.transport.as_ref().map(|transport| transport.value) {
         Some(McpTransport::Http) => ServerEndpoint::Events(address, gate),
         _ => ServerEndpoint::Http(address, gate),
