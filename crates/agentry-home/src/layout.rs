@@ -26,11 +26,13 @@ impl HomeLayout {
         Self { root: root.into() }
     }
 
+    /// The directory itself.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
+    /// The installed agents.
     #[must_use]
     pub fn agents(&self) -> PathBuf {
         self.root.join("agents")
@@ -42,6 +44,7 @@ impl HomeLayout {
         self.agents().join(id)
     }
 
+    /// What belongs to one user each.
     #[must_use]
     pub fn users(&self) -> PathBuf {
         self.root.join("users")
@@ -53,6 +56,7 @@ impl HomeLayout {
         self.users().join(user).join("agents").join(id).join("memory")
     }
 
+    /// The runs, one directory each.
     #[must_use]
     pub fn runs(&self) -> PathBuf {
         self.root.join("runs")
@@ -64,16 +68,19 @@ impl HomeLayout {
         self.runs().join(run).join("receipts")
     }
 
+    /// The ledger of schedules and the holders of its firings.
     #[must_use]
     pub fn schedules(&self) -> PathBuf {
         self.root.join("schedules")
     }
 
+    /// Indexes that can be rebuilt.
     #[must_use]
     pub fn cache(&self) -> PathBuf {
         self.root.join("cache")
     }
 
+    /// The audit log.
     #[must_use]
     pub fn logs(&self) -> PathBuf {
         self.root.join("logs")
