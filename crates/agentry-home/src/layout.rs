@@ -8,6 +8,7 @@
 //! cache/                               indexes that can be rebuilt
 //! logs/                                the audit log
 //! agents.db                            the record of installed agents and the heads of receipt chains
+//! logins/                              tokens for MCP servers, where there is no keyring
 //! keys/                                the key that signs receipts
 //! ```
 
@@ -72,6 +73,12 @@ impl HomeLayout {
     #[must_use]
     pub fn schedules(&self) -> PathBuf {
         self.root.join("schedules")
+    }
+
+    /// The tokens of the user for MCP servers.
+    #[must_use]
+    pub fn logins(&self) -> PathBuf {
+        self.root.join("logins")
     }
 
     /// Indexes that can be rebuilt.

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agentry_mcp::{
-    AnnouncedTool, CallListener, ClientFuture, ClientRuntime, ElicitationAnswer, ElicitationRequest,
-    HttpAddress, HttpGate, LoginBrowser, LoginStore, McpClient, McpFailure, RegisteredClient,
-    SavedLogin, SecretUse, ServerConfig, ServerEndpoint, ServerLogin,
+    AnnouncedTool, CallListener, ClientFuture, ClientRuntime, ElicitationAnswer,
+    ElicitationRequest, HttpAddress, HttpGate, LoginBrowser, LoginStore, McpClient, McpFailure,
+    RegisteredClient, SavedLogin, SecretUse, ServerConfig, ServerEndpoint, ServerLogin,
 };
 use reqwest::redirect::Policy;
 use serde_json::{Map, Value, json};
@@ -18,7 +18,7 @@ use url::Url;
 /// The time of a call.
 const CALL: Duration = Duration::from_secs(10);
 /// The most logins of one test: a server may want more of each.
-const MOST_LOGINS: usize = 3;
+const MOST_LOGINS: usize = 2;
 /// The document that describes the client of the suite.
 const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
 
@@ -71,7 +71,8 @@ async fn exercise(url: &Url) -> Result<(), String> {
 
 /// Connects once and uses everything.
 async fn attempt(url: &Url, login: &Arc<ServerLogin>, context: &Value) -> Result<(), McpFailure> {
-    let runtime = ClientRuntime::new().map_err(|error| McpFailure::Unstartable(error.to_string()))?;
+    let runtime =
+        ClientRuntime::new().map_err(|error| McpFailure::Unstartable(error.to_string()))?;
     let address =
         HttpAddress { url: url.clone(), headers: Vec::new(), login: Some(Arc::clone(login)) };
     let config = ServerConfig {

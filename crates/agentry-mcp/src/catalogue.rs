@@ -144,8 +144,7 @@ pub(crate) async fn list(
         if let Some(cursor) = cursors.last() {
             params.insert("cursor".to_owned(), json!(cursor));
         }
-        let mut page =
-            connection.request(DatedRequest::new(method, params, limits::LIST)).await?;
+        let mut page = connection.request(DatedRequest::new(method, params, limits::LIST)).await?;
         let Some(Value::Array(items)) = page.get_mut(key).map(Value::take) else {
             return Err(McpFailure::Protocol(format!("`{method}` has no list of `{key}`")));
         };

@@ -15,6 +15,9 @@ use crate::limits;
 use crate::message::OutgoingMessage;
 use crate::protocol_era::{ProtocolEra, capabilities, client_info, is_spoken};
 
+/// The code for a version that a server does not speak.
+const UNSUPPORTED_VERSION: i64 = -32022;
+
 /// Hears what happens during a call.
 pub trait CallListener: Send + Sync {
     /// Receives a text about the progress.
@@ -118,7 +121,12 @@ impl OpenWire {
     async fn probe(&self, time: Duration) -> Result<ProbeOutcome, McpFailure> {
         let mut params = Map::new();
         ProtocolEra::Stateless.complete(&mut params, self.can_ask);
-        match self.request("server/discover", params, time).await {
+        let mut found = self.request("server/discover", params.clone(), time).await;
+        if matches!(found, Err(McpFailure::Answered { code: UNSUPPORTED_VERSION, .. })) {
+            // It knows the method; a part of it that is being updated may not know the version yet.
+            found = self.request("server/discover", params, time).await;
+        }
+        match found {
             Ok(found) => {
                 let versions = found.get("supportedVersions").and_then(Value::as_array);
                 let stateless = ProtocolEra::Stateless.version();
@@ -154,6 +162,8 @@ impl OpenWire {
         }
         self.wire.agreed(version);
         self.wire.submit(OutgoingMessage::notice("notifications/initialized", Value::Null))?;
+        // A question that a server sends before this client listens would be lost.
+        let _ = tokio::time::timeout(limits::LISTENING, self.wire.is_listening()).await;
         Ok(ServerWelcome::read(&found, version))
     }
 

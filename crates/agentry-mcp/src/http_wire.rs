@@ -10,7 +10,7 @@ use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, WWW_AUTHENTICATE};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 use tokio::runtime::Handle;
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, watch};
 use tokio::task::AbortHandle;
 use url::Url;
 
@@ -49,6 +49,8 @@ pub(crate) struct HttpWire {
     agreed: Mutex<AgreedSession>,
     /// The tasks of open requests, and of the stream of notifications.
     tasks: Mutex<HashMap<u64, AbortHandle>>,
+    /// Whether the stream of notifications is open, or the server has none.
+    listening: watch::Sender<bool>,
 }
 
 /// Makes requests to the address of a server.
@@ -114,6 +116,7 @@ impl HttpWire {
             runtime,
             agreed: Mutex::default(),
             tasks: Mutex::default(),
+            listening: watch::Sender::new(false),
         })
     }
 
@@ -244,7 +247,9 @@ impl HttpWire {
         let mut stream = EventStream::new(limits::MESSAGE_BYTES);
         for _ in 0..=CONTINUATIONS {
             let last = stream.last_id.clone();
-            let Ok(response) = self.notices(last.as_deref()).await else { return };
+            let response = self.notices(last.as_deref()).await;
+            self.listening.send_replace(true);
+            let Ok(response) = response else { return };
             if self.read_stream(response, &mut stream).await.is_err() {
                 return;
             }
@@ -289,6 +294,13 @@ impl MessageWire for HttpWire {
         }
         // Without a session, the closed response is the cancellation.
         locked(&self.agreed).version.as_deref() != Some(crate::ProtocolEra::Stateless.version())
+    }
+
+    fn is_listening(&self) -> ClientFuture<'_, ()> {
+        let mut listening = self.listening.subscribe();
+        Box::pin(async move {
+            let _ = listening.wait_for(|is_open| *is_open).await;
+        })
     }
 
     fn agreed(&self, version: &str) {

@@ -45,9 +45,7 @@ pub use elicitation::{
 };
 pub use failure::McpFailure;
 pub use http_wire::HttpGate;
-pub use login::{
-    LoginBrowser, LoginStore, RegisteredClient, SavedLogin, SecretUse, ServerLogin,
-};
+pub use login::{LoginBrowser, LoginStore, RegisteredClient, SavedLogin, SecretUse, ServerLogin};
 pub use pins::{PinChange, PinnedTool, ServerPin, changes};
 pub use protocol_era::ProtocolEra;
 pub use resources::{AnnouncedPrompt, AnnouncedResource, ResourceCatalogue};

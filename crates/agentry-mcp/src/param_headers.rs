@@ -64,7 +64,8 @@ mod tests {
 
     #[test]
     fn marks_that_cannot_be_sent_are_refused() {
-        let one = |mark: Value, kind: &str| json!({"properties": {"p": {"type": kind, MARK: mark}}});
+        let one =
+            |mark: Value, kind: &str| json!({"properties": {"p": {"type": kind, MARK: mark}}});
         let cases = [
             (one(json!("Region"), "string"), true),
             (one(json!("N"), "integer"), true),

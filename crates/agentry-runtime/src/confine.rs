@@ -30,7 +30,7 @@ use agentry_sandbox::{Confinement, NetworkAccess, ResourceLimits};
 
 use crate::protected_paths::{CommandBarrier, ProtectedName, names};
 use crate::tool::mcp::ProgramFiles;
-pub use environment::environment;
+pub use environment::{PATH, environment};
 pub use hosts::PolicyHosts;
 
 /// The port of the proxy, in the network namespace of the commands.
@@ -102,6 +102,11 @@ impl PlannedConfinement {
         confinement.hidden.extend(secrets::below(&files.projects, judge, &mut narrowed));
         finished(confinement, &self.workspace)
     }
+}
+
+/// Returns whether commands have a way to the network.
+pub fn has_network(judge: &Judge) -> bool {
+    !PolicyHosts::new(judge).is_empty()
 }
 
 /// Returns whether every command can read this directory of programs and settings.

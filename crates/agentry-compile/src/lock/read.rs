@@ -266,7 +266,9 @@ fn server(node: &TreeNode) -> Option<LockedServer> {
         env: texts(&record, "env"),
         headers: texts(&record, "headers"),
         pins: match record.has("pins") {
-            true => Some(texts(&record, "pins").iter().map(|line| pin(line)).collect::<Option<_>>()?),
+            true => {
+                Some(texts(&record, "pins").iter().map(|line| pin(line)).collect::<Option<_>>()?)
+            }
             false => None,
         },
     })

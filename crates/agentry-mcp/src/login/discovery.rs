@@ -47,7 +47,10 @@ impl AuthorizationServer {
         let issuer = issuer.ok_or("its metadata names no authorization server")?;
         let metadata = metadata(login, issuer).await?;
         let metadata = metadata.ok_or_else(|| {
-            format!("the authorization server `{}` does not describe itself", clean_start(issuer, 200).text)
+            format!(
+                "the authorization server `{}` does not describe itself",
+                clean_start(issuer, 200).text
+            )
         })?;
         let mut server = Self::read(issuer, &metadata)?;
         server.resource = Some(resource.to_owned());

@@ -62,6 +62,9 @@ pub trait LoginBrowser: Send + Sync {
 pub struct SavedLogin {
     /// The server that it is for.
     pub resource: String,
+    /// What the server is called in tokens, if it has such a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audience: Option<String>,
     /// Who gave it.
     pub issuer: String,
     /// Where it is renewed.
@@ -101,7 +104,9 @@ pub struct ServerLogin {
 
 impl fmt::Debug for ServerLogin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServerLogin").field("resource", &self.resource.as_str()).finish_non_exhaustive()
+        f.debug_struct("ServerLogin")
+            .field("resource", &self.resource.as_str())
+            .finish_non_exhaustive()
     }
 }
 
@@ -190,6 +195,7 @@ impl ServerLogin {
         let code = code.map_err(|_| "the browser did not come back in time".to_owned())??;
         let empty = SavedLogin {
             resource: self.resource.to_string(),
+            audience: server.resource.clone(),
             issuer: server.issuer.clone(),
             token_endpoint: server.token_endpoint.to_string(),
             client,
@@ -198,7 +204,7 @@ impl ServerLogin {
             ends: None,
             scope: wanted,
         };
-        let grant = TokenGrant::code(&empty, &server, &asked, &code);
+        let grant = TokenGrant::code(&empty, &asked, &code);
         let answer = self.post(&server.token_endpoint, grant.form, grant.header).await?;
         self.keep(token::read(&answer, &empty)?)
     }
@@ -207,7 +213,8 @@ impl ServerLogin {
     async fn get(&self, url: &Url) -> Result<Option<Value>, String> {
         let client = self.gate.client(url).await?;
         let request = client.get(url.clone()).header(header::ACCEPT, "application/json");
-        let response = request.timeout(REQUEST).send().await.map_err(|it| unsent(it).to_string())?;
+        let response =
+            request.timeout(REQUEST).send().await.map_err(|it| unsent(it).to_string())?;
         if !response.status().is_success() {
             return Ok(None);
         }

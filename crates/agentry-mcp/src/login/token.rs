@@ -58,33 +58,27 @@ pub(super) struct TokenGrant {
 
 impl TokenGrant {
     /// For the code of a redirect.
-    pub(super) fn code(
-        login: &SavedLogin,
-        server: &AuthorizationServer,
-        asked: &AuthorizationRequest,
-        code: &str,
-    ) -> Self {
-        let mut form = vec![
+    pub(super) fn code(login: &SavedLogin, asked: &AuthorizationRequest, code: &str) -> Self {
+        let form = vec![
             ("grant_type", "authorization_code".to_owned()),
             ("code", code.to_owned()),
             ("redirect_uri", asked.redirect.clone()),
             ("code_verifier", asked.verifier.clone()),
         ];
-        form.extend(server.resource.iter().map(|resource| ("resource", resource.clone())));
-        Self { form, header: None }.with_client(&login.client)
+        Self { form, header: None }.for_login(login)
     }
 
     /// For the token that renews.
     pub(super) fn refresh(login: &SavedLogin, refresh: &str) -> Self {
-        let form = vec![
-            ("grant_type", "refresh_token".to_owned()),
-            ("refresh_token", refresh.to_owned()),
-            ("resource", login.resource.clone()),
-        ];
-        Self { form, header: None }.with_client(&login.client)
+        let form =
+            vec![("grant_type", "refresh_token".to_owned()), ("refresh_token", refresh.to_owned())];
+        Self { form, header: None }.for_login(login)
     }
 
-    fn with_client(mut self, client: &RegisteredClient) -> Self {
+    /// Adds the server that the token is for, and the client that asks for it.
+    fn for_login(mut self, login: &SavedLogin) -> Self {
+        let SavedLogin { client, audience, .. } = login;
+        self.form.extend(audience.iter().map(|audience| ("resource", audience.clone())));
         match (client.secret_use, &client.secret) {
             (SecretUse::Basic, Some(secret)) => {
                 let part = |text: &str| {

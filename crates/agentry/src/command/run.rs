@@ -19,6 +19,8 @@ pub(crate) mod prepared_agent;
 mod recording;
 pub(crate) mod replay;
 mod script_tools;
+pub(crate) mod server_login;
+mod server_plan;
 mod server_variables;
 pub(crate) mod session;
 pub(crate) mod skills;

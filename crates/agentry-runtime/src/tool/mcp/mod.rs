@@ -5,8 +5,11 @@ mod content;
 mod endpoint;
 mod installation;
 mod listener;
+mod login_store;
 mod names;
 mod pin_store;
+mod resource_tool;
+mod server_prompt;
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,8 +22,11 @@ use similar::TextDiff;
 
 pub use endpoint::{AddressVerdict, JudgedGate, ServerProgram, address_touch};
 pub use installation::{InstalledProgram, ProgramFiles, ProgramPlaces, locate};
+pub use login_store::UserLogins;
 pub use names::offered_name;
 pub use pin_store::PinStore;
+pub use resource_tool::ResourceTool;
+pub use server_prompt::ServerPrompt;
 
 use super::declared_tool::for_model;
 use super::javascript::scheme;

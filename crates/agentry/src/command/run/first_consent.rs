@@ -6,8 +6,9 @@ use agentry_runtime::confine::variables;
 use agentry_runtime::consent::{ConsentListing, ConsentStore, UserConsent};
 
 use super::line_editor::{LineEditor, TypedInput};
-use super::mcp_servers::{described, enabled, own_files, place};
+use super::mcp_servers::{described, enabled, place};
 use super::prepared_agent::{PreparedAgent, required_variables, server_references};
+use super::server_plan::own_files;
 use super::stop;
 use super::terminal::{TerminalView, clean};
 use crate::args::{RunArguments, RunFormat};

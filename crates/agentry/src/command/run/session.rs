@@ -13,6 +13,7 @@ use agentry_runtime::function::FunctionCall;
 use agentry_runtime::journal::{Journal, RunSettings};
 use agentry_runtime::provider::http;
 use agentry_runtime::tool::SearchClient;
+use agentry_runtime::tool::mcp::ServerPrompt;
 use agentry_runtime::{RunEnding, RunPhase, StepState, TimedEvent};
 use serde_json::Value;
 use tokio::runtime::Runtime;
@@ -39,6 +40,8 @@ pub(crate) struct RunSession<'a> {
     pub(super) driver: RunDriver,
     pub(super) watching: RunObservers,
     pub(super) tools: Arc<dyn RunTools>,
+    /// The prompts of servers.
+    pub(super) prompts: Vec<Arc<ServerPrompt>>,
     recording: Option<PendingRecording>,
     journal: SharedJournal,
     /// The name of the sandbox back end.
@@ -166,6 +169,7 @@ impl<'a> RunSession<'a> {
             driver,
             watching,
             tools,
+            prompts: ready.declared.prompts.clone(),
             recording,
             journal,
             sandbox,

@@ -51,8 +51,9 @@ impl PackageLaunch {
         loop {
             let (word, rest) = words.split_first()?;
             words = rest;
+            let written = word.split_once('=').filter(|_| word.starts_with('-'));
             let (option, value) =
-                word.split_once('=').map_or((*word, None), |(name, value)| (name, Some(value)));
+                written.map_or((*word, None), |(name, value)| (name, Some(value)));
             match option {
                 "-p" | "--package" | "--from" | "--spec" => {
                     let value = match value {
@@ -135,7 +136,10 @@ mod tests {
             ("npm install a", None),
             ("pnpm dlx a", Some("a||")),
             ("bunx a", Some("a||")),
-            ("uvx mcp-server-time --local-timezone UTC", Some("mcp-server-time||--local-timezone UTC")),
+            (
+                "uvx mcp-server-time --local-timezone UTC",
+                Some("mcp-server-time||--local-timezone UTC"),
+            ),
             ("uvx --from git+https://x.example/y run", Some("git+https://x.example/y|run|")),
             ("uv tool run a", Some("a||")),
             ("uv run a.py", None),

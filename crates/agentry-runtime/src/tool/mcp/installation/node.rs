@@ -30,7 +30,8 @@ pub(super) fn installed(
     let usual = modules(places).into_iter().filter(|modules| wanted.fits(modules));
     let kept = kept(places).into_iter().filter(|modules| wanted.was_kept_in(modules));
     let found = usual.chain(kept);
-    let file = found.into_iter().find_map(|modules| program_file(&modules, wanted.name, program))?;
+    let file =
+        found.into_iter().find_map(|modules| program_file(&modules, wanted.name, program))?;
     let text = file.to_str()?.to_owned();
     if is_executable(&file) {
         return Some(vec![text]);

@@ -55,7 +55,8 @@ mod tests {
             ("", None),
         ];
         for (package, expected) in cases {
-            let expected = expected.map(|(name, is_exact): (&str, bool)| (name.to_owned(), is_exact));
+            let expected =
+                expected.map(|(name, is_exact): (&str, bool)| (name.to_owned(), is_exact));
             assert_eq!(name(package), expected, "{package}");
         }
     }

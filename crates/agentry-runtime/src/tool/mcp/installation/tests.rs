@@ -64,7 +64,8 @@ impl Machine {
         let words = line.replace("ROOT", &root);
         let argv: Vec<String> = words.split(' ').map(str::to_owned).collect();
         let InstalledProgram { argv, files } = locate(&argv, &self.places)?;
-        let shown = files.all().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
+        let shown =
+            files.all().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
         Ok(format!("{} | {shown}", argv.join(" ")).replace(&format!("{root}/"), ""))
     }
 }
@@ -78,7 +79,8 @@ fn packages_of_npm_are_found_where_they_are_installed() {
     assert!(missing.contains("`npm install -g @a/server`"), "{missing}");
     // What npx fetched before is there for the same words.
     machine.package("home/.npm/_npx/0a/node_modules", "@a/server", "2.0.0");
-    machine.file("home/.npm/_npx/0a/package.json", "{\"_npx\":{\"packages\":[\"@a/server@next\"]}}");
+    machine
+        .file("home/.npm/_npx/0a/package.json", "{\"_npx\":{\"packages\":[\"@a/server@next\"]}}");
     let kept = "home/.npm/_npx/0a/node_modules";
     let node = "sys/bin/node sys/lib";
     let cases = [
@@ -118,10 +120,16 @@ fn programs_of_python_are_found_in_their_environments() {
     let machine = Machine::new();
     let tool = "home/.local/share/uv/tools/mcp-server-time";
     machine.file(&format!("{tool}/pyvenv.cfg"), "");
-    machine.link(&format!("{tool}/bin/python"), &format!("{}/sys/bin/python3", machine.root.display()));
+    machine.link(
+        &format!("{tool}/bin/python"),
+        &format!("{}/sys/bin/python3", machine.root.display()),
+    );
     let first = format!("#!{}/{tool}/bin/python\n", machine.root.display());
     machine.program(&format!("{tool}/bin/mcp-server-time"), &first);
-    machine.link("home/.local/bin/mcp-server-time", "../share/uv/tools/mcp-server-time/bin/mcp-server-time");
+    machine.link(
+        "home/.local/bin/mcp-server-time",
+        "../share/uv/tools/mcp-server-time/bin/mcp-server-time",
+    );
     let base = "sys/bin/python3 sys/lib";
     let cases = [
         ("uvx mcp-server-time --x", Ok(format!("{tool}/bin/mcp-server-time --x | {tool} {base}"))),
@@ -170,7 +178,10 @@ fn nothing_wider_than_a_program_is_opened() {
             "node ROOT/home/projects/p/dist/server.js",
             format!("home/projects/node_modules {node} home/projects/p"),
         ),
-        ("node --require ROOT/home/Downloads/server.js ROOT/home", format!("{node} home/Downloads/server.js")),
+        (
+            "node --require ROOT/home/Downloads/server.js ROOT/home",
+            format!("{node} home/Downloads/server.js"),
+        ),
         ("node -e ROOT/home/Downloads/server.js", node.to_owned()),
         ("ROOT/home/bin/tool", "home/bin/tool".to_owned()),
         // A document is no script, whatever it is called.

@@ -50,7 +50,8 @@ impl<'a> FileTrees<'a> {
         }
         let prefix = program.parent().filter(|bin| bin.ends_with("bin")).and_then(Path::parent);
         let prefix = prefix.filter(|prefix| !self.is_too_wide(prefix));
-        for beside in prefix.into_iter().flat_map(|prefix| BESIDE.iter().map(|it| prefix.join(it))) {
+        for beside in prefix.into_iter().flat_map(|prefix| BESIDE.iter().map(|it| prefix.join(it)))
+        {
             if beside.is_dir() {
                 self.files.packages.push(beside);
             }
@@ -70,7 +71,9 @@ impl<'a> FileTrees<'a> {
     fn add_modules_above(&mut self, script: &Path) {
         let modules = script.ancestors().skip(1).map(|above| above.join("node_modules"));
         let modules: Vec<PathBuf> = modules.filter(|modules| modules.is_dir()).collect();
-        modules.into_iter().for_each(|modules| drop(self.add_package(modules)));
+        for modules in modules {
+            self.add_package(modules);
+        }
     }
 
     /// Whether a directory has more in it than a program.
