@@ -57,9 +57,16 @@ impl CassetteRecorder {
             asking: None,
             is_asked: false,
         };
-        let CassetteOpening { agent, now, prompt, missing } = opening;
+        let CassetteOpening { agent, now, prompt, missing, server_tools } = opening;
         let when = DisplayTime(now).to_string();
-        let header = CassetteHeader { cassette: FORMAT, agent, recorded: when, prompt, missing };
+        let header = CassetteHeader {
+            cassette: FORMAT,
+            agent,
+            recorded: when,
+            prompt,
+            missing,
+            server_tools,
+        };
         recorder.write(&header)?;
         Ok(recorder)
     }

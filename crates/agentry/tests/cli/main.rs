@@ -29,6 +29,8 @@ mod import_report;
 mod inherit;
 mod lock;
 mod mcp;
+mod mcp_features;
+mod mcp_remote;
 mod new;
 mod policy;
 mod quarantine;

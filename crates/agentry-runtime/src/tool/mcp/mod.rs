@@ -8,6 +8,7 @@ mod listener;
 mod login_store;
 mod names;
 mod pin_store;
+mod replayed_tool;
 mod resource_tool;
 mod server_prompt;
 
@@ -25,6 +26,7 @@ pub use installation::{InstalledProgram, ProgramFiles, ProgramPlaces, locate};
 pub use login_store::UserLogins;
 pub use names::offered_name;
 pub use pin_store::PinStore;
+pub use replayed_tool::replayed_tools;
 pub use resource_tool::ResourceTool;
 pub use server_prompt::ServerPrompt;
 

@@ -110,14 +110,18 @@ impl BuiltInTool for ResourceTool {
     }
 
     fn touches(&self, given: &Value, _: &CallLocation) -> Result<Vec<ToolTouch>, String> {
-        let ResourceInput { server, uri } = arguments(given)?;
-        self.server(&server)?;
-        Ok(vec![touch(&server, uri.as_deref().unwrap_or_default())])
+        Ok(vec![asked(given)?])
     }
 
     fn run<'a>(&'a self, arguments: Value, host: &'a dyn ToolHost) -> BoxedFuture<'a, ToolOutput> {
         Box::pin(async move { for_model(self.read(&arguments, host).await, host) })
     }
+}
+
+/// What the policy is asked about a call.
+pub(super) fn asked(given: &Value) -> Result<ToolTouch, String> {
+    let ResourceInput { server, uri } = arguments(given)?;
+    Ok(touch(&server, uri.as_deref().unwrap_or_default()))
 }
 
 /// What the policy is asked about a resource; about the list, without an address.

@@ -16,6 +16,7 @@ use agentry_runtime::driver::replay::ReplayedWorld;
 use agentry_runtime::driver::{BrokenRun, RunDriver};
 use agentry_runtime::provider::http;
 use agentry_runtime::tool::javascript::replayed_tools;
+use agentry_runtime::tool::mcp;
 use agentry_runtime::tool::{BuiltInTool, SearchClient};
 use agentry_runtime::{RunEnding, RunPhase, TimedEvent};
 
@@ -85,7 +86,7 @@ pub(crate) fn play(
         // The same tools as when recorded, whether or not a user is present now.
         can_ask: tape.has_tool("question"),
         search: tape.has_tool("websearch").then(search).flatten(),
-        declared: replayed(ground, tape.missing())?,
+        declared: replayed(ground, &tape)?,
     });
     let played = Arc::new(ReplayedWorld::new(tape, Arc::new(tools)));
     let clock = Arc::clone(&played);
@@ -126,12 +127,11 @@ pub(crate) fn play(
 }
 
 /// The tools of the definition that the recorded run had, as far as they are known without running anything.
-fn replayed(
-    ground: &PreparedAgent,
-    missing: &[String],
-) -> Result<Vec<Arc<dyn BuiltInTool>>, CliFailure> {
+fn replayed(ground: &PreparedAgent, tape: &Tape) -> Result<Vec<Arc<dyn BuiltInTool>>, CliFailure> {
+    let missing = tape.missing();
     let mut tools = replayed_tools(&ground.agent, &ground.judge);
     tools.extend(built_in(&scripts(ground)?.tools));
+    tools.extend(mcp::replayed_tools(tape));
     tools.retain(|tool| !skills::is_left_out(&tool.spec().name, missing));
     tools.extend(skills::replayed(ground, missing));
     Ok(tools)

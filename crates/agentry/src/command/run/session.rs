@@ -137,7 +137,8 @@ impl<'a> RunSession<'a> {
         let directory = journal.directory().to_path_buf();
         let declared = &ready.declared;
         let (machine, missing) = (ground.machine_parts(declared), declared.missing_names());
-        let record = |path| PendingRecording::new(ground, &directory, path, (&machine, &missing));
+        let record =
+            |path| PendingRecording::new(ground, &directory, path, (&machine, &missing), declared);
         let recording = setting.record.map(record).transpose()?;
         let budget = BudgetShare::root(ground.agent.name());
         if let Some(delegates) = &ready.declared.delegates {
