@@ -123,14 +123,17 @@ fn resources_are_read_by_a_tool_under_the_policy() {
     let read = called(r#"{"server":"local","uri":"memo://a"}"#).exits(0).json();
     assert_eq!(read, json!({"ok": true, "result": "buy milk"}));
     called(r#"{"server":"other","uri":"memo://a"}"#).exits(1);
-    // A rule of the user closes one of them.
+    // A rule of the user closes one of them, or the server as a whole.
     test.write(
         "home/.config/agentry/config.toml",
-        "[policy.mcp]\nintent = \"allow\"\nrules = [\"local/resource:memo**:deny\"]\n",
+        "[policy.mcp]\nintent = \"allow\"\nrules = [\"local/resource:memo*:deny\"]\n",
     );
     let refused = called(r#"{"server":"local","uri":"memo://a"}"#).exits(3);
     assert!(refused.stdout.contains("deny") || refused.stdout.contains("denies"), "{refused}");
     called(r#"{"server":"local"}"#).exits(0);
+    let rules = "[policy.mcp]\nintent = \"allow\"\nrules = [\"local/*:deny\"]\n";
+    test.write("home/.config/agentry/config.toml", rules);
+    called(r#"{"server":"local","uri":"memo://a"}"#).exits(3);
 }
 
 #[test]

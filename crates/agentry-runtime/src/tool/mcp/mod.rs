@@ -187,6 +187,13 @@ impl ReadyServer {
     }
 }
 
+/// What the policy is asked about a resource or a prompt. A slash in its name is escaped: a rule about
+/// everything of a server, `server/*`, is about these, too.
+fn part_touch(server: &str, kind: &str, name: &str) -> ToolTouch {
+    let subject = format!("{server}/{kind}:{}", name.replace('/', "%2F"));
+    ToolTouch { section: Section::Mcp, subject }
+}
+
 /// Returns differences as text for the user: a diff of each field.
 pub fn described(changes: &[PinChange]) -> String {
     let mut out = String::new();

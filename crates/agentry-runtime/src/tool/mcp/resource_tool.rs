@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentry_compile::policy::Section;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -15,7 +14,7 @@ use super::super::{
     ToolOrigin, ToolOutput, ToolSpec, ToolTouch, arguments,
 };
 use super::listener::RunListener;
-use super::{ReadyServer, content};
+use super::{ReadyServer, content, part_touch};
 use crate::event::CallClass;
 
 /// The name of the tool.
@@ -126,7 +125,7 @@ pub(super) fn asked(given: &Value) -> Result<ToolTouch, String> {
 
 /// What the policy is asked about a resource; about the list, without an address.
 fn touch(server: &str, uri: &str) -> ToolTouch {
-    ToolTouch { section: Section::Mcp, subject: format!("{server}/resource:{uri}") }
+    part_touch(server, "resource", uri)
 }
 
 impl DeclaredTool for ResourceTool {

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use agentry_compile::policy::Section;
 use agentry_mcp::{
     AnnouncedPrompt, CallListener, ClientFuture, ElicitationAnswer, ElicitationRequest,
 };
 use serde_json::{Map, Value};
 
 use super::super::ToolTouch;
-use super::ReadyServer;
+use super::{ReadyServer, part_touch};
 
 /// A prompt of a server.
 pub struct ServerPrompt {
@@ -46,8 +45,7 @@ impl ServerPrompt {
 
     /// What the policy is asked.
     pub fn touch(&self) -> ToolTouch {
-        let subject = format!("{}/prompt:{}", self.server.client.name(), self.prompt.name);
-        ToolTouch { section: Section::Mcp, subject }
+        part_touch(self.server.client.name(), "prompt", &self.prompt.name)
     }
 
     /// Reads arguments as they are typed: `name=value name=value`; words without a name belong to the value
