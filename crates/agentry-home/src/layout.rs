@@ -3,10 +3,11 @@
 //! ```text
 //! agents/<id>/                         an installed agent: a Git repository
 //! users/<user>/agents/<id>/memory/     what one user taught it; never exported
+//! users/<user>/memory/                 what agents with a shared memory remember for one user
 //! runs/<run>/                          journal, files and `receipts/` of a run
 //! schedules/ledger.db                  which firings were started
-//! cache/                               indexes that can be rebuilt
-//! logs/                                the audit log
+//! cache/                               indexes that can be rebuilt, such as those of memories
+//! logs/audit.jsonl                     the attempts of agents to change themselves
 //! agents.db                            the record of installed agents and the heads of receipt chains
 //! logins/                              tokens for MCP servers, where there is no keyring
 //! keys/                                the key that signs receipts
@@ -27,13 +28,13 @@ impl HomeLayout {
         Self { root: root.into() }
     }
 
-    /// The directory itself.
+    /// The home itself.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The installed agents.
+    /// The installed agents, one directory each.
     #[must_use]
     pub fn agents(&self) -> PathBuf {
         self.root.join("agents")
@@ -45,7 +46,7 @@ impl HomeLayout {
         self.agents().join(id)
     }
 
-    /// What belongs to one user each.
+    /// What users taught agents in private; never exported.
     #[must_use]
     pub fn users(&self) -> PathBuf {
         self.root.join("users")
@@ -55,6 +56,30 @@ impl HomeLayout {
     #[must_use]
     pub fn user_memory(&self, user: &str, id: &str) -> PathBuf {
         self.users().join(user).join("agents").join(id).join("memory")
+    }
+
+    /// What the agents that share their memory remember for `user`.
+    #[must_use]
+    pub fn shared_memory(&self, user: &str) -> PathBuf {
+        self.users().join(user).join("memory")
+    }
+
+    /// The memory that belongs to the agent `id` itself, for all users.
+    #[must_use]
+    pub fn agent_memory(&self, id: &str) -> PathBuf {
+        self.agent(id).join("memory")
+    }
+
+    /// The index of everything that the agent `id` remembers in runs of `user`. Each user has another file, so that
+    /// no search of one can read what another taught. Without a user: only the memory of the agent itself.
+    #[must_use]
+    pub fn memory_index(&self, user: Option<&str>, id: &str) -> PathBuf {
+        let indexes = self.cache().join("memory");
+        let folder = match user {
+            Some(user) => indexes.join("users").join(user),
+            None => indexes.join("agents"),
+        };
+        folder.join(format!("{id}.db"))
     }
 
     /// The runs, one directory each.
@@ -69,7 +94,7 @@ impl HomeLayout {
         self.runs().join(run).join("receipts")
     }
 
-    /// The ledger of schedules and the holders of its firings.
+    /// The ledger of schedules.
     #[must_use]
     pub fn schedules(&self) -> PathBuf {
         self.root.join("schedules")
@@ -87,10 +112,29 @@ impl HomeLayout {
         self.root.join("cache")
     }
 
-    /// The audit log.
+    /// The logs.
     #[must_use]
     pub fn logs(&self) -> PathBuf {
         self.root.join("logs")
+    }
+
+    /// The file that a process locks while it changes the agent `id`. It lies beside the agents, so that it stays when an
+    /// agent is removed.
+    #[must_use]
+    pub fn agent_lock(&self, id: &str) -> PathBuf {
+        self.agents().join(format!(".{id}.lock"))
+    }
+
+    /// Where agents are prepared before they are moved to their place. On the same file system as [`Self::agents`].
+    #[must_use]
+    pub fn staging(&self) -> PathBuf {
+        self.agents().join(".staging")
+    }
+
+    /// One line per attempt of an agent to change itself.
+    #[must_use]
+    pub fn audit_log(&self) -> PathBuf {
+        self.logs().join("audit.jsonl")
     }
 
     /// The record of installed agents and of the heads of receipt chains.

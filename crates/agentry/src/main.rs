@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         _ => {}
     }
     let args = CliArguments::parse();
+    output::choose_color(args.color);
     let result = match args.command {
         CliCommand::Check(args) => command::check::run(&args),
         CliCommand::Show(args) => command::show::run(&args),
@@ -45,6 +46,15 @@ fn main() -> ExitCode {
         CliCommand::Keygen(args) => command::keygen::run(&args),
         CliCommand::Sign(args) => command::sign::run(&args),
         CliCommand::Verify(args) => command::verify::run(&args),
+        CliCommand::Install(args) => command::install::run(&args),
+        CliCommand::Agents(args) => command::agents::run(&args),
+        CliCommand::Uninstall(args) => command::uninstall::run(&args),
+        CliCommand::Export(args) => command::export::run(&args),
+        CliCommand::History(args) => command::history::run(&args),
+        CliCommand::Diff(args) => command::history::run_diff(&args),
+        CliCommand::Rollback(args) => command::history::run_rollback(&args),
+        CliCommand::Proposals(args) => command::proposals::run(&args),
+        CliCommand::Teach(args) => command::teach::run(&args),
         CliCommand::Lock(args) => command::lock::run(&args),
         CliCommand::Resolve(args) => command::resolve::run(&args),
         CliCommand::Run(args) => command::run::run(&args),
@@ -53,6 +63,8 @@ fn main() -> ExitCode {
         CliCommand::Tools(args) => command::tools::run(&args),
         CliCommand::Test(args) => Ok(command::test::run(&args)),
         CliCommand::Runs(args) => command::runs::run(&args),
+        CliCommand::Memory(args) => command::memory::run(&args),
+        CliCommand::Receipts(args) => command::receipts::run(&args),
         CliCommand::Schedule(args) => command::schedule::run(&args),
         CliCommand::Serve(args) => command::serve::run(&args),
         CliCommand::Sandbox(args) => command::sandbox::run(&args),

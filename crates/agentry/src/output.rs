@@ -9,6 +9,8 @@ use agentry_compile::text::report::{human::ReportStyle, json, visible};
 pub(crate) use agentry_runtime::conversation::cut;
 use serde_json::Value;
 
+use crate::args::ColorChoice;
+
 /// A text with spaces for tabs, which would break the alignment.
 pub(crate) fn without_tabs(text: &str) -> String {
     text.replace('\t', "    ")
@@ -164,11 +166,25 @@ pub(crate) fn complain(failure: &CliFailure) {
     }
 }
 
-/// The style of findings on `stream`: coloured only on a terminal, and not where `NO_COLOR` is set.
+/// What `--color` says.
+static COLOR: OnceLock<ColorChoice> = OnceLock::new();
+
+/// Sets when the output has colours.
+pub(crate) fn choose_color(choice: ColorChoice) {
+    let _ = COLOR.set(choice);
+}
+
+/// The style of findings on `stream`: as `--color` says; by default coloured on a terminal, unless `NO_COLOR` is set.
 pub(crate) fn style(stream: &impl IsTerminal) -> ReportStyle {
     let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let plain = set("NO_COLOR") || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    ReportStyle { color: stream.is_terminal() && !plain, ..ReportStyle::default() }
+    let is_plain =
+        || set("NO_COLOR") || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    let color = match COLOR.get().unwrap_or(&ColorChoice::Auto) {
+        ColorChoice::Auto => stream.is_terminal() && !is_plain(),
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+    };
+    ReportStyle { color, ..ReportStyle::default() }
 }
 
 /// Rows as aligned columns, the last one not padded.

@@ -9,6 +9,7 @@ use agentry_text::{
     TreeMap, TreeNode, toml,
 };
 
+use super::delegates::{self, DELEGATE};
 use super::write::quoted;
 use super::{
     FILE, LockError, LockSection, LockedAgent, LockedServer, Lockfile, ServerPinLine, VERSION,
@@ -55,6 +56,11 @@ static AGENT: FieldTable = FieldTable::new(
             "What it may do, a line a rule.",
         ),
         Field::optional("servers", FieldKind::List(&FieldKind::Block(&SERVER)), "Its MCP servers."),
+        Field::optional(
+            "delegates",
+            FieldKind::List(&FieldKind::Block(&DELEGATE)),
+            "The agents that work for it.",
+        ),
     ],
 );
 
@@ -229,12 +235,21 @@ fn locked(record: &TableRecord<'_>) -> Option<LockedAgent> {
         policy_digest: text("policy_digest")?,
         policy: lines("policy"),
         // An entry migrated from version 0 says so, and has no servers to compare.
+<<<<<<< HEAD
         servers: match record.has("version") {
             true => None,
             false => {
                 let servers = record.list("servers").unwrap_or_default();
                 Some(servers.iter().map(server).collect::<Option<_>>()?)
             }
+=======
+        servers: (!record.has("version")).then(|| {
+            record.list("servers").unwrap_or_default().iter().filter_map(server).collect()
+        }),
+        delegates: {
+            let listed = record.list("delegates").unwrap_or_default().iter();
+            listed.map(delegates::read).collect::<Option<_>>()?
+>>>>>>> w-land
         },
     })
 }

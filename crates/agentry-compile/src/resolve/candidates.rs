@@ -208,7 +208,7 @@ impl CandidateWalk<'_> {
             None => match self.settings.catalogue.named(written).as_slice() {
                 [model] => (model.provider.clone(), model.id.clone()),
                 several => {
-                    let why = without_provider(several);
+                    let why = without_provider(several, &self.settings.catalogue.similar(written));
                     return self.add(skipped(written, wish, why));
                 }
             },
@@ -291,9 +291,16 @@ fn skipped(written: &str, wish: CandidateOrigin, why: String) -> ModelCandidate 
     }
 }
 
-fn without_provider(several: &[&CatalogueModel]) -> String {
+fn without_provider(several: &[&CatalogueModel], similar: &[&CatalogueModel]) -> String {
     if several.is_empty() {
-        return "it names no provider, and the catalogue has no model of this name".to_owned();
+        let names: Vec<_> =
+            similar.iter().map(|model| format!("`{}/{}`", model.provider, model.id)).collect();
+        let meant = if names.is_empty() {
+            String::new()
+        } else {
+            format!("; did you mean {}?", names.join(" or "))
+        };
+        return format!("it names no provider, and the catalogue has no model of this name{meant}");
     }
     let names: Vec<_> = several.iter().map(|model| format!("`{}`", model.provider)).collect();
     format!("it names no provider, and several have it: {}", names.join(", "))

@@ -4,6 +4,7 @@
 use std::sync::OnceLock;
 
 use agentry_model::ModelTier;
+use agentry_text::suggestion::nearest;
 use agentry_text::table::Coercion;
 use agentry_text::{
     Field, FieldKind, FieldTable, FileId, Findings, SourceFile, TableRecord, TreeNode, toml,
@@ -120,6 +121,19 @@ impl ModelCatalogue {
         let name = plain(name);
         self.models.iter().filter(|model| plain(&model.id) == name).collect()
     }
+
+    /// Models to suggest for a name that no model has: those whose name contains it, such as `sonnet`, or
+    /// else the nearest one. At most three.
+    pub fn similar(&self, name: &str) -> Vec<&CatalogueModel> {
+        let name = plain(name);
+        let containing = self.models.iter().filter(|model| model.id.contains(&name));
+        let containing: Vec<_> = containing.take(3).collect();
+        if !containing.is_empty() {
+            return containing;
+        }
+        let nearest = nearest(&name, self.models.iter().map(|model| model.id.as_str()));
+        self.models.iter().find(|model| Some(model.id.as_str()) == nearest).into_iter().collect()
+    }
 }
 
 /// A name in lower case with hyphens.
@@ -200,6 +214,24 @@ mod tests {
         assert_eq!(more.find("openai", "gpt-4o").unwrap().tier, Some(ModelTier::High));
         let high: Vec<_> = more.tier(ModelTier::High).take(2).map(|model| &*model.id).collect();
         assert_eq!(high, ["gpt-4o", "x"]);
+    }
+
+    #[test]
+    fn a_part_of_a_name_or_a_misspelt_one_is_suggested() {
+        let cases = [
+            ("Sonnet", Some("anthropic/claude-sonnet-")),
+            ("gpt-5.22", Some("openai/gpt-5.2")),
+            ("xyzzy-of-nothing", None),
+        ];
+        for (name, expected) in cases {
+            let found = ModelCatalogue::built_in().similar(name);
+            let first = found.first().map(|model| format!("{}/{}", model.provider, model.id));
+            match expected {
+                Some(start) => assert!(first.unwrap().starts_with(start), "{name}"),
+                None => assert_eq!(first, None, "{name}"),
+            }
+            assert!(found.len() <= 3, "{name}");
+        }
     }
 
     #[test]

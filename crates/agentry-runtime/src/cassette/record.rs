@@ -57,6 +57,7 @@ impl CassetteRecorder {
             asking: None,
             is_asked: false,
         };
+<<<<<<< HEAD
         let CassetteOpening { agent, now, prompt, missing, server_tools } = opening;
         let when = DisplayTime(now).to_string();
         let header = CassetteHeader {
@@ -67,6 +68,11 @@ impl CassetteRecorder {
             missing,
             server_tools,
         };
+=======
+        let CassetteOpening { agent, now, prompt, missing, function } = opening;
+        let (cassette, recorded) = (FORMAT, DisplayTime(now).to_string());
+        let header = CassetteHeader { cassette, agent, recorded, prompt, missing, function };
+>>>>>>> w-land
         recorder.write(&header)?;
         Ok(recorder)
     }

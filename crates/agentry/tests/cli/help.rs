@@ -9,7 +9,7 @@ fn help() {
     --- stdout
     A compiler and a runtime for AI-agent definitions
 
-    Usage: agentry <COMMAND>
+    Usage: agentry [OPTIONS] <COMMAND>
 
     Commands:
       check        Find agents and report their problems
@@ -36,6 +36,7 @@ fn help() {
       tools        List the tools of an agent, or call one
       test         Replay the cassettes of agents and run the examples of their policies
       runs         List runs; show one, follow it, undo its changes
+      memory       Show and change what agents remember between runs
       schedule     List schedules and their next times; run, pause or resume one
       serve        Keep running: fire the schedules of agents
       sandbox      Show what confines the commands of an agent
@@ -44,11 +45,14 @@ fn help() {
       schema       Print the JSON Schema of a format, for editors
       rules        List every rule, or explain one
       completions  Print a completion script for a shell
-      man          Write the manual pages
+      man          Print a manual page, or write all of them
+      help         Print this message or the help of the given subcommand(s)
 
     Options:
-      -h, --help     Print help
-      -V, --version  Print version
+          --color <WHEN>  When to use colours; `auto`: on a terminal, unless `NO_COLOR` is set [default:
+                          auto] [possible values: auto, always, never]
+      -h, --help          Print help
+      -V, --version       Print version
     --- exit 0
     ");
     // Without a command, the same text is an error.
@@ -64,28 +68,28 @@ fn version() {
 
 #[test]
 fn what_is_not_known() {
-    insta::assert_snapshot!(Test::new().run("frobnicate"), @r#"
+    insta::assert_snapshot!(Test::new().run("frobnicate"), @"
     $ agentry frobnicate
     --- stderr
     error: unrecognized subcommand 'frobnicate'
 
-    Usage: agentry <COMMAND>
+    Usage: agentry [OPTIONS] <COMMAND>
 
     For more information, try '--help'.
     --- exit 2
-    "#);
-    insta::assert_snapshot!(Test::new().run("chekc"), @r#"
+    ");
+    insta::assert_snapshot!(Test::new().run("chekc"), @"
     $ agentry chekc
     --- stderr
     error: unrecognized subcommand 'chekc'
 
       tip: some similar subcommands exist: 'schema', 'check'
 
-    Usage: agentry <COMMAND>
+    Usage: agentry [OPTIONS] <COMMAND>
 
     For more information, try '--help'.
     --- exit 2
-    "#);
+    ");
     insta::assert_snapshot!(Test::new().run("check --dney-warnings"), @r#"
     $ agentry check --dney-warnings
     --- stderr

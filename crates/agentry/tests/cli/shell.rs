@@ -101,3 +101,38 @@ fn manual_pages() {
     --- exit 2
     "#);
 }
+
+/// Without a directory the page is printed, and nothing is written.
+#[test]
+fn a_page_is_printed() {
+    let test = Test::new();
+    let page = test.run("man policy why").exits(0).stdout;
+    assert!(page.contains(".TH agentry-policy-why 1"), "{page}");
+    assert!(test.run("man").exits(0).stdout.contains(".TH agentry 1"));
+    assert!(!test.path("agentry.1").exists());
+    insta::assert_snapshot!(test.run("man polcy"), @"
+    $ agentry man polcy
+    --- stderr
+    error: `agentry` has no command `polcy`
+      = help: did you mean `policy`?
+    --- exit 2
+    ");
+}
+
+/// `help COMMAND` is the help of the command.
+#[test]
+fn help_is_a_command_too() {
+    let test = Test::new();
+    assert_eq!(test.run("help policy why").exits(0).stdout, test.run("policy why --help").stdout);
+}
+
+/// `--color` wins over `NO_COLOR` and over the kind of the output; it stands before or behind the command.
+#[test]
+fn colors_as_the_option_says() {
+    let test = Test::new().file("x.agent", "nothing\n");
+    let has_color = |arguments: &str| test.run(arguments).stdout.contains("\u{1b}[");
+    assert!(has_color("check x.agent --color always"));
+    assert!(has_color("--color always check x.agent"));
+    assert!(!has_color("check x.agent --color never"));
+    assert!(!has_color("check x.agent"));
+}

@@ -163,7 +163,7 @@ fn other_formats_name_models_in_their_own_way() {
             )],
             "agents/legal_x.agent.md",
             &[
-                "Grok Code: it names no provider, and the catalogue has no model of this name",
+                "Grok Code: it names no provider, and the catalogue has no model of this name; did you mean `xai/grok-code-fast-1`?",
                 "openai/gpt-5.2",
             ],
         ),

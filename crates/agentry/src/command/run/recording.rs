@@ -33,7 +33,11 @@ impl PendingRecording {
         directory: &Path,
         path: &str,
         (machine, missing): (&[PromptPart], &[String]),
+<<<<<<< HEAD
         declared: &DeclaredTools,
+=======
+        function: Option<String>,
+>>>>>>> w-land
     ) -> Result<Self, CliFailure> {
         let part = directory.join("cassette.jsonl");
         // Secrets are redacted while recording, never afterwards.
@@ -47,7 +51,11 @@ impl PendingRecording {
             now: now(),
             prompt: machine.iter().map(kept).collect(),
             missing: missing.to_vec(),
+<<<<<<< HEAD
             server_tools: server_tools(declared),
+=======
+            function,
+>>>>>>> w-land
         };
         let recorder = CassetteRecorder::create(&part, opening, redactor, ground.places());
         let recorder = recorder.map_err(|error| CliFailure::new(error_text(&error)))?;
