@@ -235,21 +235,16 @@ fn locked(record: &TableRecord<'_>) -> Option<LockedAgent> {
         policy_digest: text("policy_digest")?,
         policy: lines("policy"),
         // An entry migrated from version 0 says so, and has no servers to compare.
-<<<<<<< HEAD
         servers: match record.has("version") {
             true => None,
             false => {
                 let servers = record.list("servers").unwrap_or_default();
                 Some(servers.iter().map(server).collect::<Option<_>>()?)
             }
-=======
-        servers: (!record.has("version")).then(|| {
-            record.list("servers").unwrap_or_default().iter().filter_map(server).collect()
-        }),
+        },
         delegates: {
             let listed = record.list("delegates").unwrap_or_default().iter();
             listed.map(delegates::read).collect::<Option<_>>()?
->>>>>>> w-land
         },
     })
 }

@@ -3,12 +3,8 @@
 
 use std::fmt::Write as _;
 
-<<<<<<< HEAD
-use super::{FILE, LockedAgent, LockedServer, Lockfile, ServerPinLine, VERSION};
-=======
 use super::delegates;
-use super::{FILE, LockedAgent, LockedServer, Lockfile, VERSION};
->>>>>>> w-land
+use super::{FILE, LockedAgent, LockedServer, Lockfile, ServerPinLine, VERSION};
 use crate::resolve::PlannedFile;
 
 impl Lockfile {

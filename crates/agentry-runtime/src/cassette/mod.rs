@@ -58,7 +58,9 @@ struct CassetteHeader {
     /// What the definition declares and the run did not have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     missing: Vec<String>,
-<<<<<<< HEAD
+    /// The function that the run carried out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    function: Option<String>,
     /// The tools of MCP servers, which only the servers know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     server_tools: Vec<RecordedServerTool>,
@@ -71,11 +73,6 @@ pub struct RecordedServerTool {
     pub name: String,
     /// What the policy is asked about it: `server/tool`; empty if that depends on the arguments.
     pub subject: String,
-=======
-    /// The function that the run carried out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    function: Option<String>,
->>>>>>> w-land
 }
 
 /// A part of the system prompt that depends on the machine and not on the agent.
@@ -98,13 +95,10 @@ pub struct CassetteOpening {
     pub prompt: Vec<RecordedPart>,
     /// The names of what the definition declares and the run does not have.
     pub missing: Vec<String>,
-<<<<<<< HEAD
     /// The tools of MCP servers.
     pub server_tools: Vec<RecordedServerTool>,
-=======
     /// The name of the function that the run carries out.
     pub function: Option<String>,
->>>>>>> w-land
 }
 
 /// Any other line.

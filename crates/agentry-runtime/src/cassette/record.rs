@@ -57,22 +57,16 @@ impl CassetteRecorder {
             asking: None,
             is_asked: false,
         };
-<<<<<<< HEAD
-        let CassetteOpening { agent, now, prompt, missing, server_tools } = opening;
-        let when = DisplayTime(now).to_string();
+        let CassetteOpening { agent, now, prompt, missing, function, server_tools } = opening;
         let header = CassetteHeader {
             cassette: FORMAT,
             agent,
-            recorded: when,
+            recorded: DisplayTime(now).to_string(),
             prompt,
             missing,
+            function,
             server_tools,
         };
-=======
-        let CassetteOpening { agent, now, prompt, missing, function } = opening;
-        let (cassette, recorded) = (FORMAT, DisplayTime(now).to_string());
-        let header = CassetteHeader { cassette, agent, recorded, prompt, missing, function };
->>>>>>> w-land
         recorder.write(&header)?;
         Ok(recorder)
     }

@@ -60,11 +60,8 @@ pub struct Tape {
     agent: String,
     prompt: Vec<RecordedPart>,
     missing: Vec<String>,
-<<<<<<< HEAD
     server_tools: Vec<RecordedServerTool>,
-=======
     function: Option<String>,
->>>>>>> w-land
     redactor: Arc<Redactor>,
     places: CassettePaths,
     /// The requests to the model and their answers, in order.
@@ -142,11 +139,8 @@ impl Tape {
             agent: header.agent,
             prompt: header.prompt,
             missing: header.missing,
-<<<<<<< HEAD
             server_tools: header.server_tools,
-=======
             function: header.function,
->>>>>>> w-land
             redactor,
             places,
             turns: VecDeque::new(),
@@ -258,7 +252,6 @@ impl Tape {
         &self.missing
     }
 
-<<<<<<< HEAD
     /// Returns the tools of MCP servers that the recorded run had.
     pub fn server_tools(&self) -> &[RecordedServerTool] {
         &self.server_tools
@@ -269,11 +262,11 @@ impl Tape {
         let tools = self.turns.front().and_then(|turn| turn.tools.as_ref());
         let mut tools = tools.unwrap_or(&self.last.tools).iter();
         tools.find(|tool| tool.name == name).map(ToolSpec::from)
-=======
+    }
+
     /// Returns the name of the function that the run carried out.
     pub fn function(&self) -> Option<&str> {
         self.function.as_deref()
->>>>>>> w-land
     }
 
     /// Returns how the run began, if the cassette has it.

@@ -13,11 +13,8 @@ use super::delegation::reach::{ReachableDelegate, reachable};
 use super::line_editor::{LineEditor, TypedInput};
 use super::mcp_servers::{described, enabled, place};
 use super::prepared_agent::{PreparedAgent, required_variables, server_references};
-<<<<<<< HEAD
 use super::server_plan::own_files;
-=======
 use super::session::now;
->>>>>>> w-land
 use super::stop;
 use super::terminal::{TerminalView, clean};
 use crate::args::{RunArguments, RunFormat};

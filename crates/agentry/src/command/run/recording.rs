@@ -33,11 +33,7 @@ impl PendingRecording {
         directory: &Path,
         path: &str,
         (machine, missing): (&[PromptPart], &[String]),
-<<<<<<< HEAD
-        declared: &DeclaredTools,
-=======
-        function: Option<String>,
->>>>>>> w-land
+        (function, declared): (Option<String>, &DeclaredTools),
     ) -> Result<Self, CliFailure> {
         let part = directory.join("cassette.jsonl");
         // Secrets are redacted while recording, never afterwards.
@@ -51,11 +47,8 @@ impl PendingRecording {
             now: now(),
             prompt: machine.iter().map(kept).collect(),
             missing: missing.to_vec(),
-<<<<<<< HEAD
-            server_tools: server_tools(declared),
-=======
             function,
->>>>>>> w-land
+            server_tools: server_tools(declared),
         };
         let recorder = CassetteRecorder::create(&part, opening, redactor, ground.places());
         let recorder = recorder.map_err(|error| CliFailure::new(error_text(&error)))?;

@@ -109,11 +109,7 @@ pub(crate) fn play(
         // The same tools as when recorded, whether or not a user is present now.
         can_ask: tape.has_tool("question"),
         search: tape.has_tool("websearch").then(search).flatten(),
-<<<<<<< HEAD
-        declared: replayed(ground, &tape)?,
-=======
-        declared: replayed(ground, tape.missing(), function.as_ref(), tape.has_tool("recall"))?,
->>>>>>> w-land
+        declared: replayed(ground, &tape, function.as_ref())?,
     });
     let played = Arc::new(ReplayedWorld::new(tape, Arc::new(tools)));
     let clock = Arc::clone(&played);
@@ -161,27 +157,20 @@ pub(crate) fn play(
 }
 
 /// The tools of the definition that the recorded run had, as far as they are known without running anything.
-<<<<<<< HEAD
-fn replayed(ground: &PreparedAgent, tape: &Tape) -> Result<Vec<Arc<dyn BuiltInTool>>, CliFailure> {
+fn replayed(
+    ground: &PreparedAgent,
+    tape: &Tape,
+    function: Option<&FunctionCall>,
+) -> Result<Vec<Arc<dyn BuiltInTool>>, CliFailure> {
     let missing = tape.missing();
     let mut tools = replayed_tools(&ground.agent, &ground.judge);
     tools.extend(built_in(&scripts(ground)?.tools));
     tools.extend(mcp::replayed_tools(tape));
-=======
-fn replayed(
-    ground: &PreparedAgent,
-    missing: &[String],
-    function: Option<&FunctionCall>,
-    has_memory: bool,
-) -> Result<Vec<Arc<dyn BuiltInTool>>, CliFailure> {
-    let mut tools = replayed_tools(&ground.agent, &ground.judge);
-    tools.extend(built_in(&scripts(ground)?.tools));
     tools.extend(built_in(&delegates(ground, missing).tools));
     let names: Vec<String> = tools.iter().map(|tool| tool.spec().name).collect();
-    if has_memory && !skills::is_left_out("recall", &names) {
+    if tape.has_tool("recall") && !skills::is_left_out("recall", &names) {
         tools.extend(built_in(&memory_tools(&ground.judge, None)));
     }
->>>>>>> w-land
     tools.retain(|tool| !skills::is_left_out(&tool.spec().name, missing));
     tools.extend(skills::replayed(ground, missing));
     tools.extend(function.map(ResultTool::shared));

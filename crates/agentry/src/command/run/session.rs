@@ -145,17 +145,13 @@ impl<'a> RunSession<'a> {
         let ground = setting.ground;
         let directory = journal.directory().to_path_buf();
         let declared = &ready.declared;
-<<<<<<< HEAD
-        let (machine, missing) = (ground.machine_parts(declared), declared.missing_names());
-        let record =
-            |path| PendingRecording::new(ground, &directory, path, (&machine, &missing), declared);
-=======
         let machine = ground.machine_parts(declared, memory);
         let missing = declared.missing_names();
         let function = setting.function.as_ref().map(|call| call.function.name.clone());
-        let record =
-            |path| PendingRecording::new(ground, &directory, path, (&machine, &missing), function);
->>>>>>> w-land
+        let record = |path| {
+            let about = (&*machine, &*missing);
+            PendingRecording::new(ground, &directory, path, about, (function, declared))
+        };
         let recording = setting.record.map(record).transpose()?;
         let budget = BudgetShare::root(ground.agent.name());
         if let Some(delegates) = &ready.declared.delegates {
