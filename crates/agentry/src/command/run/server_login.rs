@@ -24,7 +24,8 @@ const MOST_TRIES: usize = 2;
 
 pub(crate) fn run(args: &ToolsLoginArguments) -> CliOutcome {
     let ground = PreparedAgent::read(&args.agent, args.format_override)?;
-    let terms = ConsentTerms { unconfined: false, yes: args.yes, can_ask: true };
+    let terms =
+        ConsentTerms { unconfined: false, yes: args.yes, can_ask: true, accepts_changes: false };
     let sandbox = "nothing is executed".to_owned();
     consent(&ground, terms, now(), || listing(&ground, sandbox, Vec::new()))?;
     let plan = planned(&ground, &args.server)?;
