@@ -56,10 +56,10 @@ impl ConformanceSuite {
         command.arg(program).args(["client", "--timeout", "20000", "--command"]);
         command.arg(&self.client).args(arguments);
         let finished = process::run(&mut command, LIMIT)?;
-        match finished.timed_out {
-            true => Err(format!("the suite took more than {} s", LIMIT.as_secs())),
-            false => Ok(finished),
+        if finished.timed_out {
+            return Err(format!("the suite took more than {} s", LIMIT.as_secs()));
         }
+        Ok(finished)
     }
 
     fn passes_alone(&self, scenario: &str) -> Result<bool, String> {

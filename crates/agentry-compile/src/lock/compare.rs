@@ -340,16 +340,16 @@ fn differences(was: &LockedServer, is: &LockedServer) -> Vec<String> {
 fn pins(was: &LockedServer, is: &LockedServer) -> Vec<String> {
     let (Some(before), Some(now)) = (&was.pins, &is.pins) else { return Vec::new() };
     let is_known = |what: &str| before.iter().any(|line| line.what == what);
-    let new = was.unlike(now).into_iter().map(|what| match is_known(&what) {
-        true => format!("changed its {}", named(&what)),
-        false => format!("has a new {}", named(&what)),
+    let new = was.unlike(now).into_iter().map(|what| {
+        let how = if is_known(&what) { "changed its" } else { "has a new" };
+        format!("{how} {}", named(&what))
     });
     let is_there = |what: &str| now.iter().any(|line| line.what == what);
     let gone = before.iter().filter(|line| !is_there(&line.what));
     new.chain(gone.map(|line| format!("no longer has the {}", named(&line.what)))).collect()
 }
 
-/// What a server announced, for the user: `tool `x``.
+/// What a server announced, for the user: the kind, and the name in backticks.
 fn named(what: &str) -> String {
     match what.split_once(' ') {
         Some((kind, name)) => format!("{kind} `{}`", visible(name)),

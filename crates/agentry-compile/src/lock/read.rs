@@ -235,12 +235,11 @@ fn locked(record: &TableRecord<'_>) -> Option<LockedAgent> {
         policy_digest: text("policy_digest")?,
         policy: lines("policy"),
         // An entry migrated from version 0 says so, and has no servers to compare.
-        servers: match record.has("version") {
-            true => None,
-            false => {
-                let servers = record.list("servers").unwrap_or_default();
-                Some(servers.iter().map(server).collect::<Option<_>>()?)
-            }
+        servers: if record.has("version") {
+            None
+        } else {
+            let servers = record.list("servers").unwrap_or_default();
+            Some(servers.iter().map(server).collect::<Option<_>>()?)
         },
         delegates: {
             let listed = record.list("delegates").unwrap_or_default().iter();

@@ -167,9 +167,9 @@ fn a_user_logs_in_once_and_runs_use_it() {
     // Another page tries first; then the browser of the user comes back.
     for state in ["x", &state] {
         let mut stream = TcpStream::connect(host).expect("the page of the login");
-        let text =
+        let sent =
             format!("GET /callback?code=c0de&state={state} HTTP/1.1\r\nhost: {host}\r\n\r\n");
-        stream.write_all(text.as_bytes()).expect("it reads");
+        stream.write_all(sent.as_bytes()).expect("it reads");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("an answer");
         assert_eq!(answer.starts_with("HTTP/1.1 200"), state != "x", "{answer}");
@@ -182,10 +182,10 @@ fn a_user_logs_in_once_and_runs_use_it() {
     assert_eq!(server.heard("POST /token"), 1);
     // The token is in one private file, and in nothing that is shown.
     let logins = std::fs::read_dir(test.path("home/.agentry/logins")).expect("the logins");
-    let modes = logins.flatten().map(|file| {
+    let permissions = logins.flatten().map(|file| {
         use std::os::unix::fs::PermissionsExt as _;
         file.metadata().expect("a file").permissions().mode() & 0o777
     });
-    assert_eq!(modes.collect::<Vec<_>>(), [0o600]);
+    assert_eq!(permissions.collect::<Vec<_>>(), [0o600]);
     assert!(!called.stderr.contains("t0ken"), "{called}");
 }

@@ -18,7 +18,7 @@ use crate::private_files;
 /// The program for the keyring of a desktop.
 const KEYRING: &str = "secret-tool";
 /// The time of one question to the keyring, which may ask the user to unlock it.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// The most bytes of a login.
 const MOST: u64 = 256 << 10;
 
@@ -189,7 +189,7 @@ mod tests {
         fs::set_permissions(bin.join(KEYRING), fs::Permissions::from_mode(0o755)).unwrap();
         let url: Url = "https://a.example/mcp".parse().unwrap();
         let directory = home.path().join("logins");
-        let store = UserLogins::new(directory.clone(), &[bin.clone()], true);
+        let store = UserLogins::new(directory.clone(), std::slice::from_ref(&bin), true);
         store.keep(&url, &login(&url)).unwrap();
         assert!(kept.is_file() && !store.file(&url).exists());
         assert_eq!(store.find(&url).unwrap(), Some(login(&url)));

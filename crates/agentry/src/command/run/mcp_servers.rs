@@ -173,11 +173,11 @@ fn add(
         is_optional: plan.is_optional,
     }));
     let instructions = agreed.instructions.clone();
-    let changes = match &plan.locked {
+    let terms_of_change = match &plan.locked {
         Some(_) => ChangeTerms::AreRefused,
         None => ChangeTerms::AreAskedAbout(pins.clone()),
     };
-    let server = ReadyServer::new(client, agreed, changes, plan.time);
+    let server = ReadyServer::new(client, agreed, terms_of_change, plan.time);
     let (tools, unusable) = server.tools(Some(&plan.origin));
     let announced = catalogue.left_out.iter().map(|it| (it.name.clone(), it.reason.clone()));
     let changed = changed.into_iter().map(|name| (name, CHANGED.to_owned()));

@@ -144,8 +144,8 @@ fn program_places(ground: &PreparedAgent) -> ProgramPlaces {
 pub(crate) fn own_files(ground: &PreparedAgent, server: &McpServer) -> Vec<String> {
     let Some(command) = &server.command else { return Vec::new() };
     let args = server.args.iter().flatten().map(|arg| arg.value.clone());
-    let argv: Vec<String> = std::iter::once(command.value.clone()).chain(args).collect();
-    let Ok(found) = locate(&argv, &program_places(ground)) else { return Vec::new() };
+    let line: Vec<String> = std::iter::once(command.value.clone()).chain(args).collect();
+    let Ok(found) = locate(&line, &program_places(ground)) else { return Vec::new() };
     let own = found.files.all().filter(|path| !is_of_system(path));
     own.map(|path| path.display().to_string()).collect()
 }
@@ -192,10 +192,11 @@ fn address(
     let gate: Arc<dyn HttpGate> = Arc::new(JudgedGate::new(judge, is_approved));
     let is_authorization =
         |(name, _): &(String, String)| name.eq_ignore_ascii_case("authorization");
-    let login = match headers.iter().any(is_authorization) {
+    let login = if headers.iter().any(is_authorization) {
         // The definition has its own way to log in.
-        true => None,
-        false => Some(Arc::new(ServerLogin::new(&url, Arc::clone(&gate), user_logins(ground))?)),
+        None
+    } else {
+        Some(Arc::new(ServerLogin::new(&url, Arc::clone(&gate), user_logins(ground))?))
     };
     let address = HttpAddress { url, headers, login };
     Ok(match server.transport.as_ref().map(|transport| transport.value) {
