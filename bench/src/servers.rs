@@ -145,6 +145,7 @@ fn calls(own: &Path, table: &mut Table) -> Result<(), String> {
         endpoint: ServerEndpoint::Program(Arc::new(PlainStarter(own.to_path_buf()))),
         can_ask: false,
         era: None,
+        first_pause: agentry_mcp::limits::FIRST_PAUSE,
     };
     let client = runtime.block_on(McpClient::connect(&clients, config));
     let client = client.map_err(|failure| failure.to_string())?;

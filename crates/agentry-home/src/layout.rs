@@ -9,6 +9,7 @@
 //! cache/                               indexes that can be rebuilt, such as those of memories
 //! logs/audit.jsonl                     the attempts of agents to change themselves
 //! agents.db                            the record of installed agents and the heads of receipt chains
+//! logins/                              tokens for MCP servers, where there is no keyring
 //! keys/                                the key that signs receipts
 //! ```
 
@@ -97,6 +98,12 @@ impl HomeLayout {
     #[must_use]
     pub fn schedules(&self) -> PathBuf {
         self.root.join("schedules")
+    }
+
+    /// The tokens of the user for MCP servers.
+    #[must_use]
+    pub fn logins(&self) -> PathBuf {
+        self.root.join("logins")
     }
 
     /// Indexes that can be rebuilt.

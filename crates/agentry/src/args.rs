@@ -44,7 +44,7 @@ pub(crate) use store::{
     GcArguments, KeygenArguments, ListArguments, PullArguments, PushArguments, SearchArguments,
     SignArguments, VerifyArguments,
 };
-pub(crate) use tools::{ToolsArguments, ToolsCallArguments, ToolsCommand};
+pub(crate) use tools::{ToolsArguments, ToolsCallArguments, ToolsCommand, ToolsLoginArguments};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};

@@ -332,7 +332,29 @@ fn differences(was: &LockedServer, is: &LockedServer) -> Vec<String> {
         let gone = was.iter().filter(|name| !is.contains(name));
         found.extend(gone.map(|name| format!("no longer gets the {what} `{}`", visible(name))));
     }
+    found.extend(pins(was, is));
     found
+}
+
+/// The differences of what a server announced. What this user never agreed to is not known here.
+fn pins(was: &LockedServer, is: &LockedServer) -> Vec<String> {
+    let (Some(before), Some(now)) = (&was.pins, &is.pins) else { return Vec::new() };
+    let is_known = |what: &str| before.iter().any(|line| line.what == what);
+    let new = was.unlike(now).into_iter().map(|what| {
+        let how = if is_known(&what) { "changed its" } else { "has a new" };
+        format!("{how} {}", named(&what))
+    });
+    let is_there = |what: &str| now.iter().any(|line| line.what == what);
+    let gone = before.iter().filter(|line| !is_there(&line.what));
+    new.chain(gone.map(|line| format!("no longer has the {}", named(&line.what)))).collect()
+}
+
+/// What a server announced, for the user: the kind, and the name in backticks.
+fn named(what: &str) -> String {
+    match what.split_once(' ') {
+        Some((kind, name)) => format!("{kind} `{}`", visible(name)),
+        None => what.to_owned(),
+    }
 }
 
 /// How a server is reached.

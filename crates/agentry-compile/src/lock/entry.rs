@@ -93,6 +93,7 @@ fn servers(compiled: &CompiledAgent, agent: &Agent) -> Vec<LockedServer> {
             url: server.url.as_ref().map(|url| text(url)),
             env,
             headers,
+            pins: None,
         }
     };
     let mut servers: Vec<_> = all.iter().map(|it| server(it)).collect();

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::delegates;
-use super::{FILE, LockedAgent, LockedServer, Lockfile, VERSION};
+use super::{FILE, LockedAgent, LockedServer, Lockfile, ServerPinLine, VERSION};
 use crate::resolve::PlannedFile;
 
 impl Lockfile {
@@ -74,13 +74,17 @@ fn file(PlannedFile { path, digest }: &PlannedFile) -> String {
 }
 
 fn server(server: &LockedServer) -> String {
-    let LockedServer { name, command, args, url, env, headers } = server;
+    let LockedServer { name, command, args, url, env, headers, pins } = server;
     let mut fields = vec![format!("name = {}", quoted(name))];
     fields.extend(command.iter().map(|command| format!("command = {}", quoted(command))));
     fields.extend(names("args", args));
     fields.extend(url.iter().map(|url| format!("url = {}", quoted(url))));
     fields.extend(names("env", env));
     fields.extend(names("headers", headers));
+    if let Some(pins) = pins {
+        let line = |ServerPinLine { what, digest }: &ServerPinLine| format!("{what} {digest}");
+        fields.extend(names("pins", &pins.iter().map(line).collect::<Vec<_>>()));
+    }
     format!("{{ {} }}", fields.join(", "))
 }
 

@@ -57,9 +57,16 @@ impl CassetteRecorder {
             asking: None,
             is_asked: false,
         };
-        let CassetteOpening { agent, now, prompt, missing, function } = opening;
-        let (cassette, recorded) = (FORMAT, DisplayTime(now).to_string());
-        let header = CassetteHeader { cassette, agent, recorded, prompt, missing, function };
+        let CassetteOpening { agent, now, prompt, missing, function, server_tools } = opening;
+        let header = CassetteHeader {
+            cassette: FORMAT,
+            agent,
+            recorded: DisplayTime(now).to_string(),
+            prompt,
+            missing,
+            function,
+            server_tools,
+        };
         recorder.write(&header)?;
         Ok(recorder)
     }

@@ -19,6 +19,7 @@ use crate::command::run::declared_tools::{DeclaredTools, GatherTerms, MissingToo
 use crate::command::run::first_consent::{ConsentTerms, consent, listing};
 use crate::command::run::mcp_servers::enabled;
 use crate::command::run::prepared_agent::PreparedAgent;
+use crate::command::run::server_login;
 use crate::command::run::session::{RunObservers, now};
 use crate::command::run::tool_bench::{BenchOutcome, ToolBench, bench_directory};
 use crate::output::{
@@ -31,6 +32,7 @@ const MOST_CHARACTERS: usize = 70;
 pub(crate) fn run(args: &ToolsArguments) -> CliOutcome {
     match (&args.command, &args.agent) {
         (Some(ToolsCommand::Call(args)), _) => call(args),
+        (Some(ToolsCommand::Login(args)), _) => server_login::run(args),
         (None, Some(agent)) => list(agent, args),
         (None, None) => Err(CliFailure::new("no agent is named")),
     }

@@ -33,6 +33,8 @@ mod import_report;
 mod inherit;
 mod lock;
 mod mcp;
+mod mcp_features;
+mod mcp_remote;
 mod memory;
 mod new;
 mod policy;

@@ -11,6 +11,7 @@ use agentry_javascript::{CodePlace, ScriptBlock};
 use agentry_runtime::commands::{CommandStarter, RefusedCommands};
 use agentry_runtime::driver::interfaces::Approver;
 use agentry_runtime::tool::javascript::{JavaScriptTool, ScriptProblem, ToolScript, is_same};
+use agentry_runtime::tool::mcp::ServerPrompt;
 use agentry_runtime::tool::{BuiltInTool, DeclaredKind, DeclaredTool, TIME};
 use serde_json::{Value, json};
 
@@ -41,6 +42,8 @@ pub(crate) struct DeclaredTools {
     pub(crate) missing: Vec<MissingTool>,
     /// What the prompt says about them, beside what is missing.
     pub(crate) notes: Vec<String>,
+    /// The prompts of servers, for conversations.
+    pub(crate) prompts: Vec<Arc<ServerPrompt>>,
     /// The tool for other agents, which is one of the tools, until it is attached to a run.
     pub(crate) delegates: Option<Arc<DelegateTool>>,
 }
@@ -91,10 +94,11 @@ impl DeclaredTools {
 
     /// Adds the tools of another kind.
     fn join(&mut self, other: Self) {
-        let Self { tools, missing, notes, delegates } = other;
+        let Self { tools, missing, notes, prompts, delegates } = other;
         self.tools.extend(tools);
         self.missing.extend(missing);
         self.notes.extend(notes);
+        self.prompts.extend(prompts);
         self.delegates = self.delegates.take().or(delegates);
     }
 

@@ -13,6 +13,7 @@ use super::delegation::reach::{ReachableDelegate, reachable};
 use super::line_editor::{LineEditor, TypedInput};
 use super::mcp_servers::{described, enabled, place};
 use super::prepared_agent::{PreparedAgent, required_variables, server_references};
+use super::server_plan::own_files;
 use super::session::now;
 use super::stop;
 use super::terminal::{TerminalView, clean};
@@ -68,9 +69,13 @@ fn servers(ground: &PreparedAgent) -> Vec<String> {
         let place = place(server).unwrap_or_else(|| "nothing says how to reach it".to_owned());
         let mut names = server_references(server);
         names.dedup();
-        let gets =
-            if names.is_empty() { String::new() } else { format!(" (gets {})", names.join(", ")) };
-        format!("`{}`: {place}{gets}", declared.name)
+        let listed = |what: &str, items: &[String]| match items {
+            [] => String::new(),
+            items => format!(" ({what} {})", items.join(", ")),
+        };
+        let reads = own_files(ground, server);
+        let (gets, reads) = (listed("gets", &names), listed("reads", &reads));
+        format!("`{}`: {place}{gets}{reads}", declared.name)
     };
     enabled(ground).map(line).collect()
 }

@@ -17,6 +17,7 @@ use agentry_runtime::driver::{BrokenRun, RunDriver};
 use agentry_runtime::function::{FunctionCall, ResultTool};
 use agentry_runtime::provider::http;
 use agentry_runtime::tool::javascript::replayed_tools;
+use agentry_runtime::tool::mcp;
 use agentry_runtime::tool::{BuiltInTool, SearchClient};
 use agentry_runtime::{RunEnding, RunPhase, TimedEvent};
 use serde_json::Value;
@@ -165,6 +166,7 @@ fn replayed(
     let missing = tape.missing();
     let mut tools = replayed_tools(&ground.agent, &ground.judge);
     tools.extend(built_in(&scripts(ground)?.tools));
+    tools.extend(mcp::replayed_tools(tape));
     tools.extend(built_in(&delegates(ground, missing).tools));
     let names: Vec<String> = tools.iter().map(|tool| tool.spec().name).collect();
     let home = built_in(&home_tools(ground).tools);

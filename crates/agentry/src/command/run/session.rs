@@ -13,6 +13,7 @@ use agentry_runtime::function::FunctionCall;
 use agentry_runtime::journal::{Journal, RunSettings};
 use agentry_runtime::provider::http;
 use agentry_runtime::tool::SearchClient;
+use agentry_runtime::tool::mcp::ServerPrompt;
 use agentry_runtime::{RunEnding, RunPhase, StepState, TimedEvent};
 use serde_json::Value;
 use tokio::runtime::Runtime;
@@ -41,6 +42,8 @@ pub(crate) struct RunSession<'a> {
     pub(super) driver: RunDriver,
     pub(super) watching: RunObservers,
     pub(super) tools: Arc<dyn RunTools>,
+    /// The prompts of servers.
+    pub(super) prompts: Vec<Arc<ServerPrompt>>,
     recording: Option<PendingRecording>,
     journal: SharedJournal,
     /// The name of the sandbox back end.
@@ -145,8 +148,10 @@ impl<'a> RunSession<'a> {
         let machine = ground.machine_parts(declared, memory);
         let missing = declared.missing_names();
         let function = setting.function.as_ref().map(|call| call.function.name.clone());
-        let record =
-            |path| PendingRecording::new(ground, &directory, path, (&machine, &missing), function);
+        let record = |path| {
+            let about = (&*machine, &*missing);
+            PendingRecording::new(ground, &directory, path, about, (function, declared))
+        };
         let recording = setting.record.map(record).transpose()?;
         let budget = BudgetShare::root(ground.agent.name());
         if let Some(delegates) = &ready.declared.delegates {
@@ -179,6 +184,7 @@ impl<'a> RunSession<'a> {
             driver,
             watching,
             tools,
+            prompts: ready.declared.prompts.clone(),
             recording,
             journal,
             sandbox,
