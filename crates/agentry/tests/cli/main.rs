@@ -21,6 +21,7 @@ mod fix;
 mod functions;
 mod generated;
 mod guard;
+mod guard_project;
 mod hash;
 mod help;
 mod hostile;

@@ -32,7 +32,7 @@ use super::declared_tools::{DeclaredTools, MissingTool};
 use super::server_variables::references;
 use super::session::now;
 use super::{outer_workspaces, skills};
-use crate::command::guard::protected_paths;
+use crate::command::guard::{project_root, protected_in};
 use crate::command::render::lock_check::{RenderLocks, UnlockedAgent};
 use crate::command::{find_one, mask_note, reported, usable, work_here};
 use crate::disk::{DiskWorld, stored_root};
@@ -96,6 +96,15 @@ pub(crate) struct RunSurroundings {
 impl PreparedAgent {
     /// Reads an agent and everything that decides about it.
     pub(crate) fn read(path: &str, format: Option<Format>) -> Result<Self, CliFailure> {
+        Self::read_in(path, format, None)
+    }
+
+    /// Reads an agent that works in `project`, or in its own workspace if that is `None`.
+    pub(crate) fn read_in(
+        path: &str,
+        format: Option<Format>,
+        project: Option<&str>,
+    ) -> Result<Self, CliFailure> {
         let home = agentry_home().ok_or_else(|| CliFailure::new("there is no home directory"))?;
         let disk = Arc::new(DiskWorld::default());
         let found = find_one(&disk, path, format)?;
@@ -114,6 +123,12 @@ impl PreparedAgent {
         RenderLocks::default().admit(&*disk, &compiled, UnlockedAgent::IsRefused)?;
         let outer = outer_workspaces::above(&disk.absolute(&compiled.workspace));
         outer_workspaces::admit(&disk, &mut compiled, &outer)?;
+        let project = project.map(|path| project_root(&disk, path)).transpose();
+        let project = project.map_err(CliFailure::new)?;
+        let protected = protected_in(&disk, &mut compiled, project.as_deref());
+        if let Some(project) = &project {
+            compiled.work_in(&*disk, project);
+        }
         let judge = judge(&*disk, &mut compiled).map_err(|findings| {
             reported(&findings, &compiled.sources, "the user's policy has errors").refused()
         })?;
@@ -125,7 +140,7 @@ impl PreparedAgent {
         let redactor = Arc::new(Redactor::new(secrets.clone()));
         Ok(Self {
             digest,
-            protected: protected_paths(&disk, &compiled),
+            protected,
             skills: skills::offered(&disk, skills, &judge),
             unprovided: skills::unprovided(&plan.skills),
             masked: prompt.masked(),
@@ -241,7 +256,7 @@ impl PreparedAgent {
         let missing = declared.note().map(|text| PromptPart {
             name: "missing",
             origin: "agentry".to_owned(),
-            is_masked: false,
+            masked_lines: Vec::new(),
             text,
         });
         self.prompt.machine.iter().cloned().chain(missing).collect()
