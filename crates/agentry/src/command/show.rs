@@ -67,8 +67,8 @@ fn prompt_parts(
 }
 
 fn show_prompt(parts: &[PromptPart], format: ResultFormat) {
-    for part in parts.iter().filter(|part| part.is_masked) {
-        remark(&format!("note: {}", mask_note(&part.origin)));
+    for place in parts.iter().flat_map(PromptPart::masked_places) {
+        remark(&format!("note: {}", mask_note(&place)));
     }
     match format {
         ResultFormat::Json => {
@@ -79,7 +79,7 @@ fn show_prompt(parts: &[PromptPart], format: ResultFormat) {
                         "name": part.name,
                         "origin": part.origin,
                         "text": part.text,
-                        "masked": part.is_masked,
+                        "masked": part.is_masked(),
                     })
                 })
                 .collect();
