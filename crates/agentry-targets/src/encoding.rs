@@ -5,11 +5,11 @@
 //! step makes one rule stricter, so the loop ends.
 
 use agentry_policy::compare::ExampleSubject;
-use agentry_policy::{Action, Pattern, PolicyRule, RuleList, Section};
+use agentry_policy::{Action, Pattern, PatternKind, PolicyRule, RuleList, Section};
 
 use crate::memo::RenderMemo;
 use crate::model::always;
-use crate::proof::{self, PolicyProof};
+use crate::proof::{self, PolicyProof, refs};
 
 /// Which of several matching rules a harness follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +62,25 @@ impl MatchBounds {
         let regex = regex.into();
         Self { most: regex.clone(), least: regex }
     }
+
+    /// Returns the one text that the rule matches, if it matches exactly one.
+    fn only_text(&self) -> Option<String> {
+        let mut text = String::new();
+        let mut rest = self.most.chars();
+        while let Some(c) = rest.next() {
+            match c {
+                // A letter after `\` has a meaning of its own.
+                '\\' => text.push(rest.next().filter(char::is_ascii_punctuation)?),
+                c if c.is_alphanumeric() || matches!(c, '_' | '/') => text.push(c),
+                _ => return None,
+            }
+        }
+        (self.most == self.least && !text.is_empty()).then_some(text)
+    }
 }
+
+/// The most rules whose names are compared with each other.
+const MANY: usize = 100;
 
 /// An encoding that was made stricter.
 #[derive(Debug)]
@@ -152,6 +170,9 @@ impl RuleEncoding {
                     if !self.raise_as(&example, source, questions) {
                         break;
                     }
+                    if raised.is_empty() {
+                        self.raise_names(others, bounds);
+                    }
                     raised.push((example, source));
                 }
                 Some(_) => break,
@@ -163,6 +184,28 @@ impl RuleEncoding {
         self.entries.clear();
         self.default = strictest;
         NarrowedEncoding { encoding: self, raised, unknown: true }
+    }
+
+    /// Makes each rule about one name as strict as `bounds` are about it, if no other rule may match the
+    /// name. Searching for these names one by one would give the same rules.
+    fn raise_names(&mut self, others: &[RuleList], bounds: &[RuleList]) {
+        if self.section.kind() != PatternKind::Name || self.entries.len() > MANY {
+            return;
+        }
+        let (others, bounds) = (refs(others), refs(bounds));
+        let pattern = |it: &EncodedRule| {
+            Pattern::foreign(PatternKind::Name, &it.matches.most, &it.text, Action::Allow)
+        };
+        let patterns: Vec<Pattern> = self.entries.iter().map(pattern).collect();
+        for entry in &mut self.entries {
+            let Some(name) = entry.matches.only_text().map(ExampleSubject::Text) else { continue };
+            let matching = |it: &&Pattern| name.with(|subject| it.matches(subject));
+            let now = entry.action.max(proof::action(&others, &name));
+            let source = proof::action(&bounds, &name);
+            if now < source && patterns.iter().filter(matching).count() == 1 {
+                entry.action = source;
+            }
+        }
     }
 
     /// Returns the first reading that does not stay within `bounds`, with its failed proof.

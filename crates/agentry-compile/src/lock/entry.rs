@@ -4,6 +4,7 @@ use agentry_model::{Agent, McpServer};
 use agentry_text::path::{absolute, join};
 use agentry_text::{Diagnostic, Severity};
 
+use super::delegates::delegates;
 use super::policy;
 use super::{LockedAgent, LockedServer};
 use crate::digest::digest_of;
@@ -49,6 +50,7 @@ pub fn locked(world: &dyn World, compiled: &CompiledAgent) -> LockedAgent {
         policy_digest: policy::digest_of(&policy),
         policy,
         servers: Some(servers(compiled, &agent)),
+        delegates: delegates(world, compiled),
     }
 }
 

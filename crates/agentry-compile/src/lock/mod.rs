@@ -12,6 +12,7 @@
 //! exception is a skill that is found only in the home directory.
 
 mod compare;
+mod delegates;
 mod entry;
 mod policy;
 mod read;
@@ -30,6 +31,7 @@ use crate::resolve::PlannedFile;
 use crate::world::World;
 
 pub use compare::{LockChange, LockChangeKind};
+pub use delegates::LockedDelegate;
 pub use entry::{key, locked, look};
 pub use read::read;
 
@@ -78,6 +80,8 @@ pub struct LockedAgent {
     pub policy: Vec<String>,
     /// Its MCP servers. `None` in version 0.
     pub servers: Option<Vec<LockedServer>>,
+    /// The agents that it names, and those below them.
+    pub delegates: Vec<LockedDelegate>,
 }
 
 /// An MCP server as the definition describes it. Values of variables and headers are not stored.

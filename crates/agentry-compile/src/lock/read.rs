@@ -9,6 +9,7 @@ use agentry_text::{
     TreeMap, TreeNode, toml,
 };
 
+use super::delegates::{self, DELEGATE};
 use super::write::quoted;
 use super::{
     FILE, LockError, LockSection, LockedAgent, LockedServer, Lockfile, VERSION, version_0,
@@ -54,6 +55,11 @@ static AGENT: FieldTable = FieldTable::new(
             "What it may do, a line a rule.",
         ),
         Field::optional("servers", FieldKind::List(&FieldKind::Block(&SERVER)), "Its MCP servers."),
+        Field::optional(
+            "delegates",
+            FieldKind::List(&FieldKind::Block(&DELEGATE)),
+            "The agents that work for it.",
+        ),
     ],
 );
 
@@ -230,6 +236,10 @@ fn locked(record: &TableRecord<'_>) -> Option<LockedAgent> {
         servers: (!record.has("version")).then(|| {
             record.list("servers").unwrap_or_default().iter().filter_map(server).collect()
         }),
+        delegates: {
+            let listed = record.list("delegates").unwrap_or_default().iter();
+            listed.map(delegates::read).collect::<Option<_>>()?
+        },
     })
 }
 

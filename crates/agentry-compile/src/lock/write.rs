@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use super::delegates;
 use super::{FILE, LockedAgent, LockedServer, Lockfile, VERSION};
 use crate::resolve::PlannedFile;
 
@@ -36,6 +37,7 @@ pub(super) fn section(key: &str, locked: &LockedAgent) -> String {
         policy_digest,
         policy,
         servers,
+        delegates,
     } = locked;
     let mut out = format!("[agents.{}]\n", quoted(key));
     if servers.is_none() {
@@ -52,6 +54,7 @@ pub(super) fn section(key: &str, locked: &LockedAgent) -> String {
     let _ = writeln!(out, "policy_digest = {}", quoted(policy_digest));
     list(&mut out, "policy", policy, |line| quoted(line));
     list(&mut out, "servers", servers.as_deref().unwrap_or_default(), server);
+    list(&mut out, "delegates", delegates, delegates::text);
     out
 }
 
@@ -81,7 +84,7 @@ fn server(server: &LockedServer) -> String {
     format!("{{ {} }}", fields.join(", "))
 }
 
-fn names(key: &str, items: &[String]) -> Option<String> {
+pub(super) fn names(key: &str, items: &[String]) -> Option<String> {
     let all: Vec<_> = items.iter().map(|item| quoted(item)).collect();
     (!all.is_empty()).then(|| format!("{key} = [{}]", all.join(", ")))
 }

@@ -58,6 +58,9 @@ struct CassetteHeader {
     /// What the definition declares and the run did not have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     missing: Vec<String>,
+    /// The function that the run carried out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    function: Option<String>,
 }
 
 /// A part of the system prompt that depends on the machine and not on the agent.
@@ -80,6 +83,8 @@ pub struct CassetteOpening {
     pub prompt: Vec<RecordedPart>,
     /// The names of what the definition declares and the run does not have.
     pub missing: Vec<String>,
+    /// The name of the function that the run carries out.
+    pub function: Option<String>,
 }
 
 /// Any other line.

@@ -57,9 +57,9 @@ impl CassetteRecorder {
             asking: None,
             is_asked: false,
         };
-        let CassetteOpening { agent, now, prompt, missing } = opening;
-        let when = DisplayTime(now).to_string();
-        let header = CassetteHeader { cassette: FORMAT, agent, recorded: when, prompt, missing };
+        let CassetteOpening { agent, now, prompt, missing, function } = opening;
+        let (cassette, recorded) = (FORMAT, DisplayTime(now).to_string());
+        let header = CassetteHeader { cassette, agent, recorded, prompt, missing, function };
         recorder.write(&header)?;
         Ok(recorder)
     }

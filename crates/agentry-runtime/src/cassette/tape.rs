@@ -59,6 +59,7 @@ pub struct Tape {
     agent: String,
     prompt: Vec<RecordedPart>,
     missing: Vec<String>,
+    function: Option<String>,
     redactor: Arc<Redactor>,
     places: CassettePaths,
     /// The requests to the model and their answers, in order.
@@ -136,6 +137,7 @@ impl Tape {
             agent: header.agent,
             prompt: header.prompt,
             missing: header.missing,
+            function: header.function,
             redactor,
             places,
             turns: VecDeque::new(),
@@ -245,6 +247,11 @@ impl Tape {
     /// Returns the names of what the definition declares and the recorded run did not have.
     pub fn missing(&self) -> &[String] {
         &self.missing
+    }
+
+    /// Returns the name of the function that the run carried out.
+    pub fn function(&self) -> Option<&str> {
+        self.function.as_deref()
     }
 
     /// Returns how the run began, if the cassette has it.

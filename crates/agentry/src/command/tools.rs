@@ -51,6 +51,7 @@ fn list(agent: &str, args: &ToolsArguments) -> CliOutcome {
         unconfined: false,
         yes: args.yes,
         can_ask: args.format == ResultFormat::Human,
+        accepts_changes: args.accept_changes,
     };
     if runs_code(&ground) {
         let sandbox = "only the code of its tools is run".to_owned();
@@ -160,7 +161,8 @@ fn call(args: &ToolsCallArguments) -> CliOutcome {
     let ground = PreparedAgent::read(&args.agent, args.format_override)?;
     let can_ask = args.format == ResultFormat::Human;
     let commands = ConfinedCommands::new(&ground, false);
-    let terms = ConsentTerms { unconfined: false, yes: args.yes, can_ask };
+    let accepts_changes = args.accept_changes;
+    let terms = ConsentTerms { unconfined: false, yes: args.yes, can_ask, accepts_changes };
     consent(&ground, terms, now(), || listing(&ground, commands.words(), Vec::new()))?;
     let format = if can_ask { RunFormat::Human } else { RunFormat::Json };
     let RunObservers { person, attendant, .. } = RunObservers::new(format, AskFallback::Deny);

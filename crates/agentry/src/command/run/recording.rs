@@ -29,6 +29,7 @@ impl PendingRecording {
         directory: &Path,
         path: &str,
         (machine, missing): (&[PromptPart], &[String]),
+        function: Option<String>,
     ) -> Result<Self, CliFailure> {
         let part = directory.join("cassette.jsonl");
         // Secrets are redacted while recording, never afterwards.
@@ -42,6 +43,7 @@ impl PendingRecording {
             now: now(),
             prompt: machine.iter().map(kept).collect(),
             missing: missing.to_vec(),
+            function,
         };
         let recorder = CassetteRecorder::create(&part, opening, redactor, ground.places());
         let recorder = recorder.map_err(|error| CliFailure::new(error_text(&error)))?;
