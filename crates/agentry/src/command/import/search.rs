@@ -289,13 +289,7 @@ fn plugin_agents(disk: &dyn World, root: &str, out: &mut HarnessSearch) {
             if is_plugin_agent(&SourceFile::new(FileId::BUILT_IN, &path, &text)) {
                 let root = root.to_owned();
                 let harness = &claude_code::TARGET;
-                out.agents.push(FoundHarnessAgent {
-                    path,
-                    root,
-                    file,
-                    is_named: false,
-                    harness,
-                });
+                out.agents.push(FoundHarnessAgent { path, root, file, is_named: false, harness });
             }
         }
     }
