@@ -18,7 +18,7 @@ fn programs_read_failures() {
 /// Agents of a harness are no definitions, but they can be checked and imported.
 #[test]
 fn agents_of_a_harness_can_be_imported() {
-    let agent = "---\nname: x\ndescription: Answers\n---\nYou answer.\n";
+    let agent = "---\nname: x\ndescription: Answers questions\n---\nYou answer.\n";
     let test = Test::new()
         .file(".claude/agents/x.md", agent)
         .file("other/.cursor/agents/x.md", agent)
