@@ -165,7 +165,7 @@ impl WorkspaceConfig {
         validate(&TABLE, &node, Coercion::Strict, findings);
         let record = TableRecord::new(&TABLE, &node, Coercion::Strict);
         if let Some(render) = record.record("render", &RENDER) {
-            self.render = RenderConfig::read(&render);
+            self.render = RenderConfig::read(&render, findings);
         }
         if let Some(run) = record.record("run", &RUN) {
             self.run = SpendingCaps::read(&run);

@@ -67,7 +67,7 @@ pub use judge::{WorldLinks, inside, judge, own_layers, places, policy_diff, test
 pub use memo::SessionMemo;
 pub use memory_world::MemoryWorld;
 pub use new::new_agent;
-pub use pipeline::{CompiledAgent, DuplicateName, check, duplicate_names, read};
+pub use pipeline::{AgentLocation, CompiledAgent, DuplicateName, check, duplicate_names, read};
 pub use prompt::{PromptPart, prompt};
 pub use prompt_switches::PromptSwitches;
 pub use recorder::{AnswerRecord, WorldRecorder, file_digest, is_unchanged};

@@ -102,8 +102,7 @@ impl RunPrompt {
 
     /// The places of the parts in which a secret is masked: `path:line`.
     pub fn masked(&self) -> Vec<String> {
-        let masked = self.parts.iter().filter(|part| part.is_masked);
-        masked.map(|part| part.origin.clone()).collect()
+        self.parts.iter().flat_map(PromptPart::masked_places).collect()
     }
 
     /// Adds the instructions of the workspace, unless the definition has them as a context file.
@@ -135,7 +134,12 @@ impl RunPrompt {
         let text = defused(&limited(clean.trim(), MOST_OF_INSTRUCTIONS));
         let [mark, ..] = MARKS;
         let text = format!("<{mark} file=\"{INSTRUCTIONS}\">\n{text}\n</{mark}>");
-        self.machine.push(PromptPart { name: INSTRUCTIONS, origin, text, is_masked: false });
+        self.machine.push(PromptPart {
+            name: INSTRUCTIONS,
+            origin,
+            text,
+            masked_lines: Vec::new(),
+        });
     }
 }
 
@@ -153,7 +157,7 @@ fn environment(world: &dyn World, workspace: &str, facts: &EnvironmentFacts) -> 
     let line = |(name, value): (&str, String)| format!("{name}: {}\n", one_line(&value));
     let text: String = lines.into_iter().map(line).collect();
     PromptPart {
-        is_masked: false,
+        masked_lines: Vec::new(),
         name: mark,
         origin: "agentry".to_owned(),
         text: format!("<{mark}>\n{text}</{mark}>"),
@@ -226,7 +230,12 @@ pub fn skill_list<'a>(skills: impl IntoIterator<Item = &'a LoadableSkill>) -> Op
          the tool `skill` before you start, follow it, and report each of its steps with `skill_step`.\n\
          {text}{more}"
     );
-    Some(PromptPart { name: "skills", origin: "agentry".to_owned(), text, is_masked: false })
+    Some(PromptPart {
+        name: "skills",
+        origin: "agentry".to_owned(),
+        text,
+        masked_lines: Vec::new(),
+    })
 }
 
 /// A value on one line, without hidden characters and marks.

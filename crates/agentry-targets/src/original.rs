@@ -347,13 +347,13 @@ fn kept_note(
     let given = |key: &&str| granted.iter().any(|grant| grant.key == *key);
     let names = keys.iter().filter(|key| given(key) && metadata.get(key).is_some());
     let names: Vec<String> = names.map(|key| format!("`{key}`")).collect();
-    let what = match names.as_slice() {
-        [] => "that there is no rule about tools comes".to_owned(),
-        [one] => format!("{one} comes"),
-        several => format!("{} come", several.join(", ")),
-    };
     let title = target.title;
-    let detail = format!("{what} back to {title} while the permissions stay as they are");
+    let what = match names.as_slice() {
+        [] => format!("a render for {title} writes no list of tools, as here"),
+        [one] => format!("a render for {title} writes {one} as here"),
+        several => format!("a render for {title} writes {} as here", several.join(", ")),
+    };
+    let detail = format!("{what}, as long as the permissions are not edited");
     ImportLoss { field: grants_place(target), kind: LossKind::Changed, detail, at: None }
 }
 

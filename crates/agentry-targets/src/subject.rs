@@ -31,6 +31,8 @@ pub struct RenderSubject {
     pub digest: String,
     /// The texts of its prompt, in order.
     pub parts: Vec<PromptText>,
+    /// The places of text that its format does not send to a model.
+    pub unsent: Vec<String>,
     /// The skills that it requires or brings along.
     pub skills: Vec<BundledSkill>,
     /// All layers merged into ordered rules for every section: the input of encoders.
@@ -85,8 +87,8 @@ pub struct PromptText {
     pub origin: String,
     /// The text.
     pub text: String,
-    /// Whether a secret in it was replaced by `***`.
-    pub masked: bool,
+    /// Where a secret in it was replaced by `***`: `path:line`.
+    pub masked: Vec<String>,
 }
 
 /// The source of a text of a prompt.
@@ -122,7 +124,7 @@ impl RenderSubject {
             kind: PromptTextKind::Prompt,
             origin: String::new(),
             text: system.value.clone(),
-            masked: false,
+            masked: Vec::new(),
         });
         let names = agent.skills.iter().flatten().map(|skill| skill.name.clone());
         // An empty list of files, because a skill without files would be reported as lost.
@@ -134,6 +136,7 @@ impl RenderSubject {
             guarded_path: String::new(),
             digest: String::new(),
             parts: prompt.into_iter().collect(),
+            unsent: Vec::new(),
             skills,
             permissions: complete(permissions),
             judge,

@@ -336,6 +336,10 @@ pub(crate) struct GuardArguments {
     /// The digest that the definition had when it was rendered
     #[arg(long, value_name = "DIGEST")]
     pub(crate) digest: Option<String>,
+    /// The project that the agent was rendered into, which its relative paths and patterns are about; the
+    /// workspace of its definition if none is named
+    #[arg(long, value_name = "DIR", conflicts_with = "agents")]
+    pub(crate) project: Option<String>,
     /// A rendered file that says which definition decides about which agent: the question names the
     /// agent; calls of other agents are not judged
     #[arg(long, value_name = "FILE", conflicts_with_all = ["agent", "digest"])]

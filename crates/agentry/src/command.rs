@@ -124,20 +124,29 @@ fn none_in(disk: &DiskWorld, path: &str) -> CliFailure {
 
 /// Converts the problems of the paths themselves to failures.
 fn failures(disk: &dyn World, found: &AgentDiscovery) -> Vec<CliFailure> {
+    let others = found.no_agents.iter().map(|path| {
+        let message = format!("`{path}` is not an agent definition");
+        CliFailure::new(message).hint(format_hint(disk, path)).about(path)
+    });
+    missing_paths(disk, found).into_iter().chain(others).collect()
+}
+
+/// A failure for each path that does not exist.
+fn missing_paths(disk: &dyn World, found: &AgentDiscovery) -> Vec<CliFailure> {
     let missing = found.missing.iter().map(|path| {
         let failure = CliFailure::new(format!("`{path}` does not exist")).about(path);
         failure.hint_opt(suggestion::agent(disk, path))
     });
-    let others = found.no_agents.iter().map(|path| {
-        let format = format!("pass the format with `--as {}`", Format::WORDS.join("|"));
-        let hint = match import::hint(disk, path) {
-            Some(import) => format!("{import}; else {format}"),
-            None => format,
-        };
-        let message = format!("`{path}` is not an agent definition");
-        CliFailure::new(message).hint(hint).about(path)
-    });
-    missing.chain(others).collect()
+    missing.collect()
+}
+
+/// How to use a file that is no definition by its name.
+fn format_hint(disk: &dyn World, path: &str) -> String {
+    let format = format!("pass the format with `--as {}`", Format::WORDS.join("|"));
+    match import::hint(disk, path) {
+        Some(import) => format!("{import}; else {format}"),
+        None => format,
+    }
 }
 
 /// Reads the definition of an agent. What an installed agent remembers is not a part of it.

@@ -89,8 +89,8 @@ fn memory_part(
 }
 
 fn show_prompt(parts: &[PromptPart], format: ResultFormat) {
-    for part in parts.iter().filter(|part| part.is_masked) {
-        remark(&format!("note: {}", mask_note(&part.origin)));
+    for place in parts.iter().flat_map(PromptPart::masked_places) {
+        remark(&format!("note: {}", mask_note(&place)));
     }
     match format {
         ResultFormat::Json => {
@@ -101,7 +101,7 @@ fn show_prompt(parts: &[PromptPart], format: ResultFormat) {
                         "name": part.name,
                         "origin": part.origin,
                         "text": part.text,
-                        "masked": part.is_masked,
+                        "masked": part.is_masked(),
                     })
                 })
                 .collect();

@@ -24,6 +24,7 @@ mod fix;
 mod functions;
 mod generated;
 mod guard;
+mod guard_project;
 mod hash;
 mod help;
 mod home;

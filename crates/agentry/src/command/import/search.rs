@@ -2,13 +2,14 @@
 
 use std::fs;
 
+use agentry_compile::checks::harness::is_plugin_agent;
 use agentry_compile::targets::front_matter;
 use agentry_compile::targets::import::{HarnessImport, SettingsAgents};
-use agentry_compile::targets::{HarnessFiles, TARGETS, Target};
-use agentry_compile::text::TextPosition;
+use agentry_compile::targets::{HarnessFiles, TARGETS, Target, claude_code};
 use agentry_compile::text::limits;
 use agentry_compile::text::path::{join, split};
 use agentry_compile::text::source::position;
+use agentry_compile::text::{FileId, SourceFile, TextPosition};
 use agentry_compile::{DirectoryEntry, EntryKind, ReadError, World};
 
 use crate::output::CliFailure;
@@ -256,9 +257,41 @@ fn project(disk: &dyn World, root: &str, only: Option<&'static Target>, out: &mu
             }
         }
     }
+    if only.is_none_or(|only| only.name == claude_code::TARGET.name) {
+        plugin_agents(disk, root, out);
+    }
+    if only.is_none_or(|only| only.name == "cursor") {
+        let rules = below(disk, root, ".cursor/rules", &mut out.failures);
+        out.skipped.extend(rules.filter(|file| file.ends_with(".mdc")).map(|file| SkippedFile {
+            path: join(root, &file),
+            reason: "it is a rule of Cursor; name the file to import it as an agent".to_owned(),
+        }));
+    }
     // With other failures, «no agent found» would only hide them.
     if before == (out.agents.len(), out.failures.len()) {
         out.failures.push(none(root, only));
+    }
+}
+
+/// Adds agents of Claude Code that a plugin brings along: `agents/*.md`, here or in `plugins/*`.
+fn plugin_agents(disk: &dyn World, root: &str, out: &mut HarnessSearch) {
+    let plugins = entries(disk, &join(root, "plugins")).unwrap_or_default();
+    let plugins = plugins.into_iter().filter(|entry| entry.kind == EntryKind::Directory);
+    let dirs = plugins.map(|entry| format!("plugins/{}/agents", entry.name));
+    for dir in std::iter::once("agents".to_owned()).chain(dirs) {
+        for file in below(disk, root, &dir, &mut out.failures) {
+            // A definition has the same ending, and needs no import.
+            if !file.ends_with(".md") || file.ends_with(".agent.md") {
+                continue;
+            }
+            let path = join(root, &file);
+            let text = agent(&path).ok().flatten().unwrap_or_default();
+            if is_plugin_agent(&SourceFile::new(FileId::BUILT_IN, &path, &text)) {
+                let root = root.to_owned();
+                let harness = &claude_code::TARGET;
+                out.agents.push(FoundHarnessAgent { path, root, file, is_named: false, harness });
+            }
+        }
     }
 }
 

@@ -122,7 +122,7 @@ impl OpenMemory {
 
 /// The part of a prompt with this text.
 pub(crate) fn part(text: String) -> PromptPart {
-    PromptPart { name: NAME, origin: "agentry".to_owned(), text, is_masked: false }
+    PromptPart { name: NAME, origin: "agentry".to_owned(), text, masked_lines: Vec::new() }
 }
 
 /// The tools for the memory, or why it cannot be had.

@@ -34,7 +34,7 @@ use super::memory::{self, MemoryAccess, RunMemories};
 use super::server_variables::references;
 use super::session::now;
 use super::{outer_workspaces, skills};
-use crate::command::guard::protected_paths;
+use crate::command::guard::{project_root, protected_in};
 use crate::command::render::lock_check::{RenderLocks, UnlockedAgent};
 use crate::command::{find_one, installed, mask_note, reported, usable, work_here};
 use crate::disk::{DiskWorld, kept_root};
@@ -104,6 +104,15 @@ pub(crate) struct RunSurroundings {
 impl PreparedAgent {
     /// Reads an agent and everything that decides about it.
     pub(crate) fn read(path: &str, format: Option<Format>) -> Result<Self, CliFailure> {
+        Self::read_in(path, format, None)
+    }
+
+    /// Reads an agent that works in `project`, or in its own workspace if that is `None`.
+    pub(crate) fn read_in(
+        path: &str,
+        format: Option<Format>,
+        project: Option<&str>,
+    ) -> Result<Self, CliFailure> {
         let home = agentry_home().ok_or_else(|| CliFailure::new("there is no home directory"))?;
         let disk = Arc::new(DiskWorld::default());
         let found = find_one(&disk, path, format)?;
@@ -126,6 +135,12 @@ impl PreparedAgent {
         }
         let outer = outer_workspaces::above(&disk.absolute(&compiled.workspace));
         outer_workspaces::admit(&disk, &mut compiled, &outer)?;
+        let project = project.map(|path| project_root(&disk, path)).transpose();
+        let project = project.map_err(CliFailure::new)?;
+        let protected = protected_in(&disk, &mut compiled, project.as_deref());
+        if let Some(project) = &project {
+            compiled.work_in(&*disk, project);
+        }
         let judge = judge(&*disk, &mut compiled).map_err(|findings| {
             reported(&findings, &compiled.sources, "the user's policy has errors").refused()
         })?;
@@ -139,7 +154,7 @@ impl PreparedAgent {
         let redactor = Arc::new(Redactor::new(secrets.clone()));
         Ok(Self {
             digest,
-            protected: protected_paths(&disk, &compiled),
+            protected,
             skills: skills::offered(&disk, skills, &judge),
             unprovided: skills::unprovided(&plan.skills),
             masked: prompt.masked(),
@@ -275,7 +290,7 @@ impl PreparedAgent {
         let missing = declared.note().map(|text| PromptPart {
             name: "missing",
             origin: "agentry".to_owned(),
-            is_masked: false,
+            masked_lines: Vec::new(),
             text,
         });
         self.prompt.machine.iter().cloned().chain(memory).chain(missing).collect()

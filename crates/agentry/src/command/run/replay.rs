@@ -185,7 +185,7 @@ fn machine_parts(tape: &Tape) -> Vec<PromptPart> {
     let part = |part: &RecordedPart| PromptPart {
         name: "recorded",
         origin: "cassette".to_owned(),
-        is_masked: false,
+        masked_lines: Vec::new(),
         text: part.text.clone(),
     };
     tape.prompt().iter().map(part).collect()
