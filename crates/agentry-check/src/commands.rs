@@ -2,7 +2,8 @@
 
 use agentry_model::Agent;
 use agentry_policy::{
-    Action, PathAnchors, PatternRule, PatternSubject, RuleList, Section, SectionRules,
+    Action, Judge, LayerSource, PathAnchors, PatternRule, PatternSubject, Permissions, RuleList,
+    Section, SectionRules, layer,
 };
 use agentry_text::Spanned;
 
@@ -29,6 +30,15 @@ pub(crate) fn compiled(written: &SectionRules) -> RuleList {
     let mut rules = RuleList::new(written, &PathAnchors::default());
     rules.rules.truncate(MOST_RULES);
     rules
+}
+
+/// Makes a judge with the `bash` rules of an agent, which decides as `policy why` does.
+pub(crate) fn judge(agent: &Agent) -> Option<Judge> {
+    let mut section = bash(agent)?.clone();
+    section.rules.truncate(MOST_RULES);
+    let places = PathAnchors::default();
+    let permissions = Permissions { sections: vec![section] };
+    Some(Judge::new(vec![layer(LayerSource::Permissions, &permissions, &places)], places))
 }
 
 /// Returns the verdict of the rules for a simple command.

@@ -1,9 +1,10 @@
 //! AG9013: an allow rule such as `ls*`, which also matches longer program names.
 
-use agentry_policy::{Action, PathAnchors, Pattern, PatternKind, PatternSubject};
+use agentry_policy::path::NoLinks;
+use agentry_policy::{Action, Section, SectionCall};
 use agentry_text::{Findings, Fix, LintRule, rule};
 
-use crate::commands::rules;
+use crate::commands::{judge, rules};
 use crate::text_spans::within;
 use crate::{CheckSubject, RuleCheck};
 
@@ -35,6 +36,12 @@ const LONGER: &[(&str, &str)] = &[
 static RULE: LintRule = rule!("AG9013");
 
 fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
+    let Some(judge) = judge(subject.agent) else { return };
+    let directory = judge.places().workspace.clone();
+    let allows = |line: &str| {
+        let call = SectionCall { section: Section::Bash, subject: line, directory: &directory };
+        judge.judge(call, &NoLinks).action == Action::Allow
+    };
     for rule in rules(subject.agent).iter().filter(|rule| rule.action == Action::Allow) {
         let Some(name) = rule.pattern.strip_suffix('*') else { continue };
         let last = name.rsplit(' ').next().unwrap_or_default();
@@ -43,10 +50,12 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
         if !plain || name.contains('*') {
             continue;
         }
+        let known = LONGER.iter().filter(|(short, _)| *short == name);
         // A command that is not in the table gets a made-up example: `foo` becomes `foox`.
-        let mut known = LONGER.iter().filter(|(short, _)| *short == name).map(|(_, long)| *long);
-        let other = known.find(|long| allows(&rule.pattern, long));
-        let other = other.map_or_else(|| format!("{name}x"), str::to_owned);
+        let made_up = ["x", "-x"].map(|end| format!("{name}{end}"));
+        let mut longer = known.map(|(_, long)| (*long).to_owned()).chain(made_up);
+        // Some commands need a rule of their own, and another rule may decide about the example.
+        let Some(other) = longer.find(|line| allows(line)) else { continue };
         let message = format!("rule `{}` also allows `{other}`", rule.value);
         let found = findings.add(&RULE, rule.span, message);
         found.hint(format!("write `{name} *`"));
@@ -59,18 +68,8 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
     }
 }
 
-/// Whether a rule really allows a command. Some commands, such as `git difftool`, need a rule of their own.
-fn allows(pattern: &str, command: &str) -> bool {
-    let places = PathAnchors::default();
-    let pattern = Pattern::new(PatternKind::Command, pattern, Action::Allow, &places);
-    let words: Vec<&str> = command.split(' ').collect();
-    pattern.matches(PatternSubject::Command(&words))
-}
-
 #[cfg(test)]
 mod tests {
-    use agentry_policy::Section;
-
     use super::*;
     use crate::testing::{found, permissions};
 
@@ -86,6 +85,7 @@ mod tests {
                 "npm run build*:allow",
                 Some("0..20 rule `npm run build*:allow` also allows `npm run buildx`"),
             ),
+            ("npm run*:allow", None),
             ("npm run test:*:allow", None),
             ("git log --format=*:allow", None),
             ("git log --oneline*:allow", None),
@@ -99,6 +99,21 @@ mod tests {
             let agent = permissions(Section::Bash, &["ask", rule]);
             let lines = found(&CHECK, &agent, agentry_model::Format::AgentToml);
             assert_eq!(lines.first().map(String::as_str), expected, "{rule}");
+        }
+    }
+
+    /// Every example is a command that the rules of the agent allow, so that `policy why` agrees.
+    #[test]
+    fn other_rules_decide_too() {
+        let cases = [
+            (["ask", "lsof*:deny", "ls*:allow"], Some("11..20 rule `ls*:allow` also allows `lsx`")),
+            (["ask", "ls?*:ask", "ls*:allow"], Some("9..18 rule `ls*:allow` also allows `lsof`")),
+            (["ask", "**:deny", "ls*:allow"], None),
+        ];
+        for (rules, expected) in cases {
+            let agent = permissions(Section::Bash, &rules);
+            let lines = found(&CHECK, &agent, agentry_model::Format::AgentToml);
+            assert_eq!(lines.first().map(String::as_str), expected, "{rules:?}");
         }
     }
 }

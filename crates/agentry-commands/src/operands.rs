@@ -2,7 +2,10 @@
 //! files also apply to `cat .env`.
 
 mod git;
+mod repository;
 mod tar;
+
+use std::borrow::Cow;
 
 use crate::argv::{ShellArg, ShellWord, WordPiece};
 use crate::hazard::{DashMeaning, HazardSign, found};
@@ -83,6 +86,15 @@ words! {
         Restored = "restored",
         /// Paths of a checkout that are listed.
         Tracked = "tracked",
+        /// The first one is written; the others are no files.
+        First = "first",
+        /// The repository that is copied, and the directory that is written; its default is the last part of
+        /// the address.
+        Clone = "clone",
+        /// The first one is a repository that is read, if it is a path and no name.
+        Source = "source",
+        /// The first one is a repository that is written, if it is a path and no name.
+        Sink = "sink",
         /// Web addresses.
         Web = "web",
         /// Names with values: `dd if=x of=y`.
@@ -116,8 +128,10 @@ pub(crate) struct OperandRow {
     pub(crate) in_place: WordList,
     /// Options with two values, a name and then the value.
     pub(crate) named: WordList,
-    /// The directory that is read without an operand, if the program walks.
+    /// The directory that is used without an operand, if the program walks.
     pub(crate) here: WordList,
+    /// Options that stand for every file below the current directory.
+    pub(crate) whole: WordList,
 }
 
 impl Default for OperandRow {
@@ -134,6 +148,7 @@ impl Default for OperandRow {
             in_place: none,
             named: none,
             here: none,
+            whole: none,
         }
     }
 }
@@ -143,15 +158,14 @@ pub(crate) fn files(facts: &ProgramFacts, argv: &[ShellArg]) -> Vec<UsedFile> {
     let of_all = || facts.operands.iter().find(|row| row.subcommands.is_empty());
     let rest = argv.get(1..).unwrap_or_default();
     let (row, words) = match of_all() {
-        Some(row) => (row, rest),
+        Some(row) => (row, Cow::Borrowed(rest)),
         None => {
             let Some(at) = subcommand(facts.name, argv) else { return Vec::new() };
-            let verb = argv.get(at).and_then(ShellArg::literal).unwrap_or_default();
-            let row = facts.operands.iter().find(|row| row.subcommands.has(verb));
-            let Some(row) = row else { return Vec::new() };
-            (row, argv.get(at + 1..).unwrap_or_default())
+            let Some((row, words)) = row_of(facts, argv, at) else { return Vec::new() };
+            (row, words)
         }
     };
+    let words = words.as_ref();
     match row.kind {
         OperandKind::Assignments => assigned(row, words),
         OperandKind::Words => behind_words(row, words),
@@ -160,6 +174,25 @@ pub(crate) fn files(facts: &ProgramFacts, argv: &[ShellArg]) -> Vec<UsedFile> {
         OperandKind::Found => searched(words),
         _ => OperandReader::new(facts, row).read(argv, words),
     }
+}
+
+/// Returns the row of the subcommand at `at`, and the words that it describes. A row for `worktree/add` takes
+/// precedence over one for `worktree`; the word `add` is then no operand.
+fn row_of<'f, 'a>(
+    facts: &'f ProgramFacts,
+    argv: &'a [ShellArg],
+    at: usize,
+) -> Option<(&'f OperandRow, Cow<'a, [ShellArg]>)> {
+    let verb = argv.get(at)?.literal().unwrap_or_default();
+    let rest = argv.get(at + 1..).unwrap_or_default();
+    let row = |name: &str| facts.operands.iter().find(|row| row.subcommands.has(name));
+    let inner = rest.iter().position(|arg| !start(arg).starts_with('-'));
+    let inner = inner.and_then(|place| {
+        let row = row(&format!("{verb}/{}", rest.get(place)?.literal()?))?;
+        let (before, after) = rest.split_at_checked(place)?;
+        Some((row, Cow::Owned([before, after.get(1..).unwrap_or_default()].concat())))
+    });
+    inner.or_else(|| Some((row(verb)?, Cow::Borrowed(rest))))
 }
 
 /// Whether a program reads everything in a directory that it is given. `texts` is the literal start of each
@@ -332,6 +365,9 @@ impl<'a> OperandReader<'a> {
             self.skip = 0;
         }
         self.in_place |= self.row.in_place.has(name);
+        if self.row.whole.has(name) {
+            self.operands.push(ShellWord::text("."));
+        }
         self.is_symbolic |=
             matches!(name, "-s" | "--symbolic") && self.facts.has(ProgramTrait::Links);
         let Some(value) = value else { return };
@@ -355,8 +391,8 @@ impl<'a> OperandReader<'a> {
             return links(&operands);
         }
         let before = self.dashes.map(|dashes| dashes.saturating_sub(self.skip));
-        let uses = git::uses(self.row.kind, &operands, before);
-        self.found.extend(uses);
+        self.found.extend(git::uses(self.row.kind, &operands, before));
+        self.found.extend(repository::uses(self.row.kind, &operands));
         for (at, word) in operands.into_iter().enumerate() {
             // With only one operand, or a target option, no operand is the destination.
             let is_last = at + 1 == count && count > 1 && !self.has_target;
@@ -378,7 +414,7 @@ impl<'a> OperandReader<'a> {
             OperandKind::Copy | OperandKind::Remote | OperandKind::Move if is_last => {
                 &[FileUse::Write]
             }
-            OperandKind::Pack if is_first => &[FileUse::Write],
+            OperandKind::Pack | OperandKind::First if is_first => &[FileUse::Write],
             OperandKind::Read | OperandKind::Copy | OperandKind::Remote | OperandKind::Pack => {
                 &[FileUse::Read]
             }

@@ -15,7 +15,6 @@ pub struct SecretFile {
     /// Whether the path starts at the root.
     pub rooted: bool,
     /// Whether everything below it is secret too.
-    /// Returns the path of one such file.
     pub tree: bool,
 }
 
@@ -54,16 +53,112 @@ pub fn is_secret(path: &str, home: Option<&str>) -> Option<&'static str> {
     place.or_else(|| named().filter(|_| !public))
 }
 
-/// Like [`is_secret`], for one of the paths that a word with wildcards may become. A name that starts with
-/// a dot may also continue as the name of a secret.
-pub fn may_be_secret(path: &str, home: Option<&str>) -> Option<&'static str> {
-    is_secret(path, home).or_else(|| {
-        // The caller replaces wildcards by `x`, so trailing `x` stand for unknown text.
-        let name = path.rsplit('/').next().unwrap_or_default().trim_end_matches('x').to_lowercase();
-        let longer = |(pattern, _): &&(&str, &str)| pattern.starts_with(&name);
-        let found = ROWS.names.iter().filter(|_| name.starts_with('.')).find(longer);
+/// One segment of a path with wildcards: characters in lower case, and `None` for any text.
+pub type NameGlob = Vec<Option<char>>;
+
+/// Describes a secret that a path with wildcards can name. `None` in the list is any number of segments.
+///
+/// A wildcard can become any name, so what counts is the text around it: some of it has to belong to the name of
+/// the secret. `i*` and `*_rsa` can be `id_rsa`; `README*` could be `README.key`, but nothing in it points there.
+pub fn can_be_secret(segments: &[Option<NameGlob>]) -> Option<&'static str> {
+    let SecretNames { names, places, rooted, .. } = &*ROWS;
+    let named = || {
+        let glob = segments.last()?.as_ref().filter(|glob| is_wild(glob))?;
+        let found = names.iter().find(|(pattern, _)| can_be(glob, pattern));
+        found.filter(|_| !is_public(&filled(glob))).map(|(_, what)| *what)
+    };
+    let follows = |place: &str, rest: &[Option<NameGlob>]| {
+        let mut globs = rest.iter();
+        let mut is_aimed = false;
+        place.split('/').all(|pattern| {
+            let Some(Some(glob)) = globs.next() else { return false };
+            is_aimed |= is_wild(glob);
+            if is_wild(glob) { can_be(glob, pattern) } else { fits(pattern, &filled(glob)) }
+        }) && is_aimed
+    };
+    let placed = || {
+        let starts = || (0..segments.len()).filter_map(|at| segments.get(at..));
+        let found = places.iter().find(|(place, _)| starts().any(|rest| follows(place, rest)));
+        let found = found.or_else(|| rooted.iter().find(|(place, _)| follows(place, segments)));
         found.map(|(_, what)| *what)
-    })
+    };
+    named().or_else(placed)
+}
+
+/// Splits a path with wildcards into segments.
+pub fn segments(path: &str) -> Vec<Option<NameGlob>> {
+    let segment = |name: &str| {
+        let wild = |c: char| (!matches!(c, '*' | '?' | '[' | '\\')).then_some(c);
+        (name != "**").then(|| name.to_lowercase().chars().map(wild).collect())
+    };
+    path.split('/').filter(|name| !name.is_empty()).map(segment).collect()
+}
+
+fn is_wild(glob: &[Option<char>]) -> bool {
+    glob.contains(&None)
+}
+
+/// Returns the name with `x` in place of each wildcard.
+fn filled(glob: &[Option<char>]) -> String {
+    glob.iter().map(|c| c.unwrap_or('x')).collect()
+}
+
+/// Whether a name with wildcards can match the pattern of a secret, such that text of the name matches text of
+/// the pattern. A shell wildcard at the start of a name does not match a dot.
+fn can_be(glob: &[Option<char>], pattern: &str) -> bool {
+    let text: Vec<Option<char>> = pattern.chars().map(|c| (c != '*').then_some(c)).collect();
+    let first = glob.iter().position(Option::is_some);
+    match first {
+        // In `*.json` only the extension is known. It points to `*.pem`, but to no name such as `secrets.json`.
+        Some(at) if at > 0 && glob.get(at) == Some(&Some('.')) => {
+            let extension = glob.get(at..).unwrap_or_default();
+            pattern.starts_with("*.") && meets(extension, text.get(1..).unwrap_or_default(), true)
+        }
+        Some(0) => meets(glob, &text, text.first() == Some(&None)),
+        Some(_) => !pattern.starts_with('.') && meets(glob, &text, text.first() == Some(&None)),
+        None => false,
+    }
+}
+
+/// Whether some name matches both, with characters of `glob` in the place of the same ones of `pattern`: two of
+/// them, or all of a text of `glob`. If the pattern is the end of a name, such as `*.pem`, one letter of it is
+/// enough; `.json` in `*-service-account.json` is a common extension and does not count.
+fn meets(glob: &[Option<char>], pattern: &[Option<char>], is_end: bool) -> bool {
+    const ENOUGH: u8 = 2;
+    let is_text = |at: Option<usize>| at.and_then(|at| glob.get(at)).is_some_and(Option::is_some);
+    let dots = || pattern.iter().enumerate().filter(|(_, c)| **c == Some('.')).map(|(at, _)| at);
+    let extension = match dots().next() {
+        Some(0 | 1) => dots().nth(1),
+        _ => dots().last(),
+    };
+    let tells = |other: usize, c: char| c.is_alphanumeric() && extension.is_none_or(|end| other < end);
+    let weight = |at: usize, other: usize, c: char| match (is_end, tells(other, c)) {
+        (true, false) => 0,
+        (true, true) => ENOUGH,
+        (false, _) if is_text(at.checked_sub(1)) || is_text(Some(at + 1)) => 1,
+        (false, _) => ENOUGH,
+    };
+    // Computed from the end: the most weight with which the remaining texts agree.
+    let mut reached: Vec<Vec<Option<u8>>> = vec![vec![None; pattern.len() + 1]; glob.len() + 1];
+    for at in (0..=glob.len()).rev() {
+        for other in (0..=pattern.len()).rev() {
+            let get = |at: usize, other: usize| {
+                reached.get(at).and_then(|row| row.get(other)).copied().flatten()
+            };
+            let most = match (glob.get(at), pattern.get(other)) {
+                (None, None) => Some(0),
+                (Some(None), _) | (_, Some(None)) => get(at + 1, other).max(get(at, other + 1)),
+                (Some(Some(a)), Some(Some(b))) if a == b => {
+                    get(at + 1, other + 1).map(|most| ENOUGH.min(most + weight(at, other, *a)))
+                }
+                _ => None,
+            };
+            if let Some(place) = reached.get_mut(at).and_then(|row| row.get_mut(other)) {
+                *place = most;
+            }
+        }
+    }
+    reached.first().and_then(|row| row.first()).copied().flatten() == Some(ENOUGH)
 }
 
 /// Splits the path at a directory that a project shares, although the same directory in a home holds
@@ -272,5 +367,21 @@ mod tests {
             }
         }
         assert_eq!(is_secret("/home/user/.x/api-token", None), None);
+    }
+
+    #[test]
+    fn wildcards_that_can_be_secrets() {
+        let secret = ".e?v .?nv .en? .e* .* .[nv .env? .env* id_rs? id_* i* *_rsa ?d_rsa *_ed25519 *.ke? *.p* \
+                      *.e* prod.e?v prod.en? *.tfst* serv*.json service-*.json credential? cred*.toml secr*.yml \
+                      *ecrets.y?ml .netr? .n* .p?pass .bash_hist* .s?h/config .ss?/id .a*/x .kub?/config a/.en? \
+                      **/.en? **/.s*h/x .config/g? .config/g*/hosts.yml *config* prod.e* /etc/sha?ow /etc/s*/x /proc/1/m?m";
+        let plain = "* ?? *.rs *.json *.toml *.y* *.js* src/* */* **/*.md README* README.* test_* *test* \
+                     src/lib* main.* *.tsx? [A-Z]* Cargo.lo* x/*/y .github/wo* .github/*/x id_*.pub *.pub \
+                     .env.*.example */config *.lock package*.json docs/*.html";
+        for (globs, expected) in [(secret, true), (plain, false)] {
+            for glob in globs.split_whitespace() {
+                assert_eq!(can_be_secret(&segments(glob)).is_some(), expected, "{glob}");
+            }
+        }
     }
 }

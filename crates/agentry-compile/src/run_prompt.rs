@@ -1,7 +1,7 @@
 //! The system prompt of a run: the parts of the definition, and what the run itself adds.
 //!
 //! ```text
-//! definition without its rules ─▶ skills ─▶ AGENTS.md ─▶ environment ─▶ what is missing ─▶ rules
+//! definition without its rules ─▶ skills ─▶ AGENTS.md ─▶ environment ─▶ memories ─▶ what is missing ─▶ rules
 //! ```
 //!
 //! Each part has a limit. Text that is not the agent's own stands between marks that it cannot forge.
@@ -33,7 +33,7 @@ const MOST_ABOVE: usize = 64;
 /// The instructions of a workspace.
 const INSTRUCTIONS: &str = "AGENTS.md";
 /// The marks around text that is not the agent's own.
-const MARKS: [&str; 2] = ["workspace-instructions", "environment"];
+const MARKS: [&str; 4] = ["workspace-instructions", "environment", "memory", "memories"];
 
 /// The prompt of a run, before the run adds its own parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,7 +133,7 @@ impl RunPrompt {
             return;
         }
         let text = defused(&limited(clean.trim(), MOST_OF_INSTRUCTIONS));
-        let [mark, _] = MARKS;
+        let [mark, ..] = MARKS;
         let text = format!("<{mark} file=\"{INSTRUCTIONS}\">\n{text}\n</{mark}>");
         self.machine.push(PromptPart { name: INSTRUCTIONS, origin, text, is_masked: false });
     }
@@ -149,7 +149,7 @@ fn environment(world: &dyn World, workspace: &str, facts: &EnvironmentFacts) -> 
         ("platform", platform.clone()),
     ];
     lines.extend(git_branch(world, workspace).map(|branch| ("git branch", branch)));
-    let [_, mark] = MARKS;
+    let [_, mark, ..] = MARKS;
     let line = |(name, value): (&str, String)| format!("{name}: {}\n", one_line(&value));
     let text: String = lines.into_iter().map(line).collect();
     PromptPart {

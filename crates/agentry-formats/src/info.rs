@@ -81,6 +81,8 @@ pub struct FormatFiles {
     pub signs: &'static [&'static str],
     /// Whether a main file counts only with a sign beside it, unless the user names its directory.
     pub needs_sign: bool,
+    /// Whether everything in the directory of an agent belongs to it, also what no reader asks for.
+    pub owns_directory: bool,
     /// Whether an agent takes its name from its directory.
     pub names_agent: bool,
     /// Whether a file with a fitting name is an agent.

@@ -34,7 +34,7 @@ mod sse_wire;
 mod stdio_wire;
 
 pub use catalogue::{AnnouncedTool, LeftOutTool, ToolCatalogue};
-pub use clean_text::{CleanText, clean};
+pub use clean_text::{CleanText, clean, clean_value};
 pub use client::{ClientRuntime, HttpAddress, McpClient, ServerConfig, ServerEndpoint};
 pub use connection::{CallListener, ServerWelcome};
 pub use elicitation::{

@@ -1,6 +1,10 @@
 //! What can be typed.
 
+mod evolution;
+mod home;
+mod memory;
 mod policy;
+mod receipts;
 mod run;
 mod runs;
 mod sandbox;
@@ -8,10 +12,17 @@ mod schedule;
 mod store;
 mod tools;
 
+pub(crate) use evolution::{ProposalsArguments, ProposalsCommand, TeachArguments};
+pub(crate) use home::{
+    AgentsArguments, DiffArguments, ExportArguments, HistoryArguments, InstallArguments,
+    RollbackArguments, UninstallArguments,
+};
+pub(crate) use memory::{MemoryAddArguments, MemoryAgent, MemoryArguments, MemoryCommand};
 pub(crate) use policy::{
     PolicyArguments, PolicyCommand, PolicyDiffArguments, PolicyShowArguments, PolicyTestArguments,
     PolicyWhyArguments,
 };
+pub(crate) use receipts::{ReceiptsAgentArguments, ReceiptsArguments, ReceiptsCommand};
 pub(crate) use run::{
     AskFallback, ConsentArguments, ConsentCommand, ResumeArguments, RunArguments, RunFormat,
     SpendingArguments, TestArguments,
@@ -104,6 +115,24 @@ pub(crate) enum CliCommand {
     Sign(SignArguments),
     /// Verify an agent of the store and its signatures
     Verify(VerifyArguments),
+    /// Install an agent in your home, or update the installed one
+    Install(InstallArguments),
+    /// List the installed agents
+    Agents(AgentsArguments),
+    /// Remove an installed agent and its history
+    Uninstall(UninstallArguments),
+    /// Write the files of an installed agent, without what belongs to users and runs
+    Export(ExportArguments),
+    /// List the changes of an installed agent: what, why, by whom, in which run
+    History(HistoryArguments),
+    /// Show what changed between two commits of an installed agent, and what it may do since
+    Diff(DiffArguments),
+    /// Return an installed agent to an earlier state, as a new commit
+    Rollback(RollbackArguments),
+    /// List, accept or reject the changes that installed agents propose to themselves
+    Proposals(ProposalsArguments),
+    /// Teach an installed agent a sentence
+    Teach(TeachArguments),
     /// Pin the agents of a workspace, or list what changed since
     Lock(LockArguments),
     /// Show which model, tools and skills an agent gets on this machine, and why
@@ -120,6 +149,10 @@ pub(crate) enum CliCommand {
     Test(TestArguments),
     /// List runs; show one, follow it, undo its changes
     Runs(RunsArguments),
+    /// Show and change what agents remember between runs
+    Memory(MemoryArguments),
+    /// List, show and verify the receipts of runs, or show figures over them
+    Receipts(ReceiptsArguments),
     /// List schedules and their next times; run, pause or resume one
     Schedule(ScheduleArguments),
     /// Keep running: fire the schedules of agents

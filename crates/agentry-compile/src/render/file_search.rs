@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::collections::HashSet;
 
-use agentry_policy::commands::secrets::may_be_secret;
+use agentry_policy::commands::secrets::{can_be_secret, segments};
 use agentry_policy::path::{LinkResolver, absolute, with_home};
 use agentry_policy::{Action, Judge, LayerSource, PolicyRule, Section, SectionCall, VerdictReason};
 use agentry_targets::guard::FileSearch;
@@ -60,6 +60,11 @@ impl FileSearcher<'_> {
         }
         let filter = NameFilter::new(search.pattern.as_deref());
         let named = filter.samples().into_iter().filter_map(|name| self.named(&root, &name));
+        let secret = |path: &String| {
+            let path = format!("{root}/{}", path.trim_start_matches(['!', '/']));
+            Some(asked(&path, format!("a secret: {}", can_be_secret(&segments(&path))?)))
+        };
+        let named = named.chain(filter.paths.iter().filter_map(secret));
         match named.max_by_key(|reason| reason.action) {
             // No file can make this verdict stricter, so the walk is skipped.
             Some(named) if named.action == Action::Deny || !self.may_deny() => Some(named),
@@ -80,12 +85,7 @@ impl FileSearcher<'_> {
     /// The objection to a name that a search matches, whether such a file exists or not.
     fn named(&self, root: &str, name: &str) -> Option<VerdictReason> {
         let path = format!("{}/{name}", root.trim_end_matches('/'));
-        let home = self.judge.places().home.as_deref();
-        let starts = || {
-            let what = name.starts_with('.').then(|| may_be_secret(&path, home)).flatten()?;
-            Some(asked(&path, format!("a secret: {what}")))
-        };
-        self.against(&path).or_else(starts)
+        self.against(&path)
     }
 
     /// The objection to existing files: a denial, or else the first question.

@@ -79,6 +79,7 @@ pub const INFO: FormatInfo = FormatInfo {
         parts: &[],
         signs: &[],
         needs_sign: false,
+        owns_directory: false,
         names_agent: false,
         is_agent: detect::is_agent,
         template: &[("agents/general_{name}.agent.md", include_str!("new/agent.agent.md"))],

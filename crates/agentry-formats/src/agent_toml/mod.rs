@@ -76,6 +76,7 @@ pub const INFO: FormatInfo = FormatInfo {
         parts: &[PROMPT, "skills/"],
         signs: &[PROMPT],
         needs_sign: false,
+        owns_directory: false,
         names_agent: false,
         is_agent: detect::is_agent,
         template: &[

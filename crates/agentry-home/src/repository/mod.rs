@@ -8,12 +8,14 @@
 mod agent_tree;
 mod commit_note;
 mod git_program;
+mod tree_diff;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 pub use agent_tree::{AgentTree, TreeFile, TreeMode};
 pub use commit_note::{CommitKind, CommitNote};
+pub use tree_diff::text_diff;
 
 use agent_tree::GIT;
 use git_program::GitProgram;

@@ -10,7 +10,7 @@ use crate::automata::subject::ExampleSubject;
 use crate::automata::{MachineTooLarge, search};
 use crate::memo::PolicyMemo;
 use crate::pattern::{HazardProtection, Pattern, PatternKind};
-use crate::{PathAnchors, RuleList};
+use crate::{PathAnchors, PolicyRule, RuleList};
 
 /// A rule that never decides about the subjects that its pattern spells out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,12 +34,27 @@ pub fn dead(
     protections: HazardProtection,
 ) -> Option<Vec<DeadRule>> {
     // Almost always, every rule decides about a subject made from its own text; then no machine is needed.
-    if (0..rules.rules.len()).all(|at| decides_plainly(rules, at, protections)) {
+    let doubtful = (0..rules.rules.len()).filter(|at| !decides_plainly(rules, *at, protections));
+    let doubtful: Vec<usize> = doubtful.collect();
+    if doubtful.is_empty() {
         return Some(Vec::new());
     }
-    MachineFolder::new(memo, rules.section.kind(), protections)
-        .and_then(|folder| find_dead(&folder, rules))
-        .ok()
+    let folder = MachineFolder::new(memo, rules.section.kind(), protections).ok()?;
+    let found = doubtful.into_iter().map(|at| find_dead(&folder, rules, at));
+    found.filter_map(Result::transpose).collect::<Result<_, MachineTooLarge>>().ok()
+}
+
+/// Returns the indices of the rules before `at` that may match a subject of the rule at `at`. Machines of rules
+/// about other programs would only add states.
+fn rivals(rules: &RuleList, at: usize) -> Vec<usize> {
+    let Some(own) = rules.rules.get(at).map(|rule| rule.pattern.program()) else {
+        return Vec::new();
+    };
+    let may_meet = |(index, rule): (usize, &PolicyRule)| {
+        let is_other = own.zip(rule.pattern.program()).is_some_and(|(own, other)| own != other);
+        (!is_other).then_some(index)
+    };
+    rules.rules.iter().take(at).enumerate().filter_map(may_meet).collect()
 }
 
 /// Whether a rule decides about a subject made from its own text, with a short text or nothing in place of
@@ -82,28 +97,40 @@ fn plain(pattern: &Pattern, fill: &str) -> ExampleSubject {
     }
 }
 
+/// Returns why the rule at `at` never decides, or `None` if it does.
 fn find_dead(
     folder: &MachineFolder<'_>,
     rules: &RuleList,
-) -> Result<Vec<DeadRule>, MachineTooLarge> {
-    let all = folder.rules(rules, index)?;
-    let deciding: BTreeSet<u32> = all.outputs.iter().copied().collect();
-    let mut found = Vec::new();
-    for (at, rule) in rules.rules.iter().enumerate() {
-        let decides = deciding.contains(&index(at));
-        let words = rule.pattern.as_written();
-        // It decides, and has no additional spellings that could be the only reason.
-        if decides && words.is_none() {
-            continue;
-        }
-        let words = folder.leaf(&words.unwrap_or_else(|| rule.pattern.clone()))?;
-        let Some(mut dead) = coverage(at, rules.section.kind(), &words, &all)? else { continue };
-        if decides {
-            dead.still = decided(at, rules.section.kind(), &folder.leaf(&rule.pattern)?, &all)?;
-        }
-        found.push(dead);
+    at: usize,
+) -> Result<Option<DeadRule>, MachineTooLarge> {
+    let mut chosen = rivals(rules, at);
+    let own = chosen.len();
+    chosen.push(at);
+    let few = RuleList {
+        rules: chosen.iter().filter_map(|index| rules.rules.get(*index)).cloned().collect(),
+        ..rules.clone()
+    };
+    let Some(rule) = few.rules.get(own) else { return Ok(None) };
+    let all = folder.rules(&few, index)?;
+    let decides = all.outputs.contains(&index(own));
+    let words = rule.pattern.as_written();
+    // It decides, and has no additional spellings that could be the only reason.
+    if decides && words.is_none() {
+        return Ok(None);
     }
-    Ok(found)
+    let words = folder.leaf(&words.unwrap_or_else(|| rule.pattern.clone()))?;
+    let Some(mut dead) = coverage(own, rules.section.kind(), &words, &all)? else {
+        return Ok(None);
+    };
+    if decides {
+        dead.still = decided(own, rules.section.kind(), &folder.leaf(&rule.pattern)?, &all)?;
+    }
+    // The indices of the short list become those of the whole one.
+    dead.rule = at;
+    for index in &mut dead.covered_by {
+        *index = chosen.get(*index).copied().unwrap_or(rules.rules.len());
+    }
+    Ok(Some(dead))
 }
 
 /// Returns the rules that decide about the subjects of `own`, or `None` if the rule itself is among them.

@@ -7,7 +7,7 @@
 
 mod path_set;
 
-use agentry_commands::secrets::{is_secret, may_be_secret};
+use agentry_commands::secrets::{can_be_secret, is_secret};
 use agentry_commands::{CommandEffects, FileEffect, FileUse, ProgramTrait, effects};
 use path_set::PathSet;
 
@@ -49,7 +49,7 @@ impl OperandUse {
             _ => effects.walks(),
         };
         let takes = section == Section::Edit
-            && matches!(effects.files(), FileEffect::TakesAll | FileEffect::Tree { whole: false });
+            && matches!(effects.files(), FileEffect::TakesAll | FileEffect::Tree { .. });
         Some(Self { used, section, below, takes })
     }
 
@@ -290,10 +290,10 @@ impl Judge {
         let home = self.places.home.as_deref();
         let what = match paths.literal() {
             Some(path) => is_secret(path, home),
-            None if paths.is_open_ended() => {
-                paths.samples().iter().find_map(|path| may_be_secret(path, home))
+            None => {
+                let sample = || paths.samples().iter().find_map(|path| is_secret(path, home));
+                can_be_secret(&paths.globs()).or_else(sample)
             }
-            None => paths.samples().iter().find_map(|path| is_secret(path, home)),
         };
         what.map(|what| LayerDecision::built_in(Action::Ask, format!("a secret: {what}")))
     }

@@ -191,6 +191,16 @@ impl Pattern {
         }
     }
 
+    /// Returns the base name of the only program that a command pattern matches.
+    pub(crate) fn program(&self) -> Option<&str> {
+        match &self.shape {
+            PatternShape::Command(command) => {
+                command.elements.first()?.as_literal().map(agentry_commands::base_name)
+            }
+            _ => None,
+        }
+    }
+
     /// Whether the rule matches `subject`.
     pub fn matches(&self, subject: PatternSubject<'_>) -> bool {
         self.matches_under(subject, HazardProtection::On)

@@ -127,10 +127,11 @@ pub fn delegates(home: &Path, run: &str) -> Result<Vec<(String, RunDescription)>
 pub fn find(home: &Path, given: &str) -> Result<String, JournalError> {
     let names = names(&runs(home))?;
     if given == "last" {
-        // The run of a delegate is continued by the run above it.
+        // The run of a delegate is continued by the run above it; a refused or pruned run has only receipts.
         let is_own = |id: &&String| {
             let opened = JournalFollower::open(home, id);
             opened.map_or(true, |(_, about)| about.parent.is_none())
+                && !has_only_receipts(&runs(home).join(id))
         };
         let last = names.iter().rev().find(is_own);
         return last.cloned().ok_or_else(|| JournalError::NoRun(given.to_owned()));
@@ -146,6 +147,11 @@ pub fn find(home: &Path, given: &str) -> Result<String, JournalError> {
         1 => Ok(found.remove(0)),
         _ => Err(JournalError::Ambiguous { given: given.to_owned(), found }),
     }
+}
+
+/// Returns the ids of all directories of runs, sorted: also of runs that never began or have only receipts.
+pub fn run_names(home: &Path) -> Result<Vec<String>, JournalError> {
+    names(&runs(home))
 }
 
 /// Returns the summary of a run. A damaged journal is part of the summary.
@@ -231,6 +237,7 @@ pub fn prune(home: &Path, before: u64, dry: bool) -> Result<Vec<PrunedRun>, Jour
     for id in names(&runs)? {
         let summary = match summary(home, &id) {
             Ok(summary) => summary,
+            Err(JournalError::NeverBegan(_)) if has_only_receipts(&runs.join(&id)) => continue,
             Err(JournalError::NeverBegan(_)) if !lock::is_held(&runs.join(&id)) => never_begun(&id),
             Err(_) => continue,
         };
@@ -279,11 +286,47 @@ fn sweep(runs: &Path) {
 
 const REMOVED: &str = ".removed";
 
+/// The directory of a run that is never pruned.
+pub(super) const RECEIPTS: &str = "receipts";
+
+/// Whether a run has receipts and nothing else: it was refused before it began, or it was pruned.
+fn has_only_receipts(directory: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(directory) else { return false };
+    let names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
+    names.iter().any(|name| name == RECEIPTS)
+        && names.iter().all(|name| name == RECEIPTS || name == lock::NAME)
+}
+
+/// Removes everything of a run but its receipts. The journal goes first: without it the run is not listed.
+fn remove_around_receipts(directory: &Path) -> io::Result<()> {
+    let journal = directory.join(super::DATABASE);
+    match fs::remove_file(&journal) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name == RECEIPTS || name == lock::NAME {
+            continue;
+        }
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    fs::remove_file(directory.join(lock::NAME))
+}
+
 /// Removes a run without a process. It is renamed first, so that a half-removed one is not listed.
 fn remove(runs: &Path, id: &str) -> Result<(), JournalError> {
     let directory = runs.join(id);
     // A run that was resumed meanwhile must not be removed.
     let lock = JournalLock::take(&directory, id)?;
+    if directory.join(RECEIPTS).is_dir() {
+        return remove_around_receipts(&directory).map_err(JournalError::io("removed", &directory));
+    }
     let gone = runs.join(format!(".{id}{REMOVED}"));
     fs::rename(&directory, &gone).map_err(JournalError::io("removed", &directory))?;
     fs::remove_dir_all(&gone).map_err(JournalError::io("removed", &gone))?;

@@ -26,6 +26,8 @@ pub enum DeclaredKind {
     Delegate,
     /// A function that the agent exposes.
     Function,
+    /// A tool of agents that live in the home.
+    Home,
 }
 
 impl DeclaredKind {
@@ -38,6 +40,7 @@ impl DeclaredKind {
             Self::Skill => "skill",
             Self::Delegate => "delegate",
             Self::Function => "function",
+            Self::Home => "home",
         }
     }
 }
@@ -118,7 +121,7 @@ pub(crate) fn answered(answer: Result<String, String>, host: &dyn ToolHost) -> T
 }
 
 /// Returns the result of a call as a model gets it: cleaned, and cut to a limit.
-pub(crate) fn for_model(result: Result<Value, CallFailure>, host: &dyn ToolHost) -> ToolOutput {
+pub fn for_model(result: Result<Value, CallFailure>, host: &dyn ToolHost) -> ToolOutput {
     match result {
         Ok(Value::String(text)) => ToolOutput::done(output_cap::kept(&clean(&text), host)),
         Ok(value) => ToolOutput::done(output_cap::kept(&clean(&value.to_string()), host)),

@@ -41,7 +41,7 @@ mod websearch;
 mod write;
 
 pub(crate) use declared_tool::answered;
-pub use declared_tool::{CallFailure, DeclaredKind, DeclaredTool, TIME, ToolOrigin};
+pub use declared_tool::{CallFailure, DeclaredKind, DeclaredTool, TIME, ToolOrigin, for_model};
 pub(crate) use output_cap::kept_elsewhere;
 pub use pause_clock::PauseClock;
 pub use real_path::real;

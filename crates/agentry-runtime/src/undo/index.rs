@@ -82,14 +82,30 @@ impl UndoIndex {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             Err(error) => return Err(error),
         };
-        let mut index = Self::default();
         let whole = text.rfind('\n').map_or(0, |at| at + 1);
         if whole < text.len() {
             // The next line must start on a line of its own.
             let file = fs::OpenOptions::new().write(true).open(&path)?;
             file.set_len(u64::try_from(whole).unwrap_or(u64::MAX))?;
         }
-        for (at, line) in text.get(..whole).unwrap_or_default().lines().enumerate() {
+        Self::parse(&path, text.get(..whole).unwrap_or_default())
+    }
+
+    /// Reads the index of a run that another process may write; changes nothing.
+    pub(super) fn look(directory: &Path) -> io::Result<Self> {
+        let path = directory.join(NAME);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(error),
+        };
+        let whole = text.rfind('\n').map_or(0, |at| at + 1);
+        Self::parse(&path, text.get(..whole).unwrap_or_default())
+    }
+
+    fn parse(path: &Path, lines: &str) -> io::Result<Self> {
+        let mut index = Self::default();
+        for (at, line) in lines.lines().enumerate() {
             let entry = serde_json::from_str(line).map_err(|error| {
                 io::Error::other(format!("`{}`, line {}: {error}", path.display(), at + 1))
             })?;

@@ -15,6 +15,7 @@
 mod index;
 mod restore;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -113,6 +114,12 @@ impl BeforeImages {
     }
 }
 
+/// Returns what a run left at each path that its tools changed, the last change of each. Changes nothing.
+pub fn left_behind(directory: &Path) -> io::Result<BTreeMap<PathBuf, PathImage>> {
+    let lines = UndoIndex::look(directory)?.lines.into_iter();
+    Ok(lines.filter_map(|line| Some((line.path, line.left?))).collect())
+}
+
 /// The time in microseconds since the Unix epoch.
 fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -120,7 +127,7 @@ fn now() -> u64 {
 }
 
 /// Returns what is at a path now. A path through a link counts as nothing.
-fn there(path: &Path) -> io::Result<PathImage> {
+pub fn there(path: &Path) -> io::Result<PathImage> {
     let (parent, name) = match files::parent(path, MissingDirectory::Fails) {
         Ok(found) => found,
         Err(error) if is_absent(&error) => return Ok(PathImage::Nothing),

@@ -17,7 +17,7 @@ use agentry_compile::{
 use rayon::prelude::*;
 
 use crate::args::CheckArguments;
-use crate::command::{failures, none_in};
+use crate::command::{failures, installed, none_in};
 use crate::config_cache::ConfigCache;
 use crate::disk::DiskWorld;
 use crate::home::sweep;
@@ -35,14 +35,15 @@ const FEW: usize = 8;
 pub(crate) fn run(args: &CheckArguments) -> CliOutcome {
     sweep();
     let disk = DiskWorld::default();
-    let config = WorkspaceConfig::read(&disk, args.paths.first().map_or(".", String::as_str));
+    let paths = installed::as_paths(&args.paths)?;
+    let config = WorkspaceConfig::read(&disk, paths.first().map_or(".", String::as_str));
     let exclude = |path: &str| config.excludes_path(path);
-    let found = discover_all(&disk, &args.paths, args.reads, &exclude);
+    let found = discover_all(&disk, &paths, args.reads, &exclude);
     let mut run = CheckRun::new(args, &disk, &config)?;
     run.report.diagnostics(&config.diagnostics, &config.sources);
     run.report.diagnostics(&found.diagnostics, &found.sources);
     // A path that the user names is checked even if the configuration excludes it.
-    let named = |found: &FoundAgent| args.paths.contains(&found.path);
+    let named = |found: &FoundAgent| paths.contains(&found.path);
     let configs = &run.configs;
     let wanted = |found: &&FoundAgent| {
         named(found) || !configs.of(&disk, &found.dir).excludes_path(&found.path)
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &CheckArguments) -> CliOutcome {
     run.agents(&agents);
     run.names();
     let is_wanted = |found: &&FoundHarnessFile| {
-        args.paths.contains(&found.path)
+        paths.contains(&found.path)
             || !run.configs.of(&disk, split(&found.path).0).excludes_path(&found.path)
     };
     let harness: Vec<_> = found.harness.iter().filter(is_wanted).cloned().collect();

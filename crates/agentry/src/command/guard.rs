@@ -9,11 +9,12 @@ use agentry_compile::render::{GuardedAgent, RenderLedger, guard, other_agents, p
 use agentry_compile::targets::guard::{GuardedCall, agent as asking_agent, call as guarded_call};
 use agentry_compile::targets::{GuardAnswer, Target, target};
 use agentry_compile::text::path::join;
-use agentry_compile::{CompiledAgent, FileTree as _, at, read};
+use agentry_compile::{CompiledAgent, FileTree as _, at};
 use agentry_runtime::guard_look::{GuardLook, listed};
 use serde_json::Value;
 
 use crate::args::GuardArguments;
+use crate::command::read_definition;
 use crate::command::render::LEDGER;
 use crate::command::run::is_set;
 use crate::disk::DiskWorld;
@@ -189,7 +190,7 @@ fn named(args: &GuardArguments, question: &str) -> Result<Option<GuardDefinition
 
 fn guarded<'a>(disk: &DiskWorld, named: &'a GuardDefinition) -> Result<GuardedAgent<'a>, String> {
     let found = at(disk, &named.path).map_err(|why| format!("`{}` {why}", named.path))?;
-    let compiled = read(disk, &found);
+    let compiled = read_definition(disk, &found);
     let protected = protected_paths(disk, &compiled);
     let digest = named.digest.as_deref();
     let (program, is_set) = (this_program(), &is_set);

@@ -91,6 +91,14 @@ fn a_delegate_works_as_its_own_run_under_its_parents_policy() {
     let shown = test.run("runs show last --format json").json();
     assert_eq!(shown["spent"]["turns"], 5, "{}", shown["spent"]);
     assert_eq!(shown["delegates"][0]["agent"], runs[1]["agent"], "{shown}");
+    // Each has its own receipt, with what it spent itself: 3 and 2 turns.
+    for (run, turns) in [(1, 3), (0, 2)] {
+        let id = runs[run]["receipt"].as_str().expect("a receipt");
+        let receipt = test.run(&format!("receipts show {id} --format json")).exits(0).json();
+        assert_eq!(receipt["usage"]["turns"], turns, "{receipt}");
+        let parent = if run == 1 { runs[0]["id"].clone() } else { Value::Null };
+        assert_eq!(receipt["run"]["parent"], parent, "{receipt}");
+    }
     let child = runs[1]["id"].as_str().unwrap();
     let ran = with(&test, &server, &["resume", child]).exits(3);
     assert!(ran.stderr.contains("works for run"), "{ran}");

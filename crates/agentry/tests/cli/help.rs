@@ -36,6 +36,7 @@ fn help() {
       tools        List the tools of an agent, or call one
       test         Replay the cassettes of agents and run the examples of their policies
       runs         List runs; show one, follow it, undo its changes
+      memory       Show and change what agents remember between runs
       schedule     List schedules and their next times; run, pause or resume one
       serve        Keep running: fire the schedules of agents
       sandbox      Show what confines the commands of an agent

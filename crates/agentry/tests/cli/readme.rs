@@ -87,6 +87,7 @@ fn generated_pages_show_real_output() {
         "docs/guides/check-a-repository.md",
         "docs/guides/convert-an-agent.md",
         "docs/guides/know-what-an-agent-may-do.md",
+        "docs/guides/let-agents-work-together.md",
         "docs/guides/lock-agents.md",
         "docs/guides/run-an-agent.md",
         "docs/guides/share-agents.md",
@@ -111,7 +112,7 @@ fn the_shipped_examples_have_no_finding() {
     insta::assert_snapshot!(workspace("").run("check examples"), @r#"
     $ agentry check examples
     --- stdout
-    checked 6 agents: all good
+    checked 11 agents: all good
     --- exit 0
     "#);
 }

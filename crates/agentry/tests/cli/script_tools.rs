@@ -237,6 +237,21 @@ fn inner_calls_are_written_down_and_undone() {
     assert_eq!((test.read("a.txt").as_str(), test.has("made.txt")), ("one\n", false));
 }
 
+/// A refused inner call is answered at once: the script catches it, and nothing waits for its time limit.
+#[test]
+fn a_refused_call_throws_in_the_script() {
+    let body = "const seen = [];\nfor (const [tool, input] of [['read', { path: '/etc/hosts' }], ['write', {}], ['write', { path: 'helper/instructions.md', content: 'x' }]]) {\n  try { await ctx.tool(tool, input); seen.push('done'); } catch (error) { seen.push(error.message); }\n}\nreturn seen.join('; ');";
+    let limits = "allowed_tools: [read, write]\nlimits: {timeoutMs: 600000}\n";
+    let rules = "[policy.read]\nrules = [\"/etc/**:deny\"]\n[policy.edit]\nintent = \"allow\"\n";
+    let test = agent(limits, &run(body)).file("home/.config/agentry/config.toml", rules);
+    let server =
+        Server::playing([Turn::call("probe", json!({})).into(), Turn::text("Done.").into()]);
+    with(&test, &server, &["run", "helper", "go", "--yes"]).exits(0);
+    let result = server.asked()[1].results[0].1.clone();
+    assert_eq!(result.matches("refused").count(), 3, "{result}");
+    assert!(result.contains("do not fit") && !result.contains("done"), "{result}");
+}
+
 /// The run is killed inside a script: what it had finished is not done again, what it had not is asked about.
 #[test]
 #[cfg(target_os = "linux")]

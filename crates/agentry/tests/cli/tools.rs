@@ -47,6 +47,61 @@ fn guarded_server() -> u16 {
     port
 }
 
+/// Models write names of tools in any case; so do people.
+#[test]
+fn names_of_tools_have_no_case() {
+    let code = tool("double", "return args.n * 2;");
+    let test = Test::new().file(PATH, agent("", &code)).file("a.txt", "text of the file\n");
+    let server = Server::playing([
+        Turn::call("DOUBLE", json!({ "n": 21 })).into(),
+        Turn::call("Read", json!({ "path": "a.txt" })).into(),
+        Turn::text("It is 42.").into(),
+    ]);
+    with(&test, &server, &["run", PATH, "double it", "--yes"]).exits(0);
+    let results = server.asked()[2].results.clone();
+    assert_eq!(results[0].1, "42");
+    assert!(results[1].1.contains("text of the file"), "{results:?}");
+}
+
+/// A tool that is described wrongly does not take the others with it, and can be left out. A name that no tool has
+/// cannot.
+#[test]
+fn one_bad_tool_leaves_the_others() {
+    let good = tool("double", "return args.n * 2;");
+    let code = good.replacen(
+        "return {",
+        "return { bad: { fn: () => 1, scheme: JSON.parse('{\"name\":\"bad\"}') },",
+        1,
+    );
+    assert_ne!(code, good);
+    let test = Test::new().file(PATH, agent("", &code));
+    let listed = test.run("tools agents/team_helper.agent.md --yes --format json").exits(0).json();
+    assert!(listed["tools"].to_string().contains("\"double\""), "{listed}");
+    assert_eq!(listed["missing"][0]["name"], "bad", "{listed}");
+    let server = Server::playing([Turn::text("Hello.").into()]);
+    with(&test, &server, &["run", PATH, "hi", "--yes"]).exits(3);
+    let ran = with(&test, &server, &["run", PATH, "hi", "--yes", "--without", "bade"]).exits(2);
+    assert!(ran.stderr.contains("declares no tool of this name"), "{ran}");
+    assert!(ran.stderr.contains("did you mean `bad`?"), "{ran}");
+    with(&test, &server, &["run", PATH, "hi", "--yes", "--without", "bad"]).exits(0);
+    assert!(server.asked()[0].tools.contains(&"double".to_owned()));
+}
+
+/// What a description computes is cleaned before a model sees it.
+#[test]
+fn computed_descriptions_hide_nothing() {
+    let code = tool("double", "return 1;").replacen(
+        "description: \"",
+        "description: String.fromCharCode(0x202e, 27) + \"",
+        1,
+    );
+    let test = Test::new().file(PATH, agent("", &code));
+    let listed = test.run("tools agents/team_helper.agent.md --yes --format json").exits(0).json();
+    let tools = listed["tools"].to_string();
+    assert!(tools.contains("\"double\"") && !tools.contains("u202e"), "{listed}");
+    assert!(!tools.contains('\u{202e}') && !tools.contains("u001b"), "{listed}");
+}
+
 /// The user's policy that opens one port of this machine.
 fn opened(test: Test, port: u16) -> Test {
     let rules = format!(
@@ -118,7 +173,7 @@ fn the_tools_are_listed() {
 #[test]
 fn what_cannot_be_used_is_listed() {
     let cases = [
-        (tool("bash", "return 1;"), "`bash`: `bash` is the name of a built-in tool"),
+        (tool("bash", "return 1;"), "`bash` is the name of a built-in tool"),
         (format!("JSON.parse('no');\n{}", tool("double", "")), "(agents/team_helper.agent.md:13:"),
         (tool("double", "").replace("name: \"double\"", "name: String(5)"), "`scheme.name` is `5`"),
     ];

@@ -127,7 +127,6 @@ fn what_writes_to_a_protected_path() {
         (Section::Bash, "python3 run.py a.agent", Some(Action::Deny)),
         (Section::Bash, "sh .claude/x.sh > .claude/y", Some(Action::Deny)),
         (Section::Bash, "sh .claude/x.sh | tee .claude/x.sh", Some(Action::Deny)),
-        (Section::Bash, "sh --rcfile .claude/x run.sh", Some(Action::Deny)),
         (Section::Bash, "python3 -m x .claude/x.py", Some(Action::Deny)),
         (Section::Bash, "python3 -i a.agent", Some(Action::Deny)),
         (Section::Bash, "node -r x a.agent", Some(Action::Deny)),

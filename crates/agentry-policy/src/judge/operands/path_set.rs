@@ -1,5 +1,7 @@
 //! The paths that a word may become, and whether a pattern matches some or all of them.
 
+use agentry_commands::secrets::NameGlob;
+
 use crate::argv::{ShellWord, WordPiece};
 use crate::pattern::glob::{GlobPart, GlobPattern};
 use crate::pattern::sequence::PatternElement;
@@ -100,13 +102,24 @@ impl PathSet {
         [None, Some('x')].map(|filler| self.sample(filler, 0)).into()
     }
 
-    /// Whether the last name may go on with any text.
-    pub(super) fn is_open_ended(&self) -> bool {
-        match self.names.last() {
-            Some(PathName::One(pieces)) => !matches!(pieces.last(), Some(WordPiece::Text(_))),
-            Some(PathName::Many) => true,
-            None => false,
-        }
+    /// Returns the segments in lower case, with `None` for any number of them.
+    pub(super) fn globs(&self) -> Vec<Option<NameGlob>> {
+        let lower = |text: &str| text.to_lowercase().chars().map(Some).collect::<NameGlob>();
+        let known = self.known.split('/').filter(|name| !name.is_empty());
+        let glob = |name: &PathName| match name {
+            PathName::Many => None,
+            PathName::One(pieces) => Some(
+                pieces
+                    .iter()
+                    .flat_map(|piece| match piece {
+                        WordPiece::Text(text) => lower(text),
+                        WordPiece::Loose => NameGlob::new(),
+                        _ => vec![None],
+                    })
+                    .collect(),
+            ),
+        };
+        known.map(|name| Some(lower(name))).chain(self.names.iter().map(glob)).collect()
     }
 
     /// Returns one of the paths, with `depth` names for any number of them.

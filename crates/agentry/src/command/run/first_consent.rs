@@ -125,7 +125,10 @@ pub(crate) fn consent(
             terms.accepts_changes || (terms.yes && is_own)
         }
     };
-    show(&listing(), &delegates);
+    let rows = with_delegates(listing(), &delegates).rows();
+    let rows: Vec<_> =
+        rows.iter().map(|(name, line)| vec![format!("  {name}"), clean(line)]).collect();
+    columns(&rows).lines().for_each(remark);
     let attended = TerminalView::is_attended() && terms.can_ask;
     // The list is shown with `--yes` too, so that it is in the log.
     if !accepted && !(attended && agrees()) {
@@ -140,14 +143,14 @@ pub(crate) fn consent(
     agreed
 }
 
-/// Shows the list.
-fn show(listing: &ConsentListing, delegates: &[ReachableDelegate]) {
-    let named = delegates.iter().flat_map(ReachableDelegate::lines);
-    let all = named.chain(listing.delegates.iter().cloned()).collect();
-    let rows = ConsentListing { delegates: all, ..listing.clone() }.rows();
-    let rows: Vec<_> =
-        rows.iter().map(|(name, line)| vec![format!("  {name}"), clean(line)]).collect();
-    columns(&rows).lines().for_each(remark);
+/// The list with the agents that the definition names.
+pub(crate) fn with_delegates(
+    listing: ConsentListing,
+    named: &[ReachableDelegate],
+) -> ConsentListing {
+    let mut delegates: Vec<String> = named.iter().flat_map(ReachableDelegate::lines).collect();
+    delegates.extend(listing.delegates);
+    ConsentListing { delegates, ..listing }
 }
 
 /// Stores a consent.

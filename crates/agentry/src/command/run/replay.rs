@@ -23,6 +23,7 @@ use serde_json::Value;
 
 use super::declared_tools::{built_in, delegates};
 use super::limits::{began, limits};
+use super::memory_tools::memory_tools;
 use super::prepared_agent::{PreparedAgent, RunSurroundings};
 use super::script_tools::scripts;
 use super::session::{broken, runtime, sink};
@@ -107,7 +108,7 @@ pub(crate) fn play(
         // The same tools as when recorded, whether or not a user is present now.
         can_ask: tape.has_tool("question"),
         search: tape.has_tool("websearch").then(search).flatten(),
-        declared: replayed(ground, tape.missing(), function.as_ref())?,
+        declared: replayed(ground, tape.missing(), function.as_ref(), tape.has_tool("recall"))?,
     });
     let played = Arc::new(ReplayedWorld::new(tape, Arc::new(tools)));
     let clock = Arc::clone(&played);
@@ -159,10 +160,15 @@ fn replayed(
     ground: &PreparedAgent,
     missing: &[String],
     function: Option<&FunctionCall>,
+    has_memory: bool,
 ) -> Result<Vec<Arc<dyn BuiltInTool>>, CliFailure> {
     let mut tools = replayed_tools(&ground.agent, &ground.judge);
     tools.extend(built_in(&scripts(ground)?.tools));
     tools.extend(built_in(&delegates(ground, missing).tools));
+    let names: Vec<String> = tools.iter().map(|tool| tool.spec().name).collect();
+    if has_memory && !skills::is_left_out("recall", &names) {
+        tools.extend(built_in(&memory_tools(&ground.judge, None)));
+    }
     tools.retain(|tool| !skills::is_left_out(&tool.spec().name, missing));
     tools.extend(skills::replayed(ground, missing));
     tools.extend(function.map(ResultTool::shared));

@@ -31,6 +31,7 @@ use super::terminal::TerminalView;
 use super::workers::workers;
 use super::{exit, talk};
 use crate::args::{AskFallback, ResumeArguments, RunArguments, RunFormat};
+use crate::command::receipts::recording as receipts;
 use crate::output::{CliFailure, CliOutcome, error_text, print, print_json, remark, when_unread};
 
 /// A run that messages can be sent to.
@@ -89,13 +90,17 @@ impl<'a> RunSession<'a> {
             remark(&format!("note: {note}"));
         }
         let watching = RunObservers::of(setting);
+        let open = ground.memory.open(setting.without);
+        let memory = open.and_then(|open| open.in_prompt(prompt, engine.window));
+        let user = open.map(|open| open.user().as_str().to_owned());
         let new = NewRun {
-            settings: settings(args),
+            settings: RunSettings { user, memory: memory.clone(), ..settings(args) },
             models: engine.names.clone(),
             prompt,
             sandbox: setting.commands.name(),
             parent: None,
         };
+        receipts::settle_earlier_runs(ground);
         // Before the servers start, because what they leave behind is kept beside it.
         let journal = create_journal(ground, new)?;
         let ready = match ReadyTools::of_run(setting, &watching, &journal) {
@@ -107,21 +112,24 @@ impl<'a> RunSession<'a> {
         };
         let limits = limits(&ground.agent, &args.spending, &ground.caps);
         let began = began(&ground.agent, limits, engine.names.len(), engine.window);
-        let mut session = Self::with(setting, engine, journal, watching, &ready)?;
+        let parts = (&ready, memory.as_deref());
+        let mut session = Self::with(setting, engine, journal, watching, parts)?;
         session.driver.begin(began).map_err(broken)?;
         session.introduce();
         Ok(session)
     }
 
-    /// Creates a session that continues a journal.
+    /// Creates a session that continues a journal, with the memories that its prompt had.
     pub(crate) fn over(
         setting: &SessionSetting<'a>,
         engine: RunEngine,
         journal: Journal,
+        memory: Option<String>,
     ) -> Result<Self, CliFailure> {
         let watching = RunObservers::of(setting);
         let ready = ReadyTools::of_run(setting, &watching, &journal)?;
-        Self::with(setting, engine, journal, watching, &ready)
+        receipts::reopen(&setting.ground.home, journal.id());
+        Self::with(setting, engine, journal, watching, (&ready, memory.as_deref()))
     }
 
     fn with(
@@ -129,12 +137,13 @@ impl<'a> RunSession<'a> {
         engine: RunEngine,
         journal: Journal,
         watching: RunObservers,
-        ready: &ReadyTools,
+        (ready, memory): (&ReadyTools, Option<&str>),
     ) -> Result<Self, CliFailure> {
         let ground = setting.ground;
         let directory = journal.directory().to_path_buf();
         let declared = &ready.declared;
-        let (machine, missing) = (ground.machine_parts(declared), declared.missing_names());
+        let machine = ground.machine_parts(declared, memory);
+        let missing = declared.missing_names();
         let function = setting.function.as_ref().map(|call| call.function.name.clone());
         let record =
             |path| PendingRecording::new(ground, &directory, path, (&machine, &missing), function);
@@ -159,6 +168,7 @@ impl<'a> RunSession<'a> {
             hears: Arc::clone(&watching.hears),
             can_ask: watching.attendant.is_some(),
             budget,
+            memory,
         };
         let (driver, tools) = assembly.build()?;
         let stop = stop(&driver, watching.attendant.as_deref());
@@ -288,6 +298,7 @@ impl<'a> RunSession<'a> {
         let mut journal = self.journal.0.lock().unwrap_or_else(PoisonError::into_inner);
         let ending = ending.unwrap_or(RunEnding::Done);
         journal.finished(&ending).map_err(|error| CliFailure::new(error.to_string()))?;
+        receipts::record_ending(&self.ground.home, journal.id(), &ending);
         if let Some(recording) = &self.recording {
             let message = |error| format!("the cassette was not kept: {}", error_text(&error));
             recording.keep().map_err(|error| CliFailure::new(message(error)))?;
@@ -313,6 +324,10 @@ fn settings(args: &RunArguments) -> RunSettings {
         function: args.call.clone(),
         without: args.without.clone(),
         directory: std::env::current_dir().ok(),
+        user: None,
+        memory: None,
+        estimate: args.estimate,
+        firing: args.firing.clone(),
         policy: Vec::new(),
     }
 }

@@ -6,7 +6,8 @@ use agentry_runtime::RunEnding;
 use agentry_runtime::driver::BrokenRun;
 
 use super::approver::TerminalApprover;
-use super::first_consent::listing;
+use super::delegation::reach::reachable;
+use super::first_consent::{listing, with_delegates};
 use super::line_editor::TypedInput;
 use super::session::RunSession;
 use super::stop::StopSwitch;
@@ -109,6 +110,7 @@ fn command(session: &RunSession<'_>, word: &str) {
             let models = (0..session.driver.state().models).map(|at| session.driver.model(at));
             let sandbox = "as `agentry sandbox explain` lists it".to_owned();
             let rows = listing(session.ground, sandbox, models.collect());
+            let rows = with_delegates(rows, &reachable(session.ground));
             let rows = rows.rows().into_iter().map(|(name, line)| vec![name, clean(&line)]);
             columns(&rows.collect::<Vec<_>>())
         }

@@ -1,5 +1,6 @@
 //! The run of a delegate: begun by a call of its parent, or continued where an earlier process left it.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentry_compile::model::ModelChoice;
@@ -18,6 +19,7 @@ use super::chain_approver::ChainApprover;
 use super::delegate_list::{KnownDelegate, chain_text};
 use super::scope::{ChildPlace, DelegationScope};
 use crate::args::SpendingArguments;
+use crate::command::receipts::recording::{record_ending, reopen};
 use crate::command::run::assembly::{
     NewRun, ReadyTerms, ReadyTools, RunAssembly, RunEngine, SharedJournal, create_journal,
 };
@@ -53,12 +55,16 @@ impl DelegateJob {
     }
 }
 
+/// The journal of a child, what happened in it, and the memories in its prompt.
+type ChildJournal = (Journal, Vec<TimedEvent>, Option<String>);
+
 /// The run of a delegate.
 struct ChildRun {
     driver: RunDriver,
     journal: SharedJournal,
     function: Option<FunctionCall>,
     name: String,
+    home: PathBuf,
 }
 
 /// Lets a delegate work, and returns its answer as the result of the call.
@@ -113,9 +119,13 @@ impl ChildRun {
         let person: Arc<dyn Approver> =
             Arc::new(ChainApprover { person: Arc::clone(&scope.person), chain: chain.clone() });
         let earlier = scope.begun(call);
-        let (journal, happened) = match &earlier {
-            Some(id) => reopened(scope, &ground, id)?,
-            None => (begun(scope, &ground, task, call, (&engine, &commands))?, Vec::new()),
+        let (journal, happened, memory) = match &earlier {
+            Some(id) => {
+                let found = reopened(scope, &ground, id)?;
+                reopen(&ground.home, id);
+                found
+            }
+            None => begun(scope, &ground, task, call, (&engine, &commands))?,
         };
         let hears = wrapped(&scope.hears, chain, journal.id());
         let terms = ReadyTerms {
@@ -159,6 +169,7 @@ impl ChildRun {
             hears,
             can_ask: scope.can_ask,
             budget,
+            memory: memory.as_deref(),
         };
         let (mut driver, _) = assembly.build()?;
         let written = match earlier {
@@ -170,7 +181,8 @@ impl ChildRun {
         };
         written.map_err(|error| CliFailure::new(error.to_string()))?;
         let name = task.delegate.name.clone();
-        Ok(Self { driver, journal, function, name })
+        let home = ground.home.clone();
+        Ok(Self { driver, journal, function, name, home })
     }
 
     /// Runs until nothing is left to do.
@@ -185,6 +197,7 @@ impl ChildRun {
         };
         let mut journal = self.journal.0.lock().unwrap_or_else(PoisonError::into_inner);
         journal.finished(&ended.0).map_err(|error| error.to_string())?;
+        record_ending(&self.home, journal.id(), &ended.0);
         Ok(ended)
     }
 
@@ -245,6 +258,9 @@ fn prepared(
     delegate: &KnownDelegate,
 ) -> Result<(PreparedAgent, Option<Arc<DelegationCeiling>>), CliFailure> {
     let mut ground = PreparedAgent::read(&delegate.path, None)?;
+    if scope.tree.is_recorded {
+        ground.memory.leave_out_user();
+    }
     if delegate.pin.as_ref().is_some_and(|pin| *pin != ground.digest) {
         let message =
             format!("`{}` is not the agent that is pinned: it is {}", delegate.path, ground.digest);
@@ -299,19 +315,23 @@ fn begun(
     task: &DelegateTask,
     call: &str,
     (engine, commands): (&RunEngine, &ConfinedCommands),
-) -> Result<Journal, CliFailure> {
+) -> Result<ChildJournal, CliFailure> {
     let function = match &task.job {
         DelegateJob::Prompt(_) => None,
         DelegateJob::Call(function, _) => Some(function.name.clone()),
     };
+    let prompt = task.job.prompt();
+    let open = ground.memory.open(&[]);
+    let memory = open.and_then(|open| open.in_prompt(Some(&prompt), engine.window));
     let settings = RunSettings {
+        user: open.map(|open| open.user().as_str().to_owned()),
+        memory: memory.clone(),
         unconfined: scope.tree.unconfined,
         function,
         directory: std::env::current_dir().ok(),
         ..RunSettings::default()
     };
-    let prompt = task.job.prompt();
-    create_journal(
+    let journal = create_journal(
         ground,
         NewRun {
             settings,
@@ -320,7 +340,8 @@ fn begun(
             sandbox: commands.name(),
             parent: Some(ParentRun { run: scope.run.clone(), call: call.to_owned() }),
         },
-    )
+    )?;
+    Ok((journal, Vec::new(), memory))
 }
 
 /// Opens the journal of a child that an earlier process began. It continues with no more rights than it had.
@@ -328,7 +349,7 @@ fn reopened(
     scope: &DelegationScope,
     ground: &PreparedAgent,
     id: &str,
-) -> Result<(Journal, Vec<TimedEvent>), CliFailure> {
+) -> Result<ChildJournal, CliFailure> {
     let opened = Journal::open(&scope.home, id, Arc::clone(&ground.redactor));
     let (journal, about, happened) =
         opened.map_err(|error| CliFailure::new(error.to_string()).refused())?;
@@ -338,7 +359,7 @@ fn reopened(
         let message = format!("`{}` is not what it was when the run began", about.agent);
         return Err(CliFailure::new(message).hint("`agentry resume --accept-changes`").refused());
     }
-    Ok((journal, happened))
+    Ok((journal, happened, about.settings.memory))
 }
 
 /// The stricter of the limits now and before; limits that were raised by the user stay raised.

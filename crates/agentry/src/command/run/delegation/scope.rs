@@ -34,6 +34,8 @@ pub(crate) struct TreeSettings {
     pub(crate) is_resumed: bool,
     /// Whether a run above has a cost limit.
     pub(crate) counts_money: bool,
+    /// Whether others will read what the runs say, so that what users taught in private stays out of them.
+    pub(crate) is_recorded: bool,
     /// The delegates that the user agreed to.
     pub(crate) agreed: Arc<AgreedDelegates>,
 }
