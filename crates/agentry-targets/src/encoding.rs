@@ -280,3 +280,81 @@ impl EncodedRule {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_regular_expression_of_one_text() {
+        let cases: &[(&str, &str, Option<&str>)] = &[
+            (r"gh\/list\-all", r"gh\/list\-all", Some("gh/list-all")),
+            ("gh/list_1", "gh/list_1", Some("gh/list_1")),
+            ("gh/list", "gh/li", None),
+            ("gh/.*", "gh/.*", None),
+            (r"\d", r"\d", None),
+            ("(?s:.)", "(?s:.)", None),
+            ("", "", None),
+            ("\\", "\\", None),
+        ];
+        for (most, least, expected) in cases {
+            let bounds = MatchBounds { most: (*most).to_owned(), least: (*least).to_owned() };
+            assert_eq!(bounds.only_text().as_deref(), *expected, "{most}");
+        }
+    }
+
+    fn rules(list: &[(&str, Action)], otherwise: Action) -> RuleList {
+        let entries = list.iter().map(|(regex, action)| EncodedRule {
+            text: (*regex).to_owned(),
+            action: *action,
+            matches: MatchBounds::exactly(*regex),
+        });
+        encoding(entries.collect(), MatchOrder::First, otherwise).rules()
+    }
+
+    fn encoding(entries: Vec<EncodedRule>, order: MatchOrder, default: Action) -> RuleEncoding {
+        RuleEncoding { section: Section::Mcp, order, entries, default }
+    }
+
+    /// Narrows by counterexamples alone.
+    fn searched(mut encoding: RuleEncoding, others: &[RuleList], bounds: &[RuleList]) -> RuleEncoding {
+        let memo = RenderMemo::default();
+        while let Some((questions, proof)) = encoding.counterexample(&memo, others, bounds) {
+            let PolicyProof::Fails { example, source, .. } = proof else { panic!("{proof:?}") };
+            assert!(encoding.raise_as(&example, source, questions), "{example}");
+        }
+        encoding
+    }
+
+    /// Names are narrowed at once, and the result is that of a search for each of them.
+    #[test]
+    fn names_are_narrowed_as_a_search_would_narrow_them() {
+        use Action::{Allow, Ask, Deny};
+        let names = ["a/one", "a/two", "b/one", "b/two", "c/.*", "c/one", "(a|b)/one"];
+        let sources = [
+            rules(&[("a/.*", Ask), ("b/.*", Deny)], Allow),
+            rules(&[("a/one", Allow), ("c/one", Deny)], Ask),
+            rules(&[("c/one", Ask), ("c/.*", Deny), ("b/two", Ask)], Allow),
+            rules(&[], Deny),
+        ];
+        let others: [&[RuleList]; 2] = [&[], &[rules(&[("a/one", Ask)], Allow)]];
+        let orders = [MatchOrder::First, MatchOrder::Last, MatchOrder::Strictest];
+        // Every subset of the names.
+        for set in 0..1_u32 << names.len() {
+            let chosen = names.iter().enumerate().filter(|(at, _)| set >> at & 1 == 1);
+            let entries = chosen.map(|(_, name)| EncodedRule {
+                text: (*name).to_owned(),
+                action: Allow,
+                matches: MatchBounds::exactly(*name),
+            });
+            let entries: Vec<EncodedRule> = entries.collect();
+            let order = orders[set as usize % orders.len()];
+            let (source, others) = (&sources[set as usize % 4], others[set as usize / 4 % 2]);
+            let bounds = std::slice::from_ref(source);
+            let encoding = encoding(entries, order, Deny);
+            let narrowed = encoding.clone().narrowed(&RenderMemo::default(), others, bounds);
+            assert!(!narrowed.unknown, "{encoding:?}");
+            assert_eq!(narrowed.encoding, searched(encoding, others, bounds));
+        }
+    }
+}

@@ -259,4 +259,42 @@ mod tests {
             assert_eq!(parsed.to_string(), text);
         }
     }
+
+    #[test]
+    fn a_file_is_read_once_and_a_failure_again() {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        #[derive(Default)]
+        struct CountedFiles(AtomicUsize);
+        impl HarnessFiles for CountedFiles {
+            fn read(&self, path: HarnessPath<'_>) -> Result<Option<String>, Unreadable> {
+                self.0.fetch_add(1, Ordering::Relaxed);
+                match path.path {
+                    "there" => Ok(Some("text".to_owned())),
+                    "missing" => Ok(None),
+                    _ => Err(Unreadable("closed".to_owned())),
+                }
+            }
+
+            fn list(&self, _: HarnessPath<'_>) -> Result<Option<Vec<String>>, Unreadable> {
+                self.0.fetch_add(1, Ordering::Relaxed);
+                Ok(None)
+            }
+        }
+        let known = KnownTexts::from([("known".to_owned(), None)]);
+        let (counted, mut reads) = (CountedFiles::default(), 0);
+        let files = FilesOnce::new(&counted, known);
+        let cases = [("there", 1), ("missing", 1), ("known", 0), ("~/there", 1), ("closed", 3)];
+        for (path, expected) in cases {
+            for _ in 0..3 {
+                let found = files.read(HarnessPath::parse(path));
+                assert_eq!(found.is_err(), path == "closed", "{path}");
+            }
+            reads += expected;
+            assert_eq!(counted.0.load(Ordering::Relaxed), reads, "{path}");
+        }
+        (0..3).for_each(|_| drop(files.list(HarnessPath::parse("dir/"))));
+        assert_eq!(counted.0.load(Ordering::Relaxed), reads + 1);
+        assert!(files.looked_at(&KnownTexts::from([("there".to_owned(), None)])));
+        assert!(!files.looked_at(&KnownTexts::from([("other".to_owned(), None)])));
+    }
 }
