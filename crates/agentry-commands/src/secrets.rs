@@ -131,7 +131,8 @@ fn meets(glob: &[Option<char>], pattern: &[Option<char>], is_end: bool) -> bool 
         Some(0 | 1) => dots().nth(1),
         _ => dots().last(),
     };
-    let tells = |other: usize, c: char| c.is_alphanumeric() && extension.is_none_or(|end| other < end);
+    let tells =
+        |other: usize, c: char| c.is_alphanumeric() && extension.is_none_or(|end| other < end);
     let weight = |at: usize, other: usize, c: char| match (is_end, tells(other, c)) {
         (true, false) => 0,
         (true, true) => ENOUGH,
