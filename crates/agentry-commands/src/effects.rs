@@ -6,7 +6,7 @@ use std::fmt;
 
 use crate::argv::{self, ShellArg, ShellWord};
 use crate::data::program;
-use crate::hazard::{CommandHazard, RUNS, own_rules};
+use crate::hazard::{CommandHazard, DELETES, RUNS, own_rules};
 use crate::operands::{self, FileUse, OperandKind};
 use crate::options::subcommand;
 use crate::program::{FileRow, InnerSyntax, ProgramFacts, ProgramTrait, ShellKind};
@@ -74,6 +74,18 @@ impl<'a> CommandEffects<'a> {
     /// Whether it reads everything in a directory that it is given.
     pub fn walks(self) -> bool {
         self.facts.is_some_and(|facts| operands::walks(facts, &self.texts()))
+    }
+
+    /// Whether it reads the contents of every file in a directory that it is given.
+    pub fn searches(self) -> bool {
+        let Some(facts) = self.facts.filter(|_| self.walks()) else { return false };
+        let verb = || subcommand(facts.name, self.argv).and_then(|at| self.argv.get(at)?.literal());
+        facts.searches.is_empty() || verb().is_some_and(|verb| facts.searches.has(verb))
+    }
+
+    /// Whether it may delete files that its arguments only select.
+    pub fn deletes(self) -> bool {
+        self.own_rules().iter().any(|hazard| hazard.does == DELETES)
     }
 
     /// Lists the files that it reads or writes and the addresses that it fetches, in order.

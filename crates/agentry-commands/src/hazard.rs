@@ -17,6 +17,9 @@ use crate::{arguments, base_name};
 /// The description of hazards that run a program.
 pub const RUNS: &str = "run another program";
 
+/// What a hazard does that deletes files.
+pub const DELETES: &str = "delete files";
+
 /// The shortest abbreviation that counts, dashes included. Whether `--o` is ambiguous depends on the version
 /// of the program, so one letter is enough.
 const SHORTEST: usize = 3;

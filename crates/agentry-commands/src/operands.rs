@@ -441,9 +441,10 @@ fn links(operands: &[ShellWord]) -> Vec<UsedFile> {
             }
             tar::below(directory, target)
         };
-        // Whether `link` is a directory is unknown, so both possible targets count as read.
+        // If `link` is a directory, the target is relative to it.
         if is_known {
-            found.extend([&beside, &inside].map(|directory| (FileUse::Read, from(directory))));
+            found.push((FileUse::Read, from(&beside)));
+            found.push((FileUse::MayRead, from(&inside)));
         } else {
             found.push((FileUse::Read, target.clone()));
         }

@@ -255,9 +255,11 @@ fn only_name(texts: &[&str]) -> Option<Vec<WordPiece>> {
     let is_choice = |text: &&str| matches!(*text, "-o" | "-or" | "," | "!" | "-not" | "(" | ")");
     let mut names = texts.iter().zip(texts.iter().skip(1)).filter(|(text, _)| **text == "-name");
     let (_, pattern) = names.next().filter(|_| !texts.iter().any(is_choice))?;
-    if names.next().is_some() || pattern.contains(['?', '[', '\\', '/']) {
+    if names.next().is_some() || pattern.contains(['\\', '/']) {
         return None;
     }
+    // Every other wildcard is one character of what `*` can be.
+    let pattern = &starred(pattern);
     let mut pieces = Vec::new();
     for (at, part) in pattern.split('*').enumerate() {
         match at {
@@ -271,6 +273,15 @@ fn only_name(texts: &[&str]) -> Option<Vec<WordPiece>> {
         }
     }
     (!pieces.is_empty()).then_some(pieces)
+}
+
+/// Returns a pattern with `*` in place of `?` and of character classes.
+fn starred(pattern: &str) -> String {
+    let (start, class) = pattern.split_once('[').unwrap_or((pattern, ""));
+    // What follows a class up to the last bracket may belong to it.
+    let rest = class.rsplit_once(']').map_or("", |(_, rest)| rest);
+    let star = if start.len() < pattern.len() { "*" } else { "" };
+    format!("{start}{star}{rest}").replace('?', "*")
 }
 
 #[cfg(test)]

@@ -66,6 +66,10 @@ pub struct ProgramFacts {
     pub(crate) operands: Vec<OperandRow>,
     /// `walks:` options that make it read everything in a directory, or `always`.
     pub walks: WordList,
+    /// `searches:` the only subcommands that read the contents of a directory that they walk; empty for all.
+    pub searches: WordList,
+    /// `outputs:` options whose next word is a file that is written.
+    pub outputs: WordList,
     /// `prints:` what it prints, per list of subcommands.
     pub(crate) prints: Vec<PrintRow>,
     /// `discards:` pairs of a short and a long option that name an output, which may be `/dev/null`.

@@ -114,6 +114,8 @@ fn add(facts: &mut ProgramFacts, row: DataRow) -> Option<()> {
         ("own-rule", does) => add_hazards(facts, does, row)?,
         ("operands", "") => facts.operands.push(operand_row(subcommands, values)?),
         ("walks", "") => facts.walks = values,
+        ("searches", "") => facts.searches = values,
+        ("outputs", "") => facts.outputs = values,
         ("prints", "") => facts.prints.push(PrintRow::read(subcommands, values)?),
         ("discards", "") => facts.discards = values,
         ("methods", "") => facts.methods = values,
@@ -149,7 +151,7 @@ fn add_hazards(facts: &mut ProgramFacts, does: &str, row: DataRow) -> Option<()>
 /// Returns the description of a kind of hazard, as the end of a sentence with «can».
 fn does_what(word: &str) -> Option<&'static str> {
     Some(match word {
-        "delete" => "delete files",
+        "delete" => crate::hazard::DELETES,
         "load" => "load code or settings from elsewhere",
         "options" => "take further instructions from a file",
         "run" => crate::hazard::RUNS,

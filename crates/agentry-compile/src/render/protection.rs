@@ -190,7 +190,10 @@ impl ProtectedPaths<'_> {
             (Some(PathMeeting::Above(hit)), FileEffect::TakesAll) if self.exists(&hit) => {
                 Some(denied(&part.text, &hit))
             }
-            (worst, does) => self.around(worst.as_ref(), does, operands, part, place),
+            (worst, does) => {
+                let changed = || self.changed_below(effects, operands, part, place);
+                self.around(worst.as_ref(), does, operands, part, place).or_else(changed)
+            }
         };
         found.or_else(|| lost.then(|| asked(&part.text, UNKNOWN)))
     }

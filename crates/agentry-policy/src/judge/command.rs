@@ -16,12 +16,13 @@ use super::{Judge, simplify, spelling};
 
 impl Judge {
     /// Returns the decision about a command of `line`, which includes its wrapper; `is_inside` reports whether
-    /// a directory lies in the workspace.
+    /// a directory lies in the workspace, `can_write` whether the rules about edits allow a file.
     pub(super) fn command(
         &self,
         command: &ShellCommand,
         line: &JudgedLine<'_>,
         is_inside: impl Fn(&str) -> bool,
+        can_write: &dyn Fn(&str) -> bool,
     ) -> LayerDecision {
         let outer = command.behind.and_then(|at| line.parts.get(at));
         let outer = outer.and_then(|part| match &part.what {
@@ -34,7 +35,7 @@ impl Judge {
             CommandRole::Guess => true,
         };
         let others = spelling::spellings(&command.argv);
-        let plain = simplify::plain(&command.argv, is_inside);
+        let plain = simplify::plain(&command.argv, is_inside, can_write);
         self.strictest(Section::Bash, |source, rules| {
             let spelled_out = outer.and_then(|outer| spelling_out(outer, rules));
             let decision = match spelled_out {
@@ -60,6 +61,12 @@ impl Judge {
 }
 
 impl Judge {
+    /// Whether the rules about commands allow a command by themselves.
+    pub(super) fn has_rule_for(&self, argv: &[ShellArg]) -> bool {
+        let decided = |source, rules: &RuleList| decide(argv, rules, source);
+        self.strictest(Section::Bash, decided).action == Action::Allow
+    }
+
     /// Returns the strictest rule against a command that only starts others, which are judged separately. A
     /// rule that matches every command does not count.
     pub(super) fn named(&self, argv: &[ShellArg]) -> Option<LayerDecision> {

@@ -1,6 +1,7 @@
 //! Judges a command line: the strictest verdict about everything that it runs, reads, writes and sets.
 
 use agentry_commands::variables::{VariableEffect, setting_to};
+use agentry_commands::{ProgramTrait, effects};
 
 use crate::argv::{ShellArg, ShellWord};
 use crate::path::LinkResolver;
@@ -21,8 +22,19 @@ pub(super) struct JudgedLine<'a> {
 }
 
 impl<'a> JudgedLine<'a> {
-    fn new(parts: &'a [LinePart]) -> Self {
-        let needs_rule = |part: &LinePart| matches!(&part.what, PartEffect::Command(command) if command.role == CommandRole::Own);
+    fn new(parts: &'a [LinePart], judge: &Judge) -> Self {
+        let needs_rule = |part: &LinePart| match &part.what {
+            PartEffect::Command(command) => match command.role {
+                CommandRole::Own => true,
+                // A rule about a program covers the builtins around it: `basename *` in `basename $(pwd)`.
+                CommandRole::Glue => {
+                    let effects = effects(&command.argv);
+                    effects.has(ProgramTrait::Glue) && judge.has_rule_for(&command.argv)
+                }
+                CommandRole::Guess => false,
+            },
+            _ => false,
+        };
         Self { parts, has_commands: parts.iter().any(needs_rule) }
     }
 }
@@ -35,7 +47,7 @@ impl Judge {
             directory: Some(call.directory.to_owned()),
         };
         let LineAnalysis { parts, around } = shell::analysis(call.subject, &context);
-        let line = JudgedLine::new(&parts);
+        let line = JudgedLine::new(&parts, self);
         let judge =
             |part: &LinePart| self.part(part, &line, call, resolver).about(part.to_string());
         let mut reasons: Vec<_> = parts.iter().map(judge).collect();
@@ -67,7 +79,12 @@ impl Judge {
         match &part.what {
             PartEffect::Command(command) => {
                 let is_inside = |path: &str| self.leads_inside(path, &part.bases, call, resolver);
-                let decision = self.command(command, line, is_inside);
+                let can_write = |path: &str| {
+                    let call = SectionCall { section: Section::Edit, ..call };
+                    let word = ShellWord::text(path);
+                    self.touched(&word, &part.bases, call, resolver).action == Action::Allow
+                };
+                let decision = self.command(command, line, is_inside, &can_write);
                 let (bases, entered) = self.elsewhere(&command.argv, &part.bases, call, resolver);
                 let against = self.operands(&command.argv, &bases, call, resolver);
                 entered.into_iter().chain(against).fold(decision, LayerDecision::strictest)

@@ -33,6 +33,17 @@ struct OperandUse {
     below: bool,
     /// Whether everything below a directory is removed or replaced, at any depth.
     takes: bool,
+    /// Whether the contents of everything below a directory are read.
+    searches: bool,
+}
+
+/// How a rule concerns the paths of an operand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RuleReach {
+    /// The operand names such a path.
+    Named,
+    /// The command comes to such a path when it walks through a directory.
+    Walked,
 }
 
 impl OperandUse {
@@ -50,7 +61,8 @@ impl OperandUse {
         };
         let takes = section == Section::Edit
             && matches!(effects.files(), FileEffect::TakesAll | FileEffect::Tree { .. });
-        Some(Self { used, section, below, takes })
+        let searches = matches!(used, FileUse::Read | FileUse::MayRead) && effects.searches();
+        Some(Self { used, section, below, takes, searches })
     }
 
     /// Returns the same use under the rules about what is outside the workspace.
@@ -228,16 +240,52 @@ impl Judge {
             if !is_strict(rules, operand) {
                 return None;
             }
-            let meets = |rule: &PolicyRule| {
-                // A directory that is named is judged like its contents, even if the command would fail.
-                let is_named = operand.used == FileUse::Read && paths.literal().is_some();
-                paths.meet(&rule.pattern)
-                    || ((operand.below || is_named) && self.lead_into(paths, rule))
-                    || (operand.takes && self.contain(paths, rule))
-            };
-            deciding((source, rules), paths, |rule| counts(rule, rules, operand), meets)
+            let meets = |rule: &PolicyRule| self.reach(operand, paths, rule);
+            let walked = |rule: &PolicyRule| self.walked(operand, rule, source);
+            let rules = (source, rules);
+            deciding(rules, paths, |rule| counts(rule, rules.1, operand), meets, walked)
         };
         self.rules(operand.section).filter_map(decide).reduce(LayerDecision::strictest)
+    }
+
+    /// Returns how a rule concerns some of `paths`, if it does.
+    fn reach(&self, operand: OperandUse, paths: &PathSet, rule: &PolicyRule) -> Option<RuleReach> {
+        // A directory that is named is judged like its contents, even if the command would fail.
+        let is_named = operand.used == FileUse::Read && paths.literal().is_some();
+        let is_entered = || (operand.below || is_named) && self.lead_into(paths, rule);
+        let walked = |is_walk: bool| {
+            let is_read = operand.section != Section::Edit;
+            Some(if is_walk && is_read { RuleReach::Walked } else { RuleReach::Named })
+        };
+        if paths.meet(&rule.pattern) {
+            walked(paths.is_walk())
+        } else if is_entered() {
+            walked(paths.is_walk() || paths.is_every_entry())
+        } else if operand.takes && self.contain(paths, rule) {
+            Some(RuleReach::Named)
+        } else if operand.searches && self.contain(paths, rule) {
+            Some(RuleReach::Walked)
+        } else {
+            None
+        }
+    }
+
+    /// Returns the decision about a walk that comes to what a rule is against: a question, because the command
+    /// was not aimed at it. Names alone are no contents.
+    fn walked(
+        &self,
+        operand: OperandUse,
+        rule: &PolicyRule,
+        source: LayerSource,
+    ) -> Option<LayerDecision> {
+        match (operand.used, rule.action) {
+            (FileUse::List, _) => None,
+            (_, Action::Deny) => {
+                let why = format!("it may come to what `{}` is about", rule.text);
+                Some(LayerDecision::built_in(Action::Ask, why))
+            }
+            _ => Some(LayerDecision::by(rule, source)),
+        }
     }
 
     /// Judges the target of a redirection that may be several files, or any file.
@@ -253,8 +301,9 @@ impl Judge {
         let Some(paths) = paths.filter(|_| !word.is_loose()) else { return self.any_path(section) };
         let of_section = |section: Section| {
             self.strictest(section, |source, rules| {
-                let meets = |rule: &PolicyRule| paths.meet(&rule.pattern);
-                let found = deciding((source, rules), &paths, |_| true, meets);
+                let meets =
+                    |rule: &PolicyRule| paths.meet(&rule.pattern).then_some(RuleReach::Named);
+                let found = deciding((source, rules), &paths, |_| true, meets, |_| None);
                 found.unwrap_or_else(|| LayerDecision::by(&rules.intent, source))
             })
         };
@@ -345,18 +394,25 @@ impl Judge {
     }
 }
 
-/// Returns the strictest of the rules that count and decide about some of `paths`.
+/// Returns the strictest of the rules that count and decide about some of `paths`; `walked` decides about those
+/// that only a walk comes to.
 fn deciding(
     (source, rules): (LayerSource, &RuleList),
     paths: &PathSet,
     counts: impl Fn(&PolicyRule) -> bool,
-    meets: impl Fn(&PolicyRule) -> bool,
+    meets: impl Fn(&PolicyRule) -> Option<RuleReach>,
+    walked: impl Fn(&PolicyRule) -> Option<LayerDecision>,
 ) -> Option<LayerDecision> {
     let mut found = Vec::new();
     for rule in rules.all() {
         let covers = paths.are_all_in(&rule.pattern);
-        if counts(rule) && (covers || meets(rule)) {
-            found.push(LayerDecision::by(rule, source));
+        if counts(rule) {
+            let reach = if covers { Some(RuleReach::Named) } else { meets(rule) };
+            found.extend(match reach {
+                Some(RuleReach::Named) => Some(LayerDecision::by(rule, source)),
+                Some(RuleReach::Walked) => walked(rule),
+                None => None,
+            });
         }
         // This rule decides for all paths, so later rules never apply.
         if covers {
@@ -367,8 +423,13 @@ fn deciding(
 }
 
 /// The use of a file whose contents are read.
-const READING: OperandUse =
-    OperandUse { used: FileUse::Read, section: Section::Read, below: false, takes: false };
+const READING: OperandUse = OperandUse {
+    used: FileUse::Read,
+    section: Section::Read,
+    below: false,
+    takes: false,
+    searches: false,
+};
 
 const UNKNOWN: &str = "it is not known where it leads";
 

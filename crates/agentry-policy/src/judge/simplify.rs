@@ -10,14 +10,19 @@ use crate::argv::ShellArg;
 use crate::shell::MAX_BYTES;
 
 /// Returns the plain form of a command, if it has one. `is_inside` reports whether a directory, relative to
-/// where the command starts, lies in the workspace.
-pub(super) fn plain(argv: &[ShellArg], is_inside: impl Fn(&str) -> bool) -> Option<Vec<ShellArg>> {
+/// where the command starts, lies in the workspace; `can_write` whether the rules about edits allow a file.
+pub(super) fn plain(
+    argv: &[ShellArg],
+    is_inside: impl Fn(&str) -> bool,
+    can_write: &dyn Fn(&str) -> bool,
+) -> Option<Vec<ShellArg>> {
     let facts = program(argv.first().and_then(ShellArg::literal).map(base_name)?)?;
     if let Some(form) = help(facts, argv) {
         return Some(form);
     }
     let form = match facts {
-        facts if !facts.discards.is_empty() => without_outputs(facts, argv)?,
+        facts if !facts.discards.is_empty() => without_outputs(facts, argv, can_write)?,
+        facts if !facts.outputs.is_empty() => without_files(facts, argv, can_write)?,
         facts if !facts.no_effect.is_empty() => without_effect(facts, argv),
         facts if facts.syntax == Some(InnerSyntax::Git) => {
             reading_settings(&elsewhere(facts, argv, is_inside))
@@ -162,8 +167,40 @@ fn without_effect(facts: &ProgramFacts, argv: &[ShellArg]) -> Vec<ShellArg> {
     argv.iter().enumerate().filter(keep).map(|(_, arg)| arg.clone()).collect()
 }
 
-/// Removes outputs that are discarded and methods that send nothing; `None` if there is a `--`.
-fn without_outputs(facts: &ProgramFacts, argv: &[ShellArg]) -> Option<Vec<ShellArg>> {
+/// Removes the options that name a file which may be written, like the target of a redirection: `gcc -o a`.
+fn without_files(
+    facts: &ProgramFacts,
+    argv: &[ShellArg],
+    can_write: &dyn Fn(&str) -> bool,
+) -> Option<Vec<ShellArg>> {
+    let mut form = argv.to_vec();
+    let mut at = 1;
+    while let Some(word) = form.get(at) {
+        let is_output = word.literal().is_some_and(|word| facts.outputs.has(word));
+        let file = form.get(at + 1).and_then(ShellArg::literal).filter(|_| is_output);
+        match word.literal() {
+            Some("--") => return None,
+            _ if file.is_some_and(|file| is_file(file) && can_write(file)) => {
+                form = without(&form, at, 2);
+            }
+            _ => at += 1,
+        }
+    }
+    Some(form)
+}
+
+/// Whether the value of an option is a plain file name, and no other option.
+fn is_file(value: &str) -> bool {
+    !value.is_empty() && !value.starts_with('-')
+}
+
+/// Removes outputs that are discarded or may be written, and methods that send nothing; `None` if there is a
+/// `--`.
+fn without_outputs(
+    facts: &ProgramFacts,
+    argv: &[ShellArg],
+    can_write: &dyn Fn(&str) -> bool,
+) -> Option<Vec<ShellArg>> {
     let mut form = argv.to_vec();
     let mut at = 1;
     while let Some(word) = form.get(at).map(|arg| arg.literal().map(str::to_owned)) {
@@ -171,7 +208,7 @@ fn without_outputs(facts: &ProgramFacts, argv: &[ShellArg]) -> Option<Vec<ShellA
         match word.as_deref() {
             // After `--`, words that look like options are operands.
             Some("--") => return None,
-            Some(word) => match harmless(facts, word, &next) {
+            Some(word) => match harmless(facts, word, &next, can_write) {
                 Some((left, length)) => {
                     form = without(&form, at, length);
                     if let Some(left) = left {
@@ -188,17 +225,25 @@ fn without_outputs(facts: &ProgramFacts, argv: &[ShellArg]) -> Option<Vec<ShellA
 }
 
 /// For an option with a harmless value, returns the rest of its word and how many words it takes.
-fn harmless(facts: &ProgramFacts, word: &str, next: &str) -> Option<(Option<String>, usize)> {
+fn harmless(
+    facts: &ProgramFacts,
+    word: &str,
+    next: &str,
+    can_write: &dyn Fn(&str) -> bool,
+) -> Option<(Option<String>, usize)> {
     const NOWHERE: &[&str] = &["-", "/dev/null", "/dev/stdout"];
     const METHODS: &[&str] = &["GET", "HEAD", "OPTIONS"];
-    let outputs = pairs(facts.discards).map(|pair| (pair, NOWHERE));
-    let methods = pairs(facts.methods).map(|pair| (pair, METHODS));
-    for ((short, long), values) in outputs.chain(methods) {
+    let outputs = pairs(facts.discards).map(|pair| (pair, NOWHERE, true));
+    let methods = pairs(facts.methods).map(|pair| (pair, METHODS, false));
+    for ((short, long), values, is_output) in outputs.chain(methods) {
+        let is_harmless = |value: &str| {
+            values.contains(&value) || (is_output && is_file(value) && can_write(value))
+        };
         if word == long {
-            return values.contains(&next).then_some((None, 2));
+            return is_harmless(next).then_some((None, 2));
         }
         if let Some(value) = word.strip_prefix(long).and_then(|rest| rest.strip_prefix('=')) {
-            return values.contains(&value).then_some((None, 1));
+            return is_harmless(value).then_some((None, 1));
         }
         let cluster = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
         let Some((before, value)) = cluster.and_then(|letters| letters.split_once(short)) else {
@@ -210,7 +255,7 @@ fn harmless(facts: &ProgramFacts, word: &str, next: &str) -> Option<(Option<Stri
         }
         let (value, length) = if value.is_empty() { (next, 2) } else { (value, 1) };
         let left = (!before.is_empty()).then(|| format!("-{before}"));
-        return values.contains(&value).then_some((left, length));
+        return is_harmless(value).then_some((left, length));
     }
     None
 }
@@ -236,6 +281,16 @@ mod tests {
             ("curl -o /dev/null u", Some("curl u")),
             ("curl -so /dev/null -w x u", Some("curl -s -w x u")),
             ("curl -o x u", None),
+            ("curl -o out/x u", Some("curl u")),
+            ("curl -sLo out/x u", Some("curl -sL u")),
+            ("curl --output=out/x u", Some("curl u")),
+            ("curl -o out/x -o y u", Some("curl -o y u")),
+            ("curl -o -T u", None),
+            ("gcc -Wall -o out/a a.c", Some("gcc -Wall a.c")),
+            ("gcc -o a a.c", None),
+            ("gcc -oout/a a.c", None),
+            ("go build -o out/a ./cmd", Some("go build ./cmd")),
+            ("go build -- -o out/a", None),
             ("curl -Ho /dev/null u", None),
             ("curl -XGET u", Some("curl u")),
             ("curl --request=GET u", Some("curl u")),
@@ -278,7 +333,8 @@ mod tests {
         ];
         for (line, expected) in cases {
             let argv: Vec<ShellArg> = line.split(' ').map(ShellArg::text).collect();
-            let found = plain(&argv, |path| !path.starts_with('/'));
+            let can_write = |path: &str| path.starts_with("out/");
+            let found = plain(&argv, |path| !path.starts_with('/'), &can_write);
             let found = found.map(|argv| {
                 argv.iter().filter_map(ShellArg::literal).collect::<Vec<_>>().join(" ")
             });

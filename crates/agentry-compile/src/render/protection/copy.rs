@@ -1,9 +1,11 @@
 //! Judges copies, moves, links and archives. Their target is written, whether something exists there or
 //! not.
 
+use agentry_formats::FORMATS;
 use agentry_policy::VerdictReason;
 use agentry_policy::argv::{ShellWord, WordPiece};
-use agentry_policy::commands::ProgramTrait;
+use agentry_policy::commands::{CommandEffects, FileEffect, FileUse, ProgramTrait};
+use agentry_policy::path::is_inside;
 use agentry_policy::shell::LinePart;
 
 use super::meeting::{CommandPlace, PathMeeting};
@@ -27,7 +29,9 @@ impl ProtectedPaths<'_> {
         let CopyOperands { last, sources } = CopyOperands::new(operands, has_target)?;
         let gone = sources.iter().filter(|_| moves).find_map(|word| self.above(word, place));
         let replaced = || self.hit(&last, place);
-        let made = sources.iter().find_map(|source| self.made(&last, source, place));
+        let made = sources.iter().find_map(|source| {
+            self.made(&last, source, place).or_else(|| self.brought(&last, source, place))
+        });
         let hit = gone.or_else(replaced).or(made)?;
         Some(denied(&part.text, &hit))
     }
@@ -41,6 +45,54 @@ impl ProtectedPaths<'_> {
     ) -> Option<VerdictReason> {
         let hit = directories(operands).iter().find_map(|it| self.hit(it, place))?;
         Some(denied(&part.text, &hit))
+    }
+
+    /// Judges a command that changes what lies below a directory of the workspace: `git rm -r agents`,
+    /// `find agents -delete`, `tar -C agents -xf a`, `rsync --delete a/ agents`. The workspace as a whole counts
+    /// only if everything in it is deleted; what else changes there is restored afterwards.
+    pub(super) fn changed_below(
+        &self,
+        effects: CommandEffects<'_>,
+        operands: &[&ShellWord],
+        part: &LinePart,
+        place: CommandPlace<'_>,
+    ) -> Option<VerdictReason> {
+        let uses = || effects.uses().into_iter();
+        let is_written = |used: FileUse| matches!(used, FileUse::Write | FileUse::MayWrite);
+        let words: Vec<ShellWord> = match effects.files() {
+            FileEffect::Tree { .. } => {
+                let written = uses().filter(|(used, _)| is_written(*used)).map(|(_, word)| word);
+                written.flat_map(|word| in_directories(&word, operands)).collect()
+            }
+            // What `find -exec` runs is judged by itself.
+            FileEffect::TakesSome if effects.deletes() => uses().map(|(_, word)| word).collect(),
+            FileEffect::Unpacks => directories(operands),
+            FileEffect::Copies { .. } if effects.deletes() => {
+                uses().filter(|(used, _)| is_written(*used)).map(|(_, word)| word).collect()
+            }
+            _ => return None,
+        };
+        let takes_all = effects.deletes() && !operands.iter().any(|word| selects(known(word)));
+        let hit = words.iter().find_map(|word| self.protected_in(word, takes_all, place))?;
+        Some(denied(&part.text, &hit))
+    }
+
+    /// A protected path that exists below a directory. `is_whole` tells whether the workspace itself counts.
+    fn protected_in(
+        &self,
+        word: &ShellWord,
+        is_whole: bool,
+        place: CommandPlace<'_>,
+    ) -> Option<String> {
+        let text = word.literal()?;
+        let root = self.places.workspace.trim_end_matches('/');
+        let counts = |real: &Option<String>| {
+            real.as_ref().is_some_and(|real| is_whole || (is_inside(real, root) && real != root))
+        };
+        if !self.reals(text, place).iter().any(counts) {
+            return None;
+        }
+        self.above(word, place).filter(|hit| self.exists(hit))
     }
 
     /// Judges a new checkout, which is written to the last operand.
@@ -107,6 +159,26 @@ impl ProtectedPaths<'_> {
         replaced.or_else(|| within(self.meeting(word, place)))
     }
 
+    /// The definition that a directory becomes in its new place, because it contains one.
+    fn brought(
+        &self,
+        target: &ShellWord,
+        source: &ShellWord,
+        place: CommandPlace<'_>,
+    ) -> Option<String> {
+        let (target, text) = target.literal().zip(source.literal())?;
+        let mains = || FORMATS.iter().flat_map(|row| row.files.mains.iter());
+        let has = |main: &&&str| {
+            let reals = self.reals(&format!("{text}/{main}"), place);
+            reals.iter().flatten().any(|path| self.exists(path))
+        };
+        let name = text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        mains().filter(has).find_map(|main| {
+            let places = [format!("{target}/{main}"), format!("{target}/{name}/{main}")];
+            places.into_iter().find_map(|path| self.hit(&ShellWord::text(path), place))
+        })
+    }
+
     /// The protected path that one operand becomes in a target directory.
     fn made(
         &self,
@@ -122,6 +194,47 @@ impl ProtectedPaths<'_> {
         }
         self.hit(&ShellWord::text(format!("{directory}/{name}")), place)
     }
+}
+
+/// The paths of a pathspec, from the current directory and from the one that `git -C` names.
+fn in_directories(word: &ShellWord, operands: &[&ShellWord]) -> Vec<ShellWord> {
+    let Some(text) = word.literal() else { return Vec::new() };
+    // git reads `:/path` from the root of the repository.
+    let text = text.strip_prefix(":/").unwrap_or(text);
+    let text = if text.is_empty() { "." } else { text };
+    let pairs = operands.iter().zip(operands.iter().skip(1));
+    let directory = pairs.filter(|(option, _)| known(option) == "-C").map(|(_, value)| value);
+    let inside = directory.filter_map(|value| value.literal());
+    let inside = inside.map(|directory| ShellWord::text(format!("{directory}/{text}")));
+    inside.chain([ShellWord::text(text)]).collect()
+}
+
+/// Whether an argument of `find` selects some of the files, or one of `rsync` leaves some out.
+fn selects(text: &str) -> bool {
+    const CONDITIONS: &[&str] = &[
+        "-name",
+        "-iname",
+        "-path",
+        "-ipath",
+        "-wholename",
+        "-regex",
+        "-iregex",
+        "-newer",
+        "-mtime",
+        "-mmin",
+        "-ctime",
+        "-atime",
+        "-empty",
+        "-size",
+        "-perm",
+        "-user",
+        "-links",
+        "-xtype",
+        "--exclude",
+        "--filter",
+        "--include",
+    ];
+    CONDITIONS.iter().any(|condition| text.starts_with(condition))
 }
 
 /// The operands of a program that copies.

@@ -210,6 +210,7 @@ mod tests {
             ("agents/c/tools/x.js", ""),
             ("docs/instructions.md", ""),
             ("src/main.rs", ""),
+            ("drafts/d/agent.toml", ""),
         ];
         let world = MemoryWorld::new(texts.map(|(path, text)| (format!("workspace/{path}"), text)));
         let places = agentry_policy::PathAnchors::default();
@@ -239,11 +240,89 @@ mod tests {
             (Section::Bash, "git pull", false),
             (Section::Bash, "git checkout main", false),
             (Section::Bash, "echo x > src/main.rs", false),
+            (Section::Bash, "mv agents/c x", true),
+            (Section::Bash, "cp -r drafts/d agents/d", true),
+            (Section::Bash, "mv drafts/d agents", true),
+            (Section::Bash, "rsync -a drafts/d/ agents/d", true),
+            (Section::Bash, "mv src agents/z", false),
         ];
         for (section, subject, expected) in cases {
             let call = SectionCall { section, subject, directory: "/workspace" };
             let action = protected.reason(call, &NoLinks).map(|reason| reason.action);
             assert_eq!(action == Some(Action::Deny), expected, "{section} {subject}");
+        }
+    }
+
+    /// A directory with a definition is as protected as the definition, whichever program changes it.
+    #[test]
+    fn directories_above_a_definition() {
+        const DENIED: &[&str] = &[
+            "rm -rf agents",
+            "rm -rf .",
+            "mv agents a2",
+            "git rm -rf agents",
+            "git rm -r ./agents",
+            "git rm -r :/agents",
+            "git -C agents rm -r .",
+            "git mv agents a",
+            "git clean -fdx agents",
+            "git checkout agents",
+            "git checkout HEAD~1 -- agents",
+            "git restore -s HEAD~1 agents",
+            "git stash push -- agents",
+            "find agents -delete",
+            "find agents -type f -delete",
+            "find agents -name '*.toml' -delete",
+            "find agents -type f -exec rm {} \\;",
+            "find agents -type f | xargs rm",
+            "find . -delete",
+            "find .git -delete",
+            "tar xf x.tar -C agents",
+            "tar -xf x.tar --directory=agents",
+            "unzip x.zip -d agents",
+            "cpio -i -D agents < x",
+            "rsync -a --delete x/ .",
+            "rsync -a --delete x/ agents",
+            "chmod -R 777 agents",
+        ];
+        const FREE: &[&str] = &[
+            "git pull",
+            "git checkout main",
+            "git checkout .",
+            "git restore .",
+            "git clean -fd",
+            "git stash",
+            "git merge agents",
+            "git log agents",
+            "git rm -r src",
+            "git mv src lib",
+            "git clean -fdx target",
+            "find . -name '*.pyc' -delete",
+            "find src -delete",
+            "find agents -type f",
+            "find agents -name '*.toml' -exec grep x {} +",
+            "tar xzf x.tgz",
+            "tar xf x.tar -C out",
+            "tar czf x.tgz agents",
+            "unzip x.zip -d out",
+            "rsync -a x/ out",
+            "rsync -a --delete x/ out",
+            "rm -rf target",
+            "cp x agents/README.md",
+        ];
+        let texts = ["agents/x/agent.toml", "agents/x/system-prompt.md", "src/a.rs", ".git/config"];
+        let world = MemoryWorld::new(texts.map(|path| (format!("workspace/{path}"), "")));
+        let places = agentry_policy::PathAnchors::default();
+        let paths = ["/workspace/agents/x", "/workspace/agentry.toml"].map(str::to_owned);
+        let protected =
+            ProtectedPaths { paths: &paths, named: &[], places: &places, world: &world };
+        for (lines, expected) in [(DENIED, true), (FREE, false)] {
+            for line in lines {
+                let call =
+                    SectionCall { section: Section::Bash, subject: line, directory: "/workspace" };
+                let action = protected.reason(call, &NoLinks).map(|reason| reason.action);
+                assert_eq!(action == Some(Action::Deny), expected, "{line}: {action:?}");
+            }
         }
     }
 }

@@ -122,6 +122,33 @@ impl PathSet {
         known.map(|name| Some(lower(name))).chain(self.names.iter().map(glob)).collect()
     }
 
+    /// Whether these are all files below a directory, perhaps those with one extension: `src/**`, `**/*.rs`. A
+    /// name in the set, as in `**/key`, aims at certain files.
+    pub(super) fn is_walk(&self) -> bool {
+        let is_end = |at: usize| at + 1 == self.names.len();
+        self.names.contains(&PathName::Many)
+            && self.names.iter().enumerate().all(|(at, name)| match name {
+                PathName::Many => true,
+                PathName::One(pieces) => {
+                    pieces.iter().enumerate().all(|(place, piece)| match piece {
+                        WordPiece::Text(text) => is_end(at) && place > 0 && text.starts_with('.'),
+                        _ => true,
+                    })
+                }
+            })
+    }
+
+    /// Whether these are all entries of a directory: `src/*`.
+    pub(super) fn is_every_entry(&self) -> bool {
+        let is_wild = |name: &PathName| match name {
+            PathName::Many => true,
+            PathName::One(pieces) => {
+                pieces.iter().all(|piece| !matches!(piece, WordPiece::Text(_)))
+            }
+        };
+        !self.names.is_empty() && self.names.iter().all(is_wild)
+    }
+
     /// Returns one of the paths, with `depth` names for any number of them.
     fn sample(&self, filler: Option<char>, depth: usize) -> String {
         let mut path = self.known.clone();
