@@ -317,7 +317,11 @@ mod tests {
     }
 
     /// Narrows by counterexamples alone.
-    fn searched(mut encoding: RuleEncoding, others: &[RuleList], bounds: &[RuleList]) -> RuleEncoding {
+    fn searched(
+        mut encoding: RuleEncoding,
+        others: &[RuleList],
+        bounds: &[RuleList],
+    ) -> RuleEncoding {
         let memo = RenderMemo::default();
         while let Some((questions, proof)) = encoding.counterexample(&memo, others, bounds) {
             let PolicyProof::Fails { example, source, .. } = proof else { panic!("{proof:?}") };
