@@ -29,7 +29,7 @@ pub(super) fn node(target: &Path) -> Result<PathBuf, String> {
     Ok(modules)
 }
 
-/// The virtual environment with the packages of PyPI.
+/// The virtual environment with the packages of `PyPI`.
 pub(super) fn python(target: &Path) -> Result<PathBuf, String> {
     let directory = cache(target, "mcp-pypi", REQUIREMENTS);
     let mark = directory.join("complete");

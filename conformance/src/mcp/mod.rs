@@ -1,5 +1,5 @@
 //! Tests the MCP client: with the conformance suite of the protocol ([`suite`]), and with servers that
-//! people use ([`real_servers`]). Both come from the registries of npm and PyPI ([`install`]).
+//! people use ([`real_servers`]). Both come from the registries of npm and `PyPI` ([`install`]).
 
 mod install;
 mod real_servers;

@@ -129,15 +129,14 @@ fn meets(glob: &[Option<char>], pattern: &[Option<char>], is_end: bool) -> bool 
     let dots = || pattern.iter().enumerate().filter(|(_, c)| **c == Some('.')).map(|(at, _)| at);
     let extension = match dots().next() {
         Some(0 | 1) => dots().nth(1),
-        _ => dots().last(),
+        _ => dots().next_back(),
     };
     let tells =
         |other: usize, c: char| c.is_alphanumeric() && extension.is_none_or(|end| other < end);
     let weight = |at: usize, other: usize, c: char| match (is_end, tells(other, c)) {
         (true, false) => 0,
-        (true, true) => ENOUGH,
         (false, _) if is_text(at.checked_sub(1)) || is_text(Some(at + 1)) => 1,
-        (false, _) => ENOUGH,
+        (true, true) | (false, _) => ENOUGH,
     };
     // Computed from the end: the most weight with which the remaining texts agree.
     let mut reached: Vec<Vec<Option<u8>>> = vec![vec![None; pattern.len() + 1]; glob.len() + 1];

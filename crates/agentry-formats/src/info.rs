@@ -9,6 +9,7 @@ use crate::{AgentPackage, DetectedFile, OutputShape, WriteTarget, WrittenFiles};
 
 /// The facts about one format that other crates use.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct FormatInfo {
     /// Which format this is.
     pub format: Format,
@@ -54,6 +55,8 @@ pub struct FormatInfo {
     pub short_digest: Option<fn(&mut AgentPackage<'_>) -> Option<String>>,
     /// Checks the receipt of a run, for a format whose agents keep receipts.
     pub check_receipt: Option<fn(&SourceFile, &mut Findings)>,
+    /// Whether its agents remember between runs without declaring it.
+    pub remembers: bool,
     /// The name of the schedule that is skipped while its prompt has nothing to do.
     pub heartbeat: Option<&'static str>,
 }

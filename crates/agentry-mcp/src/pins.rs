@@ -1,5 +1,7 @@
 //! Pins: what the user saw of a server and its tools when they agreed. A change is shown before it counts.
 
+use std::fmt::Write as _;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -44,8 +46,11 @@ impl ServerPin {
 /// A digest of a text. What cannot be written as text has none, and equals nothing.
 fn digest(text: &serde_json::Result<Vec<u8>>) -> String {
     let Ok(text) = text else { return "none".to_owned() };
-    let hex: String = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{hex}")
+    let mut out = "sha256:".to_owned();
+    for byte in Sha256::digest(text) {
+        let _ = write!(out, "{byte:02x}");
+    }
+    out
 }
 
 /// A difference from what the user agreed to.

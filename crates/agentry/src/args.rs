@@ -139,7 +139,7 @@ pub(crate) enum CliCommand {
     /// Show which model, tools and skills an agent gets on this machine, and why
     Resolve(ResolveArguments),
     /// Run an agent
-    Run(RunArguments),
+    Run(Box<RunArguments>),
     /// Continue a run
     Resume(ResumeArguments),
     /// List or revoke your consent to runs

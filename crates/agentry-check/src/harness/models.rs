@@ -119,17 +119,18 @@ fn corrected(name: &str) -> Option<String> {
 /// Whether one letter was left out, added, changed, or swapped with its neighbour. The first letter of a short
 /// word is always right: otherwise `lama` and `gama` would be near to everything.
 fn is_one_edit(written: &str, word: &str) -> bool {
-    let (a, b) = (written.as_bytes(), word.as_bytes());
-    let start = a.iter().zip(b).take_while(|(one, other)| one == other).count();
-    let (a, b) = (a.get(start..).unwrap_or_default(), b.get(start..).unwrap_or_default());
-    match (a, b) {
-        _ if start == 0 => false,
-        ([_, a @ ..], b) if a == b => true,
-        (a, [_, b @ ..]) if a == b => true,
-        ([x, a @ ..], [y, b @ ..]) if a == b && x != y => true,
-        ([x, y, a @ ..], [p, q, b @ ..]) => a == b && x == q && y == p,
-        _ => false,
-    }
+    let (written, word) = (written.as_bytes(), word.as_bytes());
+    let start = written.iter().zip(word).take_while(|(one, other)| one == other).count();
+    let same = |of_written: usize, of_word: usize| {
+        written.get(start + of_written..).unwrap_or_default()
+            == word.get(start + of_word..).unwrap_or_default()
+    };
+    let swapped = written.get(start) == word.get(start + 1)
+        && written.get(start + 1) == word.get(start)
+        && word.len() > start + 1;
+    written != word
+        && start > 0
+        && (same(1, 0) || same(0, 1) || same(1, 1) || swapped && same(2, 2))
 }
 
 #[cfg(test)]

@@ -274,11 +274,10 @@ fn server(node: &TreeNode) -> Option<LockedServer> {
         url: text("url"),
         env: texts(&record, "env"),
         headers: texts(&record, "headers"),
-        pins: match record.has("pins") {
-            true => {
-                Some(texts(&record, "pins").iter().map(|line| pin(line)).collect::<Option<_>>()?)
-            }
-            false => None,
+        pins: if record.has("pins") {
+            Some(texts(&record, "pins").iter().map(|line| pin(line)).collect::<Option<_>>()?)
+        } else {
+            None
         },
     })
 }

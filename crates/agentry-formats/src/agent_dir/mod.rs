@@ -107,6 +107,7 @@ pub const INFO: FormatInfo = FormatInfo {
     models: Some(models),
     short_digest: None,
     check_receipt: None,
+    remembers: false,
     heartbeat: None,
 };
 

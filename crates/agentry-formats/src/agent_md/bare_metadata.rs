@@ -31,25 +31,26 @@ pub(super) fn find(source: &SourceFile, body: Span, texts: &[Span], known: &[Spa
     apart.extend(texts.iter().chain(known));
     apart.sort_by_key(|span| span.start);
     let (mut apart, mut apart_end) = (apart.into_iter().peekable(), 0);
-    let mut scan = BlockScan { block: None, lines: Vec::new(), under: false, found: Vec::new() };
+    let mut blocks =
+        MetadataScan { block: None, lines: Vec::new(), under: false, found: Vec::new() };
     let mut in_comment = false;
     let mut at = body.range().start;
     for line in source.slice(body).split_inclusive('\n') {
         let span = Span::new(source.id, at, at + line.trim_end().len());
         at += line.len();
-        let is_comment = in_comment || line.trim_start().starts_with("<!--");
-        in_comment = is_comment && !line.contains("-->");
+        let hidden = in_comment || line.trim_start().starts_with("<!--");
+        in_comment = hidden && !line.contains("-->");
         while let Some(next) = apart.next_if(|next| next.start <= span.start) {
             apart_end = next.end.max(apart_end);
         }
-        scan.line(line.trim_end(), span, is_comment || span.end <= apart_end);
+        blocks.line(line.trim_end(), span, hidden || span.end <= apart_end);
     }
-    scan.end_block();
-    scan.found
+    blocks.end_block();
+    blocks.found
 }
 
 /// Takes the lines of a body together to blocks.
-struct BlockScan<'s> {
+struct MetadataScan<'s> {
     block: Option<Span>,
     lines: Vec<&'s str>,
     /// Whether the block stands under a heading such as `## Metadata`.
@@ -57,7 +58,7 @@ struct BlockScan<'s> {
     found: Vec<Span>,
 }
 
-impl<'s> BlockScan<'s> {
+impl<'s> MetadataScan<'s> {
     fn line(&mut self, line: &'s str, span: Span, is_apart: bool) {
         let text = line.trim();
         if text.is_empty() || is_apart || text.starts_with("```") || text.starts_with("~~~") {
@@ -96,7 +97,7 @@ fn is_metadata(lines: &[&str], under: bool) -> bool {
             None => others += 1,
         }
     }
-    if fields.iter().any(|field| field.is_clear_limit()) {
+    if fields.iter().any(FieldLine::is_clear_limit) {
         return true;
     }
     let known = fields.iter().filter(|field| field.name.is_some());

@@ -110,6 +110,7 @@ pub const INFO: FormatInfo = FormatInfo {
     models: None,
     short_digest: None,
     check_receipt: None,
+    remembers: false,
     heartbeat: None,
 };
 

@@ -136,6 +136,7 @@ pub const INFO: FormatInfo = FormatInfo {
     models: None,
     short_digest: None,
     check_receipt: Some(receipt::check),
+    remembers: true,
     heartbeat: Some(heartbeat::HEARTBEAT),
 };
 

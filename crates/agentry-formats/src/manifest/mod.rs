@@ -141,6 +141,7 @@ pub const INFO: FormatInfo = FormatInfo {
     models: None,
     short_digest: Some(short_digest),
     check_receipt: None,
+    remembers: false,
     heartbeat: None,
 };
 

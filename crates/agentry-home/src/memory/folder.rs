@@ -44,7 +44,7 @@ pub(super) struct MemoryFolder {
 
 /// What tells two states of a file apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct FileStamp {
+pub(super) struct MemoryFileStamp {
     pub(super) size: i64,
     /// In nanoseconds since 1970; negative if the file may change without another stamp.
     pub(super) modified: i64,
@@ -52,7 +52,7 @@ pub(super) struct FileStamp {
     pub(super) inode: i64,
 }
 
-impl FileStamp {
+impl MemoryFileStamp {
     pub(super) fn of(data: &Metadata) -> Self {
         let nanos = |seconds: i64, nanos: i64| {
             seconds.saturating_mul(1_000_000_000).saturating_add(nanos).max(0)
@@ -70,9 +70,9 @@ impl FileStamp {
 #[derive(Debug, Default)]
 pub(super) struct FolderListing {
     /// The files relative to the folder, with their stamps if they were wanted.
-    pub(super) files: Vec<(String, Option<FileStamp>)>,
+    pub(super) files: Vec<(String, Option<MemoryFileStamp>)>,
     /// The directories, with the stamps that they had before they were read.
-    pub(super) directories: Vec<(String, FileStamp)>,
+    pub(super) directories: Vec<(String, MemoryFileStamp)>,
 }
 
 impl MemoryFolder {
@@ -111,7 +111,7 @@ impl MemoryFolder {
         let path = self.path.join(inner);
         let failed = |error| MemoryError::io("read", &path, error);
         let Some(data) = gone(fs::symlink_metadata(&path)).map_err(failed)? else { return Ok(()) };
-        listing.directories.push((inner.to_owned(), FileStamp::of(&data)));
+        listing.directories.push((inner.to_owned(), MemoryFileStamp::of(&data)));
         let Some(found) = gone(fs::read_dir(&path)).map_err(failed)? else { return Ok(()) };
         for item in found {
             let item = item.map_err(failed)?;
@@ -126,7 +126,7 @@ impl MemoryFolder {
             } else if kind.is_file() && is_memory(&name) {
                 let stamp = if with_stamps {
                     match gone(item.metadata()).map_err(failed)? {
-                        Some(data) => Some(FileStamp::of(&data)),
+                        Some(data) => Some(MemoryFileStamp::of(&data)),
                         None => continue,
                     }
                 } else {
@@ -139,9 +139,9 @@ impl MemoryFolder {
     }
 
     /// The stamp of a file or directory, if it is there.
-    pub(super) fn stamp(&self, inner: &str) -> Option<FileStamp> {
+    pub(super) fn stamp(&self, inner: &str) -> Option<MemoryFileStamp> {
         let data = fs::symlink_metadata(self.path.join(inner)).ok()?;
-        (data.is_file() || data.is_dir()).then(|| FileStamp::of(&data))
+        (data.is_file() || data.is_dir()).then(|| MemoryFileStamp::of(&data))
     }
 
     /// The content of a file, with its stamp; `None` if it is gone. Text that is not Unicode or too long is repaired, and
@@ -169,7 +169,7 @@ impl MemoryFolder {
             problems.push("it is not UTF-8".to_owned());
             String::from_utf8_lossy(error.as_bytes()).into_owned()
         });
-        Ok(Some(FileContent { text, stamp: FileStamp::of(&data), problems }))
+        Ok(Some(FileContent { text, stamp: MemoryFileStamp::of(&data), problems }))
     }
 
     /// A memory by its file; `None` if it is gone.
@@ -259,7 +259,7 @@ impl MemoryFolder {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileContent {
     pub(super) text: String,
-    pub(super) stamp: FileStamp,
+    pub(super) stamp: MemoryFileStamp,
     pub(super) problems: Vec<String>,
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior, params};
 
-use super::folder::{FileStamp, FolderRole, MemoryFolder};
+use super::folder::{FolderRole, MemoryFileStamp, MemoryFolder};
 use super::ranking::MemoryWeight;
 use super::{MemoryError, query, refresh};
 use crate::database;
@@ -56,7 +56,7 @@ pub enum RefreshEffort {
 pub(super) struct IndexedMemory {
     pub(super) role: FolderRole,
     pub(super) path: String,
-    pub(super) stamp: FileStamp,
+    pub(super) stamp: MemoryFileStamp,
     pub(super) weight: MemoryWeight,
     /// Between 0 and 1.
     pub(super) relevance: f64,
@@ -272,7 +272,7 @@ fn indexed(row: &rusqlite::Row<'_>) -> rusqlite::Result<IndexedMemory> {
             _ => FolderRole::Shared,
         },
         path: row.get(1)?,
-        stamp: FileStamp {
+        stamp: MemoryFileStamp {
             size: row.get(2)?,
             modified: row.get(3)?,
             changed: row.get(4)?,

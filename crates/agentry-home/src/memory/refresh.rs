@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::folder::{FileStamp, FolderListing, FolderRole, MemoryFolder};
+use super::folder::{FolderListing, FolderRole, MemoryFileStamp, MemoryFolder};
 use super::index::RefreshEffort;
 use super::ranking::MemoryWeight;
 use super::{MemoryError, query};
@@ -21,7 +21,7 @@ const SAMPLE: i64 = if cfg!(test) { 5 } else { 64 };
 const TICK: i64 = 2_000_000_000;
 
 /// The files of the index, by role and path.
-type KnownFiles = HashMap<(i64, String), FileStamp>;
+type KnownFiles = HashMap<(i64, String), MemoryFileStamp>;
 
 /// What differs between the files and the index.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ struct FolderChanges {
     read: Vec<(FolderRole, String)>,
     gone: Vec<(i64, String)>,
     /// The directories that were listed, if they were.
-    directories: Option<Vec<(FolderRole, String, FileStamp)>>,
+    directories: Option<Vec<(FolderRole, String, MemoryFileStamp)>>,
 }
 
 impl FolderChanges {
@@ -147,8 +147,12 @@ fn has_other_directories(
     let mut query =
         database.prepare_cached("SELECT role, path, modified, changed, inode FROM directories")?;
     let known = query.query_map([], |row| {
-        let stamp =
-            FileStamp { size: 0, modified: row.get(2)?, changed: row.get(3)?, inode: row.get(4)? };
+        let stamp = MemoryFileStamp {
+            size: 0,
+            modified: row.get(2)?,
+            changed: row.get(3)?,
+            inode: row.get(4)?,
+        };
         Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, stamp))
     })?;
     let known: Vec<_> = known.collect::<rusqlite::Result<_>>()?;
@@ -160,7 +164,7 @@ fn has_other_directories(
         }
         let mut own = known.iter().filter(|(of, ..)| *of == role);
         let is_other = own.any(|(_, path, before)| {
-            folder.stamp(path).is_none_or(|stamp| FileStamp { size: 0, ..stamp } != *before)
+            folder.stamp(path).is_none_or(|stamp| MemoryFileStamp { size: 0, ..stamp } != *before)
         });
         if is_other {
             return Ok(true);
@@ -172,7 +176,7 @@ fn has_other_directories(
 /// Whether the listed directories are not those of the index.
 fn are_other(
     database: &Connection,
-    listed: &[(FolderRole, String, FileStamp)],
+    listed: &[(FolderRole, String, MemoryFileStamp)],
 ) -> rusqlite::Result<bool> {
     let count: i64 =
         database.query_row("SELECT count(*) FROM directories", [], |row| row.get(0))?;
@@ -183,7 +187,7 @@ fn are_other(
         WHERE role = ?1 AND path = ?2 AND modified = ?3 AND changed = ?4 AND inode = ?5";
     let mut query = database.prepare_cached(sql)?;
     for (role, path, stamp) in listed {
-        let FileStamp { modified, changed, inode, .. } = stamp;
+        let MemoryFileStamp { modified, changed, inode, .. } = stamp;
         let values = params![*role as i64, path, modified, changed, inode];
         if query.query_row(values, |row| row.get::<_, i64>(0))? == 0 {
             return Ok(true);
@@ -197,8 +201,8 @@ fn known(database: &Connection) -> rusqlite::Result<KnownFiles> {
     database.prepare_cached(sql)?.query_map([], known_row)?.collect()
 }
 
-fn known_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<((i64, String), FileStamp)> {
-    let stamp = FileStamp {
+fn known_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<((i64, String), MemoryFileStamp)> {
+    let stamp = MemoryFileStamp {
         size: row.get(2)?,
         modified: row.get(3)?,
         changed: row.get(4)?,
@@ -226,7 +230,7 @@ fn take_over(
     remove(database, folder.role as i64, path)?;
     let Ok(Some(content)) = folder.read(path) else { return Ok(()) };
     let entry = folder.to_entry(path, &content);
-    let FileStamp { size, modified, changed, inode } = trusted(content.stamp, began);
+    let MemoryFileStamp { size, modified, changed, inode } = trusted(content.stamp, began);
     let sql = "INSERT INTO files
         (role, path, size, modified, changed, inode, pinned, importance, created)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
@@ -250,7 +254,7 @@ fn take_over(
 
 fn keep_directories(
     database: &Connection,
-    listed: &[(FolderRole, String, FileStamp)],
+    listed: &[(FolderRole, String, MemoryFileStamp)],
     began: i64,
 ) -> rusqlite::Result<()> {
     database.execute("DELETE FROM directories", [])?;
@@ -258,16 +262,16 @@ fn keep_directories(
         VALUES (?1, ?2, ?3, ?4, ?5)";
     let mut insert = database.prepare_cached(sql)?;
     for (role, path, stamp) in listed {
-        let FileStamp { modified, changed, inode, .. } = trusted(*stamp, began);
+        let MemoryFileStamp { modified, changed, inode, .. } = trusted(*stamp, began);
         insert.execute(params![*role as i64, path, modified, changed, inode])?;
     }
     Ok(())
 }
 
 /// The stamp to keep: that of a young file never equals a later one.
-fn trusted(stamp: FileStamp, began: i64) -> FileStamp {
+fn trusted(stamp: MemoryFileStamp, began: i64) -> MemoryFileStamp {
     let is_young = stamp.modified.max(stamp.changed) >= began.saturating_sub(TICK);
-    if is_young { FileStamp { modified: -1, ..stamp } } else { stamp }
+    if is_young { MemoryFileStamp { modified: -1, ..stamp } } else { stamp }
 }
 
 /// In nanoseconds since 1970.

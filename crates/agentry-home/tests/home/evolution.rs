@@ -73,11 +73,11 @@ fn the_same_changes_by_a_person_are_accepted() {
     let by_hand = attempts::all().into_iter().filter(|attempt| is_text(&attempt.file));
     // Every eighth row: each takes a commit.
     for attempt in by_hand.step_by(8) {
-        let ProposedText::Whole(text) = attempt.text else { continue };
-        test.write(&attempt.file, &text);
+        let ProposedText::Whole(written) = attempt.text else { continue };
+        test.write(&attempt.file, &written);
         let locked = test.home.lock("legal").expect("a person may");
         let tree = locked.tree().expect("a tree");
-        assert_eq!(tree.get(&attempt.file), Some(text.as_bytes()), "{}", attempt.name);
+        assert_eq!(tree.get(&attempt.file), Some(written.as_bytes()), "{}", attempt.name);
         let last = locked.history().expect("a history").into_iter().next().expect("a commit");
         assert_eq!(last.kind, CommitKind::Person, "{}", attempt.name);
     }

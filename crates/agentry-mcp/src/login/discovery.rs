@@ -149,8 +149,8 @@ async fn protected_resource(
         places.push(url);
     }
     let path = login.resource.path().trim_end_matches('/');
-    places.extend(well_known(&login.resource, "oauth-protected-resource", path));
-    places.extend(well_known(&login.resource, "oauth-protected-resource", ""));
+    places.push(well_known(&login.resource, "oauth-protected-resource", path));
+    places.push(well_known(&login.resource, "oauth-protected-resource", ""));
     first(login, places).await
 }
 
@@ -159,8 +159,8 @@ async fn metadata(login: &ServerLogin, issuer: &str) -> Result<Option<Value>, St
     let url = endpoint(issuer)?;
     let path = url.path().trim_end_matches('/');
     let mut places: Vec<Url> = Vec::new();
-    places.extend(well_known(&url, "oauth-authorization-server", path));
-    places.extend(well_known(&url, "openid-configuration", path));
+    places.push(well_known(&url, "oauth-authorization-server", path));
+    places.push(well_known(&url, "openid-configuration", path));
     if !path.is_empty() {
         let mut after = url.clone();
         after.set_path(&format!("{path}/.well-known/openid-configuration"));
@@ -180,12 +180,12 @@ async fn first(login: &ServerLogin, mut places: Vec<Url>) -> Result<Option<Value
     Ok(None)
 }
 
-fn well_known(url: &Url, name: &str, path: &str) -> Option<Url> {
+fn well_known(url: &Url, name: &str, path: &str) -> Url {
     let mut out = url.clone();
     out.set_query(None);
     out.set_fragment(None);
     out.set_path(&format!("/.well-known/{name}{path}"));
-    Some(out)
+    out
 }
 
 /// Whether a name of a server is that of this address: the same origin, and a path above it.

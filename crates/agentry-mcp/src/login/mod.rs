@@ -189,7 +189,7 @@ impl ServerLogin {
         let client = registration::register(self, &server, page.address()).await?;
         let before = self.current().clone().filter(|login| login.issuer == server.issuer);
         let wanted = server.scope(&challenge, before.and_then(|login| login.scope).as_deref());
-        let asked = token::AuthorizationRequest::new(&client, &page, &server, wanted.clone())?;
+        let asked = token::AuthorizationRequest::new(&client, &page, &server, wanted.as_deref())?;
         browser.open(&asked.url, &server.issuer).await?;
         let code = tokio::time::timeout(BROWSER, page.code(&asked.state, &server)).await;
         let code = code.map_err(|_| "the browser did not come back in time".to_owned())??;

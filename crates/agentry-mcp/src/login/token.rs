@@ -27,7 +27,7 @@ impl AuthorizationRequest {
         client: &RegisteredClient,
         page: &LoopbackPage,
         server: &AuthorizationServer,
-        scope: Option<String>,
+        scope: Option<&str>,
     ) -> Result<Self, String> {
         let (state, verifier) = (random()?, random()?);
         let redirect = page.address().to_string();
@@ -39,7 +39,7 @@ impl AuthorizationRequest {
             let challenge = base64_url(&Sha256::digest(verifier.as_bytes()));
             query.append_pair("code_challenge", &challenge);
             query.append_pair("code_challenge_method", "S256");
-            if let Some(scope) = &scope {
+            if let Some(scope) = scope {
                 query.append_pair("scope", scope);
             }
             if let Some(resource) = &server.resource {

@@ -241,7 +241,7 @@ impl Judge {
                 return None;
             }
             let meets = |rule: &PolicyRule| self.reach(operand, paths, rule);
-            let walked = |rule: &PolicyRule| self.walked(operand, rule, source);
+            let walked = |rule: &PolicyRule| Self::walked(operand, rule, source);
             let rules = (source, rules);
             deciding(rules, paths, |rule| counts(rule, rules.1, operand), meets, walked)
         };
@@ -273,7 +273,6 @@ impl Judge {
     /// Returns the decision about a walk that comes to what a rule is against: a question, because the command
     /// was not aimed at it. Names alone are no contents.
     fn walked(
-        &self,
         operand: OperandUse,
         rule: &PolicyRule,
         source: LayerSource,

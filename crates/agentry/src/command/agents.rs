@@ -5,12 +5,12 @@ use agentry_home::AgentRecord;
 use serde_json::{Value, json};
 
 use crate::args::{AgentsArguments, ResultFormat};
-use crate::command::installed;
+use crate::command::home_agents;
 use crate::output::{CliOutcome, ExitKind, columns, print, print_json, remark};
 
 pub(crate) fn run(args: &AgentsArguments) -> CliOutcome {
-    let failed = |error: agentry_home::RecordError| installed::failed(error.into());
-    let record = AgentRecord::open_if_any(&installed::layout()?).map_err(failed)?;
+    let failed = |error: agentry_home::RecordError| home_agents::failed(error.into());
+    let record = AgentRecord::open_if_any(&home_agents::layout()?).map_err(failed)?;
     let agents = record.map(|record| record.all()).transpose().map_err(failed)?.unwrap_or_default();
     match args.format {
         ResultFormat::Json => {

@@ -17,7 +17,7 @@ use agentry_compile::{
 use rayon::prelude::*;
 
 use crate::args::CheckArguments;
-use crate::command::{format_hint, installed, missing_paths, none_in};
+use crate::command::{format_hint, home_agents, missing_paths, none_in};
 use crate::config_cache::ConfigCache;
 use crate::disk::DiskWorld;
 use crate::home::sweep;
@@ -35,7 +35,7 @@ const FEW: usize = 8;
 pub(crate) fn run(args: &CheckArguments) -> CliOutcome {
     sweep();
     let disk = DiskWorld::default();
-    let paths = installed::as_paths(&args.paths)?;
+    let paths = home_agents::as_paths(&args.paths)?;
     let config = WorkspaceConfig::read(&disk, paths.first().map_or(".", String::as_str));
     let exclude = |path: &str| config.excludes_path(path);
     let found = discover_all(&disk, &paths, args.reads, &exclude);

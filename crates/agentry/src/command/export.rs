@@ -6,15 +6,15 @@ use agentry_home::repository::TreeMode;
 use serde_json::json;
 
 use crate::args::{ExportArguments, ResultFormat};
+use crate::command::home_agents;
 use crate::command::install::is_private;
-use crate::command::installed;
 use crate::output::{CliFailure, CliOutcome, ExitKind, print, print_json};
 use crate::save::{FileSaving, ReplaceMode};
 
 pub(crate) fn run(args: &ExportArguments) -> CliOutcome {
-    let home = installed::open()?;
-    let locked = home.lock(&args.id).map_err(installed::failed)?;
-    let tree = locked.tree().map_err(installed::failed)?;
+    let home = home_agents::open()?;
+    let locked = home.lock(&args.id).map_err(home_agents::failed)?;
+    let tree = locked.tree().map_err(home_agents::failed)?;
     let mut files = Vec::new();
     for (path, file) in tree.files {
         if is_private(&path) || is_secret(&format!("/{path}"), None).is_some() {

@@ -7,14 +7,14 @@ use agentry_runtime::journal::DisplayTime;
 use serde_json::{Value, json};
 
 use crate::args::{DiffArguments, HistoryArguments, ResultFormat, RollbackArguments};
-use crate::command::installed;
+use crate::command::home_agents;
 use crate::command::policy::diff as policy_diff;
 use crate::output::{CliFailure, CliOutcome, ExitKind, columns, print, print_json, remark};
 
 pub(crate) fn run(args: &HistoryArguments) -> CliOutcome {
-    let home = installed::open()?;
+    let home = home_agents::open()?;
     let locked = opened(&home, &args.id)?;
-    let history = locked.history().map_err(installed::failed)?;
+    let history = locked.history().map_err(home_agents::failed)?;
     match args.format {
         ResultFormat::Json => print_json(&Value::Array(history.iter().map(to_json).collect())),
         ResultFormat::Human => {
@@ -36,12 +36,12 @@ pub(crate) fn run(args: &HistoryArguments) -> CliOutcome {
 }
 
 pub(crate) fn run_diff(args: &DiffArguments) -> CliOutcome {
-    let home = installed::open()?;
+    let home = home_agents::open()?;
     let locked = opened(&home, &args.id)?;
     let (old, new) = range(&locked, args.range.as_deref())?;
     let text = text_diff(&old, &new);
     let permissions =
-        installed::permission_diff(&home, (&locked.agent, &old), (&locked.agent, &new))?;
+        home_agents::permission_diff(&home, (&locked.agent, &old), (&locked.agent, &new))?;
     match args.format {
         ResultFormat::Json => {
             let changes = permissions.map(|diffs| policy_diff::to_json(&diffs, &[]));
@@ -63,10 +63,10 @@ pub(crate) fn run_diff(args: &DiffArguments) -> CliOutcome {
 }
 
 pub(crate) fn run_rollback(args: &RollbackArguments) -> CliOutcome {
-    let home = installed::open()?;
+    let home = home_agents::open()?;
     let locked = opened(&home, &args.id)?;
-    let commit = locked.roll_back(&args.commit, home.person()).map_err(installed::failed)?;
-    let agent = installed::record(&home, &locked)?;
+    let commit = locked.roll_back(&args.commit, home.person()).map_err(home_agents::failed)?;
+    let agent = home_agents::record(&home, &locked)?;
     match args.format {
         ResultFormat::Json => {
             print_json(&json!({"id": agent.id, "commit": commit, "digest": agent.digest}));
@@ -86,8 +86,8 @@ pub(crate) fn run_rollback(args: &RollbackArguments) -> CliOutcome {
 
 /// Locks an agent. What was changed by hand is committed, and the record has its digest.
 fn opened(home: &AgentHome, id: &str) -> Result<AgentUnderLock, CliFailure> {
-    let locked = home.lock(id).map_err(installed::failed)?;
-    installed::record(home, &locked)?;
+    let locked = home.lock(id).map_err(home_agents::failed)?;
+    home_agents::record(home, &locked)?;
     Ok(locked)
 }
 
@@ -96,12 +96,12 @@ fn range(
     locked: &AgentUnderLock,
     range: Option<&str>,
 ) -> Result<(AgentTree, AgentTree), CliFailure> {
-    let history = locked.history().map_err(installed::failed)?;
+    let history = locked.history().map_err(home_agents::failed)?;
     let tree = |commit: &str| {
-        locked.repository.tree(commit).map_err(|error| installed::failed(error.into()))
+        locked.repository.tree(commit).map_err(|error| home_agents::failed(error.into()))
     };
     let find = |text: &str| {
-        locked.repository.find_commit(text).map_err(|error| installed::failed(error.into()))
+        locked.repository.find_commit(text).map_err(|error| home_agents::failed(error.into()))
     };
     let last = history.first().map(|entry| entry.commit.clone());
     let end = |text: &str| if text.is_empty() { Ok(last.clone()) } else { find(text).map(Some) };

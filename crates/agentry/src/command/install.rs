@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use agentry_compile::formats::info;
-use agentry_compile::model::Format;
 use agentry_compile::policy::commands::secrets::is_secret;
 use agentry_compile::text::limits;
 use agentry_compile::text::report::visible;
@@ -18,7 +17,7 @@ use serde_json::json;
 use crate::args::{InstallArguments, ResultFormat};
 use crate::command::policy::diff as policy_diff;
 use crate::command::store::gathered;
-use crate::command::{find_one, installed};
+use crate::command::{find_one, home_agents};
 use crate::disk::DiskWorld;
 use crate::output::{CliFailure, CliOutcome, ExitKind, print, print_json, remark};
 
@@ -42,28 +41,28 @@ pub(crate) fn run(args: &InstallArguments) -> CliOutcome {
         id,
         name: object.manifest.name.clone(),
         format: object.manifest.format,
-        memory: args.memory || object.manifest.format == Format::AgentFs,
+        memory: args.memory || info(object.manifest.format).remembers,
         main,
         digest: object.manifest.digest.clone(),
         source: source(&disk, &args.source, &object),
         tree: AgentTree::of_files(files),
     };
-    let home = installed::open()?;
-    let outcome = home.install(installation).map_err(installed::failed)?;
+    let home = home_agents::open()?;
+    let outcome = home.install(installation).map_err(home_agents::failed)?;
     let outcome = recorded(&home, outcome)?;
     report(args, &home, &outcome)
 }
 
 /// Records the digest that the agent has in its place.
 fn recorded(home: &AgentHome, outcome: InstallOutcome) -> Result<InstallOutcome, CliFailure> {
-    let locked = home.lock(&outcome.agent.id).map_err(installed::failed)?;
-    Ok(InstallOutcome { agent: installed::record(home, &locked)?, ..outcome })
+    let locked = home.lock(&outcome.agent.id).map_err(home_agents::failed)?;
+    Ok(InstallOutcome { agent: home_agents::record(home, &locked)?, ..outcome })
 }
 
 fn chosen_id(args: &InstallArguments, name: &str) -> Result<String, CliFailure> {
     match &args.id {
         Some(id) if is_identifier(id) => Ok(id.clone()),
-        Some(id) => Err(installed::failed(HomeError::Identifier(id.clone()))),
+        Some(id) => Err(home_agents::failed(HomeError::Identifier(id.clone()))),
         None => identifier_of(name).ok_or_else(|| {
             CliFailure::new(format!("no id can be made from the name `{}`", visible(name)))
                 .hint("choose one with `--id ID`")
@@ -162,9 +161,9 @@ fn report(args: &InstallArguments, home: &AgentHome, outcome: &InstallOutcome) -
     let agent = &outcome.agent;
     let diffs = match &outcome.before {
         Some((old, tree)) => {
-            let locked = home.lock(&agent.id).map_err(installed::failed)?;
-            let now = locked.tree().map_err(installed::failed)?;
-            Some(installed::permission_diff(home, (old, tree), (agent, &now))?)
+            let locked = home.lock(&agent.id).map_err(home_agents::failed)?;
+            let now = locked.tree().map_err(home_agents::failed)?;
+            Some(home_agents::permission_diff(home, (old, tree), (agent, &now))?)
         }
         None => None,
     };
@@ -202,6 +201,6 @@ fn report(args: &InstallArguments, home: &AgentHome, outcome: &InstallOutcome) -
         }
     }
     let has_errors =
-        read(&DiskWorld::default(), &installed::found_agent(agent, &agent.id)).has_errors();
+        read(&DiskWorld::default(), &home_agents::found_agent(agent, &agent.id)).has_errors();
     Ok(if has_errors { ExitKind::Findings } else { ExitKind::Done })
 }

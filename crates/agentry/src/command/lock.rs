@@ -145,7 +145,7 @@ fn one(disk: &DiskWorld, locks: &LockCache, found: &FoundAgent) -> LockCheck {
     let (compiled, mut locked, problems) = lock::look(disk, found);
     let key = lock::key(disk, &compiled);
     let lock = locks.of(disk, &compiled.workspace);
-    let has_new_pins = add_pins(disk, &compiled, &mut locked, known(&lock, &key));
+    let has_new_pins = add_pins(disk, &compiled, &mut locked, known(&lock, &key).as_ref());
     let changes = match lock.as_ref() {
         Ok(lock) => lock.as_ref().map_or_else(
             || Lockfile::default().changes(&key, &locked),
@@ -186,7 +186,7 @@ fn add_pins(
     disk: &DiskWorld,
     compiled: &CompiledAgent,
     locked: &mut LockedAgent,
-    known: Option<LockedAgent>,
+    known: Option<&LockedAgent>,
 ) -> bool {
     let servers = locked.servers.as_mut().filter(|servers| !servers.is_empty());
     let (Some(servers), Some(home)) = (servers, agentry_home()) else { return false };

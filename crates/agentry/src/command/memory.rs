@@ -18,7 +18,7 @@ use super::suggestion::one_of;
 use crate::args::{MemoryAddArguments, MemoryAgent, MemoryArguments, MemoryCommand, ResultFormat};
 use crate::command::run::memory::{places, seconds, wanted};
 use crate::command::run::prepared_agent::variable;
-use crate::command::{find_one, installed, usable};
+use crate::command::{find_one, home_agents, usable};
 use crate::disk::DiskWorld;
 use crate::home::{agentry_home, current_user};
 use crate::output::{
@@ -179,22 +179,22 @@ impl OpenedMemory {
         let MemoryPlaces { layout, id, is_installed, user, .. } = &self.places;
         let is_recorded = AgentRecord::open_if_any(layout)
             .and_then(|record| record.map(|record| record.find(id)).transpose())
-            .map_err(|error| installed::failed(error.into()))?
+            .map_err(|error| home_agents::failed(error.into()))?
             .flatten()
             .is_some();
         if !is_installed || !is_recorded {
             return work();
         }
-        let home = installed::open()?;
-        let locked = home.lock(id).map_err(installed::failed)?;
+        let home = home_agents::open()?;
+        let locked = home.lock(id).map_err(home_agents::failed)?;
         let entry = work()?;
         if entry.user.is_none() {
-            let failed = |error: RepositoryError| installed::failed(error.into());
+            let failed = |error: RepositoryError| home_agents::failed(error.into());
             let tree = locked.repository.work_tree().map_err(failed)?;
             let subject = format!("{verb} memory {}", entry.id);
             let note = CommitNote::new(CommitKind::Person, user.as_str(), subject);
             locked.repository.change(&tree, &note).map_err(failed)?;
-            installed::record(&home, &locked)?;
+            home_agents::record(&home, &locked)?;
         }
         Ok(entry)
     }
@@ -230,9 +230,8 @@ fn opened_for(agent: &str, user: UserName) -> Result<OpenedMemory, CliFailure> {
     let in_home = layout.agent(agent);
     let is_here = is_identifier(agent) && in_home.is_dir();
     // A directory of the home that no installation recorded is named by its id as well.
-    let found = find_one(&disk, agent, None).or_else(|failure| match is_here {
-        true => find_one(&disk, &in_home.to_string_lossy(), None),
-        false => Err(failure),
+    let found = find_one(&disk, agent, None).or_else(|failure| {
+        if is_here { find_one(&disk, &in_home.to_string_lossy(), None) } else { Err(failure) }
     });
     let compiled = found.and_then(|found| usable(&disk, &found));
     let places = match compiled {
@@ -242,7 +241,7 @@ fn opened_for(agent: &str, user: UserName) -> Result<OpenedMemory, CliFailure> {
                 Ok(true) => {}
                 Ok(false) => remark(&format!("warning: `{}`: {off}", visible(agent))),
                 Err(why) => {
-                    remark(&format!("warning: `{}`: {off}: {}", visible(agent), visible(&why)))
+                    remark(&format!("warning: `{}`: {off}: {}", visible(agent), visible(&why)));
                 }
             }
             places(&disk, &compiled, &home, user)
@@ -250,7 +249,8 @@ fn opened_for(agent: &str, user: UserName) -> Result<OpenedMemory, CliFailure> {
         // What users taught stays readable when the agent is broken or gone.
         Err(failure) => {
             let taught = layout.user_memory(user.as_str(), agent);
-            if !is_here && !(is_identifier(agent) && taught.is_dir()) {
+            let is_taught = is_identifier(agent) && taught.is_dir();
+            if !is_here && !is_taught {
                 return Err(failure);
             }
             MemoryPlaces {

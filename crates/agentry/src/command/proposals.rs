@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 
 use crate::args::{ProposalsArguments, ProposalsCommand, ResultFormat};
 use crate::command::history::visible_lines;
-use crate::command::{installed, reported};
+use crate::command::{home_agents, reported};
 use crate::disk::DiskWorld;
 use crate::output::{CliFailure, CliOutcome, ExitKind, columns, print, print_json, remark};
 
 pub(crate) fn run(args: &ProposalsArguments) -> CliOutcome {
-    let home = installed::open()?;
-    let check = |agent: &_, old: &_, new: &_| installed::check_change(&home, agent, old, new);
+    let home = home_agents::open()?;
+    let check = |agent: &_, old: &_, new: &_| home_agents::check_change(&home, agent, old, new);
     let ledger = ProposalLedger::open(&home, &check).map_err(failed)?;
     match &args.command {
         ProposalsCommand::List(args) => {
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &ProposalsArguments) -> CliOutcome {
         }
         ProposalsCommand::Accept(args) => {
             let accepted = ledger.accept(&args.proposal).map_err(failed)?;
-            installed::refresh(&home, &accepted.agent)?;
+            home_agents::refresh(&home, &accepted.agent)?;
             decided(&accepted, args.format);
         }
         ProposalsCommand::Reject(args) => {
@@ -45,11 +45,11 @@ pub(crate) fn propose(
     change: &ProposedChange,
     rules: EvolutionRules,
 ) -> Result<StoredProposal, CliFailure> {
-    let check = |agent: &_, old: &_, new: &_| installed::check_change(home, agent, old, new);
+    let check = |agent: &_, old: &_, new: &_| home_agents::check_change(home, agent, old, new);
     let ledger = ProposalLedger::open(home, &check).map_err(failed)?;
     let proposal = ledger.propose(id, change, rules).map_err(failed)?;
     if proposal.state == ProposalState::Applied {
-        installed::refresh(home, id)?;
+        home_agents::refresh(home, id)?;
     }
     Ok(proposal)
 }
@@ -74,7 +74,7 @@ pub(crate) fn rules(disk: &DiskWorld) -> Result<EvolutionRules, CliFailure> {
 
 fn failed(error: ProposalError) -> CliFailure {
     match error {
-        ProposalError::Home(error) => installed::failed(error),
+        ProposalError::Home(error) => home_agents::failed(error),
         ProposalError::Refused(_) => CliFailure::new(error.to_string()).refused(),
         ProposalError::Missing(_) => {
             CliFailure::new(error.to_string()).hint("`agentry proposals list` shows them")

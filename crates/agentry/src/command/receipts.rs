@@ -10,7 +10,7 @@ use agentry_runtime::StepCounts;
 use serde_json::{Value, json};
 
 use crate::args::{ReceiptsAgentArguments, ReceiptsArguments, ReceiptsCommand, ResultFormat};
-use crate::command::runs::{admit_owner, memory_owner};
+use crate::command::runs::{admit_owner, described};
 use crate::command::suggestion::one_of;
 use crate::home::agentry_home;
 use crate::output::{CliFailure, CliOutcome, ExitKind, columns, print, print_json, remark};
@@ -131,8 +131,10 @@ fn show(layout: &HomeLayout, given: &str, format: ResultFormat) -> CliOutcome {
 fn admit(layout: &HomeLayout, file: &ReceiptFile) -> Result<(), CliFailure> {
     let user = file.text_field("session/user_id");
     let has_output = !file.text_field("task/output_summary").is_empty();
-    let owner = memory_owner(layout.root(), &file.run)
-        .unwrap_or_else(|| (has_output && !user.is_empty()).then(|| user.to_owned()));
+    let owner = match described(layout.root(), &file.run) {
+        Some(about) => about.settings.user,
+        None => (has_output && !user.is_empty()).then(|| user.to_owned()),
+    };
     owner.map_or(Ok(()), |owner| admit_owner(&file.run, &owner))
 }
 

@@ -75,7 +75,7 @@ pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
         accepts_changes: args.accept_changes,
     };
     let memory = settings.memory.clone();
-    RunSession::over(&setting, engine, journal, memory)?.go_on(
+    RunSession::over(&setting, engine, journal, memory.as_deref())?.go_on(
         happened,
         args,
         about.prompt.is_none(),

@@ -14,7 +14,7 @@ use agentry_home::HomeLayout;
 use agentry_home::receipt::{RunRow, first_line};
 use agentry_runtime::budget::dollars;
 use agentry_runtime::journal::{
-    self, DisplayTime, JournalError, JournalFollower, RunState, RunSummary,
+    self, DisplayTime, JournalError, JournalFollower, RunDescription, RunState, RunSummary,
 };
 use serde_json::{Value, json};
 
@@ -167,15 +167,15 @@ pub(crate) fn find(home: &Path, given: &str) -> Result<String, CliFailure> {
 
 /// Refuses a run that read what another user taught in private. A journal that cannot be read is reported later.
 fn admit_user(home: &Path, id: &str) -> Result<(), CliFailure> {
-    match memory_owner(home, id) {
-        Some(Some(owner)) => admit_owner(id, &owner),
-        _ => Ok(()),
+    match described(home, id).and_then(|about| about.settings.user) {
+        Some(owner) => admit_owner(id, &owner),
+        None => Ok(()),
     }
 }
 
-/// The user whose private memories a run could read, if there is one; nothing if the journal cannot be read.
-pub(crate) fn memory_owner(home: &Path, id: &str) -> Option<Option<String>> {
-    JournalFollower::open(home, id).ok().map(|(_, about)| about.settings.user)
+/// What a run was started with; `None` if its journal cannot be read.
+pub(crate) fn described(home: &Path, id: &str) -> Option<RunDescription> {
+    JournalFollower::open(home, id).ok().map(|(_, about)| about)
 }
 
 /// Refuses a run with the memories of another user.

@@ -9,7 +9,7 @@ use agentry_registry::{
     StoreObject, StoredName, gather,
 };
 
-use crate::command::installed;
+use crate::command::home_agents;
 use crate::command::suggestion::one_of;
 use crate::command::{find_one, reported, show_errors};
 use crate::disk::DiskWorld;
@@ -52,7 +52,7 @@ pub(super) fn trust(disk: &dyn World) -> Result<SignatureTrust, CliFailure> {
 /// `None` if it is a path.
 pub(super) fn kept(disk: &dyn World, text: &str) -> Option<Result<AgentInStore, CliFailure>> {
     let alone = |found| AgentInStore { found, beside: None };
-    match installed::found(text) {
+    match home_agents::found(text) {
         Some(found) => Some(found.map(alone)),
         None => stored(disk, text),
     }

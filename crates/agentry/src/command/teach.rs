@@ -9,7 +9,7 @@ use agentry_runtime::journal::DisplayTime;
 
 use crate::args::TeachArguments;
 use crate::command::run::session::now;
-use crate::command::{installed, proposals};
+use crate::command::{home_agents, proposals};
 use crate::disk::DiskWorld;
 use crate::output::{CliFailure, CliOutcome, ExitKind};
 
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &TeachArguments) -> CliOutcome {
     if text.is_empty() || text.len() > LONGEST {
         return Err(CliFailure::new(format!("a sentence has between one and {LONGEST} bytes")));
     }
-    let home = installed::open()?;
+    let home = home_agents::open()?;
     let rules = proposals::rules(&DiskWorld::default())?;
     let (file, content) = memory_file(text);
     let change = ProposedChange {

@@ -109,8 +109,8 @@ fn a_signal_ends_the_whole_tree() {
         let status = child.wait().expect("an end");
         assert!(!status.success(), "{kind}");
         are_gone(&processes);
-        let states: Vec<Value> = runs(&test).iter().map(|run| run["state"].clone()).collect();
-        assert_eq!(states, ["cancelled", "cancelled"], "{kind}");
+        let ended: Vec<Value> = runs(&test).iter().map(|run| run["state"].clone()).collect();
+        assert_eq!(ended, ["cancelled", "cancelled"], "{kind}");
         assert_eq!(server.count(), 2, "nothing more is asked");
     }
 }

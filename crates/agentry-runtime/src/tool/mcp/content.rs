@@ -51,7 +51,7 @@ fn described(part: &Value, host: &dyn ToolHost) -> String {
 }
 
 /// Reads the result of `resources/read`: the texts, and everything else by reference.
-pub(super) fn resources(result: &Value, host: &dyn ToolHost) -> Result<Value, CallFailure> {
+pub(super) fn resources(result: &Value, host: &dyn ToolHost) -> Value {
     let parts = result.get("contents").and_then(Value::as_array);
     let parts = parts.map(Vec::as_slice).unwrap_or_default();
     let texts = parts.iter().take(MOST_PARTS).map(|part| match part.get("text") {
@@ -63,7 +63,7 @@ pub(super) fn resources(result: &Value, host: &dyn ToolHost) -> Result<Value, Ca
     if cleaned.removed > 0 {
         let _ = write!(text, "\n[{} hidden characters were removed]", cleaned.removed);
     }
-    Ok(Value::String(text))
+    Value::String(text)
 }
 
 /// A resource by reference: its content is in a file of the run.

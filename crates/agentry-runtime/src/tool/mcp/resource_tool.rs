@@ -51,7 +51,7 @@ impl ResourceTool {
         let Some(uri) = uri else { return list(server).await };
         let listener = RunListener { host, server: server.client.name() };
         let found = server.client.read_resource(&uri, &listener).await;
-        content::resources(&found.map_err(|failure| server.failed(&failure))?, host)
+        Ok(content::resources(&found.map_err(|failure| server.failed(&failure))?, host))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Finds agents of harnesses: by their path, else by their content.
 
 use std::fs;
+use std::path::Path;
 
 use agentry_compile::checks::harness::is_plugin_agent;
 use agentry_compile::targets::front_matter;
@@ -262,10 +263,15 @@ fn project(disk: &dyn World, root: &str, only: Option<&'static Target>, out: &mu
     }
     if only.is_none_or(|only| only.name == "cursor") {
         let rules = below(disk, root, ".cursor/rules", &mut out.failures);
-        out.skipped.extend(rules.filter(|file| file.ends_with(".mdc")).map(|file| SkippedFile {
-            path: join(root, &file),
-            reason: "it is a rule of Cursor; name the file to import it as an agent".to_owned(),
-        }));
+        out.skipped.extend(
+            rules.filter(|file| Path::new(file).extension().is_some_and(|it| it == "mdc")).map(
+                |file| SkippedFile {
+                    path: join(root, &file),
+                    reason: "it is a rule of Cursor; name the file to import it as an agent"
+                        .to_owned(),
+                },
+            ),
+        );
     }
     // With other failures, «no agent found» would only hide them.
     if before == (out.agents.len(), out.failures.len()) {
@@ -281,7 +287,8 @@ fn plugin_agents(disk: &dyn World, root: &str, out: &mut HarnessSearch) {
     for dir in std::iter::once("agents".to_owned()).chain(dirs) {
         for file in below(disk, root, &dir, &mut out.failures) {
             // A definition has the same ending, and needs no import.
-            if !file.ends_with(".md") || file.ends_with(".agent.md") {
+            let is_markdown = Path::new(&file).extension().is_some_and(|it| it == "md");
+            if !is_markdown || file.ends_with(".agent.md") {
                 continue;
             }
             let path = join(root, &file);

@@ -20,11 +20,11 @@ pub(super) fn rows(done: &ProjectOutcome, target: &str, verbose: bool) -> Vec<Ve
     let changed = done.plan.changes.iter().filter(|it| it.kind != PlannedChangeKind::Keep).count();
     // Where all targets together have many files, those of one change in one target are counted.
     let most = if verbose || changed <= LISTED { usize::MAX } else { 1 };
-    let changes = done.plan.changes.iter().filter(|change| change.target == target);
-    let (kept, changes): (Vec<&PlannedChange>, Vec<&PlannedChange>) =
-        changes.partition(|change| change.kind == PlannedChangeKind::Keep);
+    let of_target = done.plan.changes.iter().filter(|change| change.target == target);
+    let (kept, touched): (Vec<&PlannedChange>, Vec<&PlannedChange>) =
+        of_target.partition(|change| change.kind == PlannedChangeKind::Keep);
     let files: Vec<ChangedFile> =
-        changes.into_iter().map(|change| ChangedFile::of(done, change)).collect();
+        touched.into_iter().map(|change| ChangedFile::of(done, change)).collect();
     let mut rows = listed(&files, most);
     if !kept.is_empty() {
         rows.push(row(word(PlannedChangeKind::Keep, done.written), counted(kept.len(), "file")));

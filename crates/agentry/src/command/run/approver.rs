@@ -8,7 +8,7 @@ use agentry_runtime::driver::interfaces::{ApprovalReply, ApprovalRequest, Approv
 use agentry_runtime::tool::BoxedFuture;
 use rustyline::error::ReadlineError;
 
-use super::line_editor::{LineEditor, TypedInput};
+use super::line_editor::{self, LineEditor, TypedInput};
 use super::stop::StopSwitch;
 use super::terminal::{TerminalView, clean};
 use crate::output::print;
@@ -50,7 +50,7 @@ impl TerminalApprover {
     async fn ask(&self, question: &str, prompt: &str) -> TypedInput {
         let _held = HeldView::new(&self.terminal);
         print(question);
-        self.lines.discard_typed();
+        line_editor::discard_typed();
         self.lines.read(prompt).await
     }
 
@@ -127,7 +127,7 @@ impl Approver for TerminalApprover {
     fn decide<'a>(&'a self, asked: ApprovalRequest<'a>) -> BoxedFuture<'a, ApprovalReply> {
         Box::pin(async move {
             let _turn = self.asking.lock().await;
-            let asker = match asked {
+            let origin = match asked {
                 ApprovalRequest::Of(chain, _) => format!("\n{} asks:\n", clean(chain)),
                 _ => String::new(),
             };
@@ -135,7 +135,7 @@ impl Approver for TerminalApprover {
                 // There is only one wrapper, which is gone.
                 ApprovalRequest::Of(..) => return ApprovalReply::No(None),
                 ApprovalRequest::Call { call, decision, preview } => {
-                    let question = format!("{asker}{}", call_text(call, decision, preview));
+                    let question = format!("{origin}{}", call_text(call, decision, preview));
                     // A human gate has nothing that an approval for the run could cover.
                     if decision.rules.is_empty() && decision.exact.is_empty() {
                         return self.choose(&question, SIMPLE_CHOICES, false).await;
@@ -158,7 +158,7 @@ impl Approver for TerminalApprover {
                     format!("\nno model answers: {}\ntry again?", clean(why))
                 }
             };
-            self.choose(&format!("{asker}{question}\n"), SIMPLE_CHOICES, false).await
+            self.choose(&format!("{origin}{question}\n"), SIMPLE_CHOICES, false).await
         })
     }
 

@@ -10,7 +10,7 @@ use agentry_runtime::consent::{
 use super::agreed_parts::{AgreedDelegates, pins};
 use super::delegation::delegate_list::speaks_of_delegates;
 use super::delegation::reach::{ReachableDelegate, reachable};
-use super::line_editor::{LineEditor, TypedInput};
+use super::line_editor::{self, LineEditor, TypedInput};
 use super::mcp_servers::{described, enabled, place};
 use super::prepared_agent::{PreparedAgent, required_variables, server_references};
 use super::server_plan::own_files;
@@ -82,6 +82,7 @@ fn servers(ground: &PreparedAgent) -> Vec<String> {
 
 /// How consent can be given.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is about another thing")]
 pub(crate) struct ConsentTerms {
     /// Whether commands run without a sandbox.
     pub(crate) unconfined: bool,
@@ -136,7 +137,8 @@ pub(crate) fn consent(
     columns(&rows).lines().for_each(remark);
     let attended = TerminalView::is_attended() && terms.can_ask;
     // The list is shown with `--yes` too, so that it is in the log.
-    if !accepted && !(attended && agrees()) {
+    let consents_now = accepted || (attended && agrees());
+    if !consents_now {
         let hint = match state {
             ConsentState::Changed(_) => "`--accept-changes` consents to what is listed above",
             _ => "`--yes` consents to what is listed above",
@@ -206,7 +208,7 @@ pub(crate) fn standing(
 fn agrees() -> bool {
     let Ok(lines) = LineEditor::new() else { return false };
     stop::end_at(&lines);
-    lines.discard_typed();
+    line_editor::discard_typed();
     let TypedInput::Line(line) = lines.wait("run it? [y]es  [n]o › ") else { return false };
     matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
 }

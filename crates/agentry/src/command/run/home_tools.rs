@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::declared_tools::DeclaredTools;
 use super::prepared_agent::PreparedAgent;
-use crate::command::{installed, proposals};
+use crate::command::{home_agents, proposals};
 
 /// The name of the tool.
 const NAME: &str = "propose_change";
@@ -39,7 +39,7 @@ impl ProposeChangeTool {
     fn propose(&self, given: &Value, place: &CallLocation) -> Result<Value, CallFailure> {
         let change = self.change(given, place).map_err(CallFailure::new)?;
         let failed = |failure: crate::output::CliFailure| CallFailure::new(failure.message);
-        let home = installed::open().map_err(failed)?;
+        let home = home_agents::open().map_err(failed)?;
         let proposal =
             proposals::propose(&home, &self.agent.id, &change, self.rules).map_err(failed)?;
         let outcome = proposal.outcome.unwrap_or_default();
@@ -70,7 +70,7 @@ impl ProposeChangeTool {
             return Err("`reason` is missing".to_owned());
         }
         // The directory of a run has its id; a call outside of a run has another one.
-        let runs = installed::layout().map_err(|failure| failure.message)?.runs();
+        let runs = home_agents::layout().map_err(|failure| failure.message)?.runs();
         let run = Some(&place.run).filter(|run| run.parent() == Some(runs.as_path()));
         let run = run.and_then(|run| Some(run.file_name()?.to_str()?.to_owned()));
         Ok(ProposedChange {

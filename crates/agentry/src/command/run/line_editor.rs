@@ -38,12 +38,6 @@ impl LineEditor {
         Ok(Self { editor: Arc::new(Mutex::new(editor)), found, waker })
     }
 
-    /// Discards the keys that were pressed before now: none of them may answer a question that was not on
-    /// the screen yet. The editor itself keeps no keys from one read to the next.
-    pub(super) fn discard_typed(&self) {
-        let _ = tcflush(io::stdin(), QueueSelector::IFlush);
-    }
-
     /// Reads the next line without blocking the runtime.
     pub(super) async fn read(&self, prompt: &str) -> TypedInput {
         let (lines, prompt) = (self.clone(), prompt.to_owned());
@@ -88,4 +82,10 @@ impl LineEditor {
     fn editor(&self) -> std::sync::MutexGuard<'_, DefaultEditor> {
         self.editor.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Discards the keys that were pressed before now: none of them may answer a question that was not on the
+/// screen yet. The editor itself keeps no keys from one read to the next.
+pub(super) fn discard_typed() {
+    let _ = tcflush(io::stdin(), QueueSelector::IFlush);
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentry_compile::formats::agentfs::is_memory;
-use agentry_compile::model::{Agent, Format, LongTermMemory, WorkingMemory};
+use agentry_compile::formats::info;
+use agentry_compile::model::{Agent, LongTermMemory, WorkingMemory};
 use agentry_compile::text::Severity;
 use agentry_compile::text::report::visible;
 use agentry_compile::{CompiledAgent, FileTree as _, PromptPart, World};
@@ -183,7 +184,7 @@ pub(crate) fn wanted(
         }
         Some(LongTermMemory::Local) => Ok(true),
         Some(LongTermMemory::None) => Ok(false),
-        None => Ok(compiled.found.format == Format::AgentFs
+        None => Ok(info(compiled.found.format).remembers
             || installed_id(disk, compiled, home).is_some_and(|id| has_memory(home, &id))),
     }
 }
@@ -252,11 +253,8 @@ fn real(path: &str) -> PathBuf {
 /// Whether the definition has a directory `memory/` of its own.
 fn has_folder(compiled: &CompiledAgent) -> bool {
     let name = compiled.found.main.rsplit('/').next().unwrap_or_default();
-    match compiled.found.format {
-        Format::AgentFs => true,
-        Format::Manifest => matches!(name, "agent.yaml" | "agent.yml"),
-        _ => false,
-    }
+    let files = &info(compiled.found.format).files;
+    files.parts.contains(&"memory/") && files.mains.contains(&name)
 }
 
 /// Leaves out what an installed agent remembered, which is not a part of its definition: it must not ask for consent again.

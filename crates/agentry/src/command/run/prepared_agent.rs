@@ -36,7 +36,7 @@ use super::session::now;
 use super::{outer_workspaces, skills};
 use crate::command::guard::{project_root, protected_in};
 use crate::command::render::lock_check::{RenderLocks, UnlockedAgent};
-use crate::command::{find_one, installed, mask_note, reported, usable, work_here};
+use crate::command::{find_one, home_agents, mask_note, reported, usable, work_here};
 use crate::disk::{DiskWorld, kept_root};
 use crate::home::{agentry_home, sweep};
 use crate::output::{CliFailure, remark};
@@ -127,7 +127,7 @@ impl PreparedAgent {
         let prompt = RunPrompt::read(&*disk, &compiled);
         let skills = loadable_skills(&*disk, &compiled, &settings);
         // An installed agent is compared with the record of the home, every other one with the lock.
-        let installed = installed::admit_edits(path, &digest)?;
+        let installed = home_agents::admit_edits(path, &digest)?;
         // An agent of the home was read from there, and works in the current workspace.
         work_here(&disk, &mut compiled);
         if installed.is_none() {

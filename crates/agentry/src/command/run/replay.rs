@@ -63,9 +63,10 @@ pub(crate) fn run(
     let tape = open(ground, cassette)?;
     let called = function::requested(ground, args)?;
     // As in a run, standard output has only the output of a function.
-    let (view, format) = match called.is_some() || tape.function().is_some() {
-        true => (TerminalView::aside(), RunFormat::Human),
-        false => (TerminalView::new(), args.format),
+    let (view, format) = if called.is_some() || tape.function().is_some() {
+        (TerminalView::aside(), RunFormat::Human)
+    } else {
+        (TerminalView::new(), args.format)
     };
     let hears = sink(format, &Arc::new(Mutex::new(view)));
     let prompt = called.as_ref().map(|(_, prompt)| prompt.as_str()).or(args.prompt.as_deref());

@@ -127,12 +127,12 @@ impl<'a> RunSession<'a> {
         setting: &SessionSetting<'a>,
         engine: RunEngine,
         journal: Journal,
-        memory: Option<String>,
+        memory: Option<&str>,
     ) -> Result<Self, CliFailure> {
         let watching = RunObservers::of(setting);
         let ready = ReadyTools::of_run(setting, &watching, &journal)?;
         receipts::reopen(&setting.ground.home, journal.id());
-        Self::with(setting, engine, journal, watching, (&ready, memory.as_deref()))
+        Self::with(setting, engine, journal, watching, (&ready, memory))
     }
 
     fn with(

@@ -33,12 +33,11 @@ impl PackageLaunch {
         let (program, rest) = words.split_first()?;
         let name = Path::new(program).file_name()?.to_str()?;
         let (kind, rest) = match (name, rest) {
-            ("npx" | "bunx" | "pnpx", rest) => (PackageKind::Node, rest),
-            ("npm", ["exec", rest @ ..])
+            ("npx" | "bunx" | "pnpx", rest)
+            | ("npm", ["exec", rest @ ..])
             | ("pnpm" | "yarn", ["dlx", rest @ ..])
             | ("bun", ["x", rest @ ..]) => (PackageKind::Node, rest),
-            ("uvx", rest) => (PackageKind::Python, rest),
-            ("uv", ["tool", "run", rest @ ..]) | ("pipx", ["run", rest @ ..]) => {
+            ("uvx", rest) | ("uv", ["tool", "run", rest @ ..]) | ("pipx", ["run", rest @ ..]) => {
                 (PackageKind::Python, rest)
             }
             _ => return None,
