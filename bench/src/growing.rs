@@ -62,7 +62,11 @@ fn run(program: &Path, folder: &Path, calls: usize) -> Result<Duration, String> 
 }
 
 /// Answers as a model that makes this many calls, without parsing the requests.
-fn answer(stream: &TcpStream, calls: usize, asked: &mut usize) -> std::io::Result<()> {
+pub(crate) fn answer(
+    stream: &TcpStream,
+    calls: usize,
+    asked: &mut usize,
+) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::with_capacity(1 << 20, stream);
     loop {

@@ -21,7 +21,11 @@ const CALLS: &[(&str, &str)] = &[
     ("cd docs && git log --oneline -- src | head -5 > log.txt; sh -c 'rm -rf build'", "a list"),
 ];
 
-/// Measures the guard in a project of a hundred agents.
+/// The files of a large workspace, and of one of its directories.
+const FILES: usize = 10_000;
+const IN_DIRECTORY: usize = 100;
+
+/// Measures the guard in a project of a hundred agents, then with many other files beside them.
 pub(crate) fn guarding(program: &Path, folder: &Path, table: &mut Table) -> Result<(), String> {
     eprintln!("asking the guard");
     let corpus = Corpus::write(&folder.join("guarded"), 100, Kind::Together)?;
@@ -33,16 +37,34 @@ pub(crate) fn guarding(program: &Path, folder: &Path, table: &mut Table) -> Resu
     run(&mut render)?;
     let agent = corpus.files.iter().find(|path| path.ends_with("agent.toml"));
     let agent = agent.ok_or("no agent with rules")?;
-    for (line, name) in CALLS {
+    let answer = |line: &str| {
         let question = question(folder, &corpus, line)?;
-        let ask = || {
+        times(ROUNDS, || {
             let file = File::open(&question).map_err(|error| format!("no question: {error}"))?;
             let words = ["guard".as_ref(), "claude-code".as_ref(), agent.as_os_str()];
             let mut command = quiet(program, words);
-            command.stdin(Stdio::from(file));
+            command.stdin(Stdio::from(file)).env("AGENTRY_HOME", folder.join("home"));
             Ok(command)
-        };
-        table.add(row(name, &times(ROUNDS, ask)?));
+        })
+    };
+    for (line, name) in CALLS {
+        table.add(row(name, &answer(line)?));
+    }
+    fill(&corpus.dir).map_err(|error| format!("no large workspace: {error}"))?;
+    for (line, name) in CALLS {
+        table.add(row(&format!("{name}, {FILES} files"), &answer(line)?));
+    }
+    Ok(())
+}
+
+/// Adds the files of a large project.
+fn fill(dir: &Path) -> std::io::Result<()> {
+    for number in 0..FILES {
+        let dir = dir.join(format!("src/part-{}", number / IN_DIRECTORY));
+        if number % IN_DIRECTORY == 0 {
+            std::fs::create_dir_all(&dir)?;
+        }
+        std::fs::write(dir.join(format!("file-{number}.rs")), "fn main() {}\n")?;
     }
     Ok(())
 }

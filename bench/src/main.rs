@@ -8,13 +8,16 @@ mod importing;
 mod javascript;
 mod locking;
 mod measure;
+mod memory;
 mod policy;
 mod program;
+mod receipts;
 mod reference;
 mod render;
 mod report;
 mod running;
 mod sandbox;
+mod servers;
 mod targets;
 
 use std::path::Path;
@@ -29,10 +32,13 @@ usage: cargo xtask bench [COMMAND]
   (nothing)          measures everything; 1 if a target is missed
   javascript         measures JavaScript tools only
   lock               measures locking and the store only
+  memory             measures the search in memories only
   policy             measures verdicts and comparisons only
+  receipts           measures receipts and schedules only
   render             measures rendering and the guard only
   run                measures running only, against the real clients
   sandbox            measures confined commands only
+  servers            measures MCP servers only
   corpus COUNT DIR   writes the agents that are measured, for a profiler
 ";
 
@@ -44,13 +50,17 @@ fn main() -> ExitCode {
         ["policy"] => Ok(shown(&policy_table())),
         ["javascript"] => javascript_table().map(|table| shown(&table)),
         ["lock"] => lock_table().map(|table| shown(&table)),
+        ["memory"] => memory_table().map(|table| shown(&table)),
+        ["servers"] => servers_table().map(|table| shown(&table)),
         ["sandbox"] => sandbox_table().map(|table| shown(&table)),
+        ["receipts"] => receipts_table().map(|table| shown(&table)),
         ["render"] => render_table().map(|table| shown(&table)),
         ["run"] => run_table().map(|table| shown(&table)),
         ["corpus", count, dir] => write_corpus(count, Path::new(dir)),
         // This program is also a worker, and the helper of the sandbox.
         [agentry_javascript::WORKER] => return agentry_javascript::serve().into(),
         [agentry_sandbox::HELPER] => return agentry_sandbox::serve().into(),
+        [servers::SERVER, start] => servers::serve(start),
         [measure::CHILD, program, arguments @ ..] => measure::child(program, arguments),
         _ => Err(USAGE.to_owned()),
     };
@@ -89,6 +99,10 @@ fn run() -> Result<bool, String> {
     policy::comparisons(&mut table);
     sandbox::confining(&mut table)?;
     javascript::calling(&mut table)?;
+    memory::recalling(folder.path(), &mut table)?;
+    receipts::chaining(folder.path(), &mut table)?;
+    receipts::scheduling(&program, folder.path(), &mut table)?;
+    servers::serving(&program, folder.path(), &mut table)?;
     Ok(shown(&table))
 }
 
@@ -111,6 +125,24 @@ fn lock_table() -> Result<Table, String> {
     Ok(table)
 }
 
+/// The search in memories only.
+fn memory_table() -> Result<Table, String> {
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let mut table = Table::default();
+    memory::recalling(folder.path(), &mut table)?;
+    Ok(table)
+}
+
+/// Receipts and schedules only.
+fn receipts_table() -> Result<Table, String> {
+    let program = program::build()?;
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let mut table = Table::default();
+    receipts::chaining(folder.path(), &mut table)?;
+    receipts::scheduling(&program, folder.path(), &mut table)?;
+    Ok(table)
+}
+
 /// Confined commands only.
 fn sandbox_table() -> Result<Table, String> {
     let mut table = Table::default();
@@ -122,6 +154,15 @@ fn sandbox_table() -> Result<Table, String> {
 fn javascript_table() -> Result<Table, String> {
     let mut table = Table::default();
     javascript::calling(&mut table)?;
+    Ok(table)
+}
+
+/// MCP servers only.
+fn servers_table() -> Result<Table, String> {
+    let program = program::build()?;
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let mut table = Table::default();
+    servers::serving(&program, folder.path(), &mut table)?;
     Ok(table)
 }
 

@@ -34,10 +34,15 @@ impl Installed {
 /// The directory for clients of these versions, below the build directory.
 pub(crate) fn cache(target: &Path) -> PathBuf {
     // New versions get a new directory; the old ones stay usable.
-    let digest = Sha256::digest(PACKAGES.as_bytes());
+    target.join("conformance").join(format!("clients-{}", digest_of(PACKAGES)))
+}
+
+/// A short name for a list of versions.
+pub(crate) fn digest_of(versions: &str) -> String {
+    let digest = Sha256::digest(versions.as_bytes());
     let bytes = digest.iter().take(6);
     let hash = bytes.fold(0_u64, |hash, byte| hash << 8 | u64::from(*byte));
-    target.join("conformance").join(format!("clients-{hash:012x}"))
+    format!("{hash:012x}")
 }
 
 /// The client, if it is installed already.

@@ -10,6 +10,7 @@ mod calls;
 mod client;
 mod clients;
 mod install;
+mod mcp;
 mod process;
 mod race;
 mod rendering;
@@ -32,6 +33,7 @@ const USAGE: &str = "\
 usage: agentry-conformance COMMAND
 
   run [--installed] [CLIENT...]   asks the clients; installs them first, or takes those that are there
+  mcp                             tests the MCP client with its conformance suite and with real servers
   race                            measures Agentry beside the clients; a line of JSON each
   installed                       says which clients are installed; fails if none is
 
@@ -57,6 +59,7 @@ fn dispatch(house: &House, words: &[&str]) -> Result<End, String> {
     match words {
         ["run", "--installed", names @ ..] => suite::run(&house.installed_only(), &clients(names)?),
         ["run", names @ ..] => suite::run(house, &clients(names)?),
+        ["mcp"] => Ok(mcp::run(house)),
         ["race"] => race::run(house),
         ["installed"] => {
             let found = Client::ALL.map(|client| install::find(client, &house.target));

@@ -49,6 +49,7 @@ const STEPS: &[Step] = &[
         })
     },
     step("links", "links and anchors of the pages", || done(docs::check_links())),
+    step("mcp", "the conformance suite of MCP, and real servers", conformance::mcp),
     step("clients", "the real clients, asked about rendered agents", conformance::step),
     step("deny", "cargo deny check licenses bans sources", deny),
 ];

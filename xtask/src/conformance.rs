@@ -36,6 +36,19 @@ pub(crate) fn step() -> Result<Outcome, String> {
     }
 }
 
+/// Tests the MCP client with the conformance suite of the protocol and with real servers.
+pub(crate) fn mcp() -> Result<Outcome, String> {
+    process::run(&mut cargo(
+        "build --workspace --bin agentry --bin agentry-conformance --example conformance-client",
+    ))?;
+    let status = tool("mcp").status();
+    match status.map_err(|error| format!("the suite cannot be run: {error}"))?.code() {
+        Some(0) => Ok(Outcome::Done),
+        Some(NOBODY) => Ok(Outcome::Skipped("a registry cannot be reached, see above".to_owned())),
+        _ => Err("the MCP client is not as expected".to_owned()),
+    }
+}
+
 /// Builds the whole workspace, so that the results of the tests are reused.
 fn build() -> Result<(), String> {
     process::run(&mut cargo("build --workspace --bin agentry --bin agentry-conformance"))

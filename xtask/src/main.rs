@@ -35,6 +35,7 @@ usage: cargo xtask COMMAND
   fuzz [TARGET] [--seconds N]      fuzzes one reader, or each in turn (60 seconds)
   policies [COUNT]                 renders generated policies for every target (10,000), proved
   conformance [CLIENT...]          asks the real clients about rendered agents; installs them
+  mcp                              the MCP client, by its conformance suite and real servers
   bench [ARGUMENTS]                the benchmarks
 ";
 
@@ -68,6 +69,10 @@ fn dispatch(words: &[&str]) -> Result<(), String> {
         ["fuzz", arguments @ ..] => fuzz::run(&fuzz::Request::parse(arguments)?),
         ["policies", arguments @ ..] => policies::run(policies::count(arguments)?),
         ["conformance", arguments @ ..] => conformance::run(arguments),
+        ["mcp"] => match conformance::mcp()? {
+            Outcome::Done => Ok(()),
+            Outcome::Skipped(why) => Err(why),
+        },
         ["bench", arguments @ ..] => bench::run(arguments),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

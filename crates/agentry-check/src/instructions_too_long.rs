@@ -45,6 +45,7 @@ mod tests {
             importance: None,
             created: None,
             source: None,
+            pinned: None,
             text: long,
         });
         assert_eq!(count(&CHECK, &agent), 3);

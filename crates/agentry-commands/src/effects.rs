@@ -9,8 +9,11 @@ use crate::data::program;
 use crate::hazard::{CommandHazard, DELETES, RUNS, own_rules};
 use crate::operands::{self, FileUse, OperandKind};
 use crate::options::subcommand;
-use crate::program::{FileRow, InnerSyntax, ProgramFacts, ProgramTrait};
+use crate::program::{FileRow, InnerSyntax, ProgramFacts, ProgramTrait, ShellKind};
 use crate::{base_name, git};
+
+/// The options of a shell that leave its program what it is: `sh -eux FILE`.
+const SHELL_OPTIONS: &str = "euvx";
 
 /// The effects of one command; each answer is computed on demand.
 #[derive(Debug, Clone, Copy)]
@@ -112,6 +115,24 @@ impl<'a> CommandEffects<'a> {
             || wraps
             || starts
             || own_rules(&texts).any(|hazard| hazard.does == RUNS)
+    }
+
+    /// Returns the index of the argument with the program that a shell or an interpreter reads: `sh -e FILE a`.
+    /// An option other than the harmless ones may change its meaning, so then there is none.
+    pub fn program_file(self) -> Option<usize> {
+        let facts = self.facts?;
+        let is_shell = matches!(facts.shell, Some(ShellKind::Posix | ShellKind::Bash));
+        if !is_shell && !facts.has(ProgramTrait::RunsFile) {
+            return None;
+        }
+        let is_harmless = |option: &str| {
+            let letters = option.strip_prefix('-').unwrap_or_default();
+            is_shell && !letters.is_empty() && letters.chars().all(|c| SHELL_OPTIONS.contains(c))
+        };
+        let words = self.argv.iter().enumerate().skip(1);
+        let mut words = words.skip_while(|(_, word)| word.literal().is_some_and(is_harmless));
+        let (at, file) = words.next()?;
+        file.literal().filter(|file| !file.starts_with(['-', '+'])).map(|_| at)
     }
 
     /// Whether it changes git settings, or installs hooks.

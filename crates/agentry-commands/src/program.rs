@@ -179,6 +179,8 @@ words! {
         OpaqueBuiltin = "opaque-builtin",
         /// It runs a command as another user.
         Raises = "raises",
+        /// Its first operand is the file of its program, which it only reads: `python3 a.py`.
+        RunsFile = "runs-file",
         /// A shell builtin that sets the variables in its arguments.
         SetsVariables = "sets-variables",
         /// It accepts a prefix of a subcommand: `npm publis`.

@@ -24,6 +24,16 @@ pub(crate) static RUN: FieldTable = FieldTable::new(
             FieldKind::Int(0, i64::MAX),
             "The time limit; waiting for the user does not count.",
         ),
+        Field::optional(
+            "max_scheduled_cost",
+            FieldKind::Float(0.0, f64::INFINITY),
+            "The cost limit of one run that a schedule starts, in US dollars.",
+        ),
+        Field::optional(
+            "max_scheduled_cost_per_day",
+            FieldKind::Float(0.0, f64::INFINITY),
+            "The cost limit of all runs that schedules start on one day in UTC, in US dollars.",
+        ),
     ],
 );
 
@@ -40,6 +50,10 @@ pub struct SpendingCaps {
     pub turns: Option<u64>,
     /// Seconds.
     pub seconds: Option<u64>,
+    /// US dollars of one run that a schedule starts.
+    pub scheduled_cost: Option<f64>,
+    /// US dollars of all runs that schedules start on one day.
+    pub daily_cost: Option<f64>,
 }
 
 impl SpendingCaps {
@@ -52,6 +66,8 @@ impl SpendingCaps {
             steps: count("max_steps"),
             turns: count("max_turns"),
             seconds: count("max_seconds"),
+            scheduled_cost: run.float("max_scheduled_cost").map(|it| it.value),
+            daily_cost: run.float("max_scheduled_cost_per_day").map(|it| it.value),
         }
     }
 
@@ -62,12 +78,14 @@ impl SpendingCaps {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
         };
-        let cost = match (self.cost, other.cost) {
+        let money = |one: Option<f64>, other: Option<f64>| match (one, other) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
         };
         Self {
-            cost,
+            cost: money(self.cost, other.cost),
+            scheduled_cost: money(self.scheduled_cost, other.scheduled_cost),
+            daily_cost: money(self.daily_cost, other.daily_cost),
             tokens: count(self.tokens, other.tokens),
             steps: count(self.steps, other.steps),
             turns: count(self.turns, other.turns),
@@ -84,10 +102,13 @@ mod tests {
     #[test]
     fn both_files_narrow() {
         let world = MemoryWorld::new([
-            ("agentry.toml".to_owned(), "[run]\nmax_cost = 2\nmax_steps = 10\n"),
+            (
+                "agentry.toml".to_owned(),
+                "[run]\nmax_cost = 2\nmax_steps = 10\nmax_scheduled_cost = 1\nmax_scheduled_cost_per_day = 3\n",
+            ),
             (
                 "home/user/.config/agentry/config.toml".to_owned(),
-                "[run]\nmax_cost = 0.5\nmax_turns = 7\nmax_tokens = 0\n",
+                "[run]\nmax_cost = 0.5\nmax_turns = 7\nmax_tokens = 0\nmax_scheduled_cost_per_day = 2\n",
             ),
         ]);
         let team = WorkspaceConfig::read(&world, "").run;
@@ -98,6 +119,8 @@ mod tests {
             steps: Some(10),
             turns: Some(7),
             seconds: None,
+            scheduled_cost: Some(1.0),
+            daily_cost: Some(2.0),
         };
         assert_eq!(team.narrowed(own), expected);
         assert_eq!(own.narrowed(team), expected);

@@ -13,6 +13,7 @@ use agentry_text::{
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::caps::{RUN, SpendingCaps};
+use crate::evolution::{EVOLUTION, EvolutionRules};
 use crate::inherit::{ENTRY, entries, rules::BAD_BASE_ENTRY};
 use crate::prompt_switches::{PROMPT, PromptSwitches};
 use crate::registry::rule;
@@ -40,6 +41,11 @@ pub(crate) static TABLE: FieldTable = FieldTable::new(
             "What agents are built on: the path of each, and its base, both relative to this file.",
         ),
         Field::optional("run", FieldKind::Block(&RUN), "What a run may spend at most."),
+        Field::optional(
+            "evolution",
+            FieldKind::Block(&EVOLUTION),
+            "What becomes of the changes that agents propose to themselves; it can only be stricter than the user's.",
+        ),
         Field::optional(
             "prompt",
             FieldKind::Block(&PROMPT),
@@ -101,6 +107,8 @@ pub struct WorkspaceConfig {
     pub render: RenderConfig,
     /// The spending limits of a run.
     pub run: SpendingCaps,
+    /// What becomes of the changes that agents propose, if the file says it.
+    pub evolution: Option<EvolutionRules>,
     /// The parts of the system prompt of a run.
     pub prompt: PromptSwitches,
     /// The root and the current directory, as absolute paths.
@@ -157,10 +165,13 @@ impl WorkspaceConfig {
         validate(&TABLE, &node, Coercion::Strict, findings);
         let record = TableRecord::new(&TABLE, &node, Coercion::Strict);
         if let Some(render) = record.record("render", &RENDER) {
-            self.render = RenderConfig::read(&render);
+            self.render = RenderConfig::read(&render, findings);
         }
         if let Some(run) = record.record("run", &RUN) {
             self.run = SpendingCaps::read(&run);
+        }
+        if let Some(evolution) = record.record("evolution", &EVOLUTION) {
+            self.evolution = Some(EvolutionRules::read(&evolution, EvolutionRules::MILDEST));
         }
         if let Some(prompt) = record.record("prompt", &PROMPT) {
             self.prompt = PromptSwitches::read(&prompt);

@@ -324,8 +324,7 @@ impl AgentSearch<'_> {
     }
 
     fn search(&mut self, root: &str) {
-        let mut directories: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        let mut single = Vec::new();
+        let mut met = MetFiles::default();
         let mut failed = Vec::new();
         let mut receipts = Vec::new();
         let mut of_harnesses = HarnessCollection::default();
@@ -344,15 +343,15 @@ impl AgentSearch<'_> {
                 if with_harnesses {
                     of_harnesses.add(path);
                 }
-                collect(path, &mut directories, &mut single);
+                met.add(path);
             }
         });
         self.out.receipts.append(&mut receipts);
         // A walk has no fixed order, but the report must have one.
         failed.sort();
         failed.into_iter().for_each(|(path, why)| self.failed(&path, &why));
-        self.met_directories(directories);
-        self.met_files(&single);
+        self.met_directories(met.directories);
+        self.met_files(&met.single);
         self.out.harness.extend(of_harnesses.found(self.world));
     }
 
@@ -427,18 +426,35 @@ fn each<T: Sync, U: Send>(items: &[T], look: impl Fn(&T) -> U + Send + Sync) -> 
     }
 }
 
-/// Sorts a found file: an agent by itself, or a part of a directory.
-fn collect(path: &str, directories: &mut BTreeMap<String, Vec<String>>, single: &mut Vec<String>) {
-    let (dir, name) = split(path);
-    if is_main_file(name) || is_sign(name) {
-        directories.entry(dir.to_owned()).or_default().push(name.to_owned());
-    } else if by_name(path).is_some() {
-        single.push(path.to_owned());
-    }
-    if let Some((above, sign)) = sign_above(dir) {
-        let names = directories.entry(above.to_owned()).or_default();
-        if !names.iter().any(|name| name == sign) {
-            names.push(sign.to_owned());
+/// The files that a walk met, as far as they matter.
+#[derive(Default)]
+struct MetFiles {
+    /// Directories with their main files and signs.
+    directories: BTreeMap<String, Vec<String>>,
+    /// Files that may be agents by themselves.
+    single: Vec<String>,
+    /// Directories whose files lie below no sign, or whose sign is noted. Most directories have many files.
+    noted: HashSet<String>,
+}
+
+impl MetFiles {
+    /// Sorts a file: an agent by itself, or a part of a directory.
+    fn add(&mut self, path: &str) {
+        let (dir, name) = split(path);
+        if is_main_file(name) || is_sign(name) {
+            self.directories.entry(dir.to_owned()).or_default().push(name.to_owned());
+        } else if by_name(path).is_some() {
+            self.single.push(path.to_owned());
+        }
+        if self.noted.contains(dir) {
+            return;
+        }
+        self.noted.insert(dir.to_owned());
+        if let Some((above, sign)) = sign_above(dir) {
+            let names = self.directories.entry(above.to_owned()).or_default();
+            if !names.iter().any(|name| name == sign) {
+                names.push(sign.to_owned());
+            }
         }
     }
 }

@@ -15,6 +15,7 @@ use agentry_text::{
 };
 
 use crate::caps::RUN;
+use crate::evolution::EVOLUTION;
 use crate::pipeline::CompiledAgent;
 use crate::resolve::{MODEL, PROVIDER};
 use crate::rules::UNREADABLE;
@@ -32,6 +33,11 @@ pub(crate) static USER: FieldTable = FieldTable::new(
             "What every agent may do at most, section by section.",
         ),
         Field::optional("run", FieldKind::Block(&RUN), "What a run may spend at most."),
+        Field::optional(
+            "evolution",
+            FieldKind::Block(&EVOLUTION),
+            "What becomes of the changes that agents propose to themselves.",
+        ),
         Field::optional(
             "signing",
             FieldKind::Block(&SIGNING),

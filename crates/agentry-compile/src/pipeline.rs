@@ -29,7 +29,7 @@ pub struct CompiledAgent {
     pub found: FoundAgent,
     /// The root of its workspace.
     pub workspace: String,
-    /// Its directory, relative to the workspace.
+    /// Its directory, relative to the workspace; absolute for one that works in another project.
     pub dir: String,
     /// What its own files declare.
     pub agent: Agent,
@@ -63,6 +63,13 @@ pub struct CarriedFile {
     pub text: String,
 }
 
+/// The workspace of an agent, and its directory as the workspace sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentLocation {
+    workspace: String,
+    dir: String,
+}
+
 impl CompiledAgent {
     /// The agent merged with its bases, without the defaults of its format.
     pub fn whole(&self) -> &Agent {
@@ -72,6 +79,30 @@ impl CompiledAgent {
     /// Its own files, without those of its bases.
     pub fn own_sources(&self) -> impl Iterator<Item = &SourceFile> {
         self.sources.iter().take(self.own_files)
+    }
+
+    /// Moves it to the project that it works in, which its relative paths and patterns are about. Its files
+    /// and its digest must be read before. Returns where it was.
+    pub fn work_in(&mut self, world: &dyn World, project: &str) -> AgentLocation {
+        let real = |path: &str| {
+            let path = world.absolute(path);
+            world.real(&path).unwrap_or(path)
+        };
+        let (project, own) = (real(project), self.location());
+        if project != real(&self.workspace) {
+            let dir = real(&self.found.dir);
+            self.return_to(AgentLocation { workspace: project, dir });
+        }
+        own
+    }
+
+    /// Moves it back.
+    pub fn return_to(&mut self, location: AgentLocation) {
+        AgentLocation { workspace: self.workspace, dir: self.dir } = location;
+    }
+
+    fn location(&self) -> AgentLocation {
+        AgentLocation { workspace: self.workspace.clone(), dir: self.dir.clone() }
     }
 
     /// Marks its secrets, so that they are masked in all output.

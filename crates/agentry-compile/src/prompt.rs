@@ -1,12 +1,14 @@
 //! Builds the system prompt of an agent from its texts, part by part.
 
+use std::ops::Range;
+
 use agentry_formats::{FormatPrompt, info};
 use agentry_model::Agent;
 use agentry_text::path::{absolute, climbs, join, split};
 use agentry_text::{FileId, Span, limits};
 
 use crate::pipeline::CompiledAgent;
-use crate::secret_mask::SecretMask;
+use crate::secret_mask::{SecretMask, masked};
 use crate::world::World;
 
 /// One part of a prompt.
@@ -18,8 +20,23 @@ pub struct PromptPart {
     pub origin: String,
     /// Its text.
     pub text: String,
+    /// Where a secret was masked in it: the lines of its origin, each as often as it has one.
+    pub masked_lines: Vec<usize>,
+}
+
+impl PromptPart {
     /// Whether a secret was masked in it.
-    pub is_masked: bool,
+    pub fn is_masked(&self) -> bool {
+        !self.masked_lines.is_empty()
+    }
+
+    /// The places of its masked secrets, `path:line`, each once.
+    pub fn masked_places(&self) -> Vec<String> {
+        let path = self.origin.rsplit_once(':').map_or(self.origin.as_str(), |(path, _)| path);
+        let mut lines = self.masked_lines.clone();
+        lines.dedup();
+        lines.iter().map(|line| format!("{path}:{line}")).collect()
+    }
 }
 
 /// The name of context files in prompts.
@@ -28,12 +45,36 @@ pub(crate) const CONTEXT: &str = "context";
 /// The parts of the system prompt in order, with secrets masked.
 pub fn prompt(world: &dyn World, compiled: &CompiledAgent) -> Vec<PromptPart> {
     let mask = SecretMask::new(&compiled.sources);
-    let masked = |part: PromptPart| {
-        let text = mask.text(part.text.clone());
-        let is_masked = text != part.text;
-        PromptPart { text, is_masked, ..part }
+    let mask_part = |part: PromptPart| {
+        let ranges = mask.ranges(&part.text);
+        let masked_lines = lines_of(compiled, &part, &ranges);
+        PromptPart { text: masked(&part.text, &ranges), masked_lines, ..part }
     };
-    unmasked(world, compiled).into_iter().map(masked).collect()
+    unmasked(world, compiled).into_iter().map(mask_part).collect()
+}
+
+/// The lines of the secrets of a part, in the file that it comes from.
+fn lines_of(compiled: &CompiledAgent, part: &PromptPart, ranges: &[Range<usize>]) -> Vec<usize> {
+    let (path, first) = part.origin.rsplit_once(':').unwrap_or((&part.origin, ""));
+    let first: usize = first.parse().unwrap_or(1);
+    let source = compiled.sources.iter().find(|source| *source.path == *path);
+    // A context file is not among the sources; its text is the whole file.
+    let (text, mut line) = source.map_or((part.text.as_str(), first), |it| (&*it.text, 1));
+    let skipped = text.split_inclusive('\n').take(first.saturating_sub(line));
+    let mut at: usize = skipped.map(str::len).sum();
+    line = first;
+    let secrets = ranges.iter().filter_map(|range| part.text.get(range.clone())?.lines().next());
+    let mut lines = Vec::new();
+    for secret in secrets {
+        let rest = text.get(at..).unwrap_or_default();
+        // The file may spell it in another way, for example with escapes.
+        if let Some((before, _)) = rest.split_once(secret) {
+            line += before.matches('\n').count();
+            at += before.len() + secret.len();
+        }
+        lines.push(line);
+    }
+    lines
 }
 
 fn unmasked(world: &dyn World, compiled: &CompiledAgent) -> Vec<PromptPart> {
@@ -45,7 +86,7 @@ fn unmasked(world: &dyn World, compiled: &CompiledAgent) -> Vec<PromptPart> {
         name,
         origin: "agentry".to_owned(),
         text: (*text).to_owned(),
-        is_masked: false,
+        masked_lines: Vec::new(),
     };
     parts.extend(fixed_parts.iter().map(fixed));
     files(world, compiled, &mut parts);
@@ -119,7 +160,7 @@ pub(crate) fn files(world: &dyn World, compiled: &CompiledAgent, parts: &mut Vec
             name: file.name,
             origin: format!("{}:1", file.path),
             text: file.text.clone(),
-            is_masked: false,
+            masked_lines: Vec::new(),
         })
         .collect();
     for (name, _, path) in named_files(world, compiled) {
@@ -131,7 +172,12 @@ pub(crate) fn files(world: &dyn World, compiled: &CompiledAgent, parts: &mut Vec
             continue;
         };
         let text = String::from_utf8_lossy(&bytes).trim().to_owned();
-        found.push(PromptPart { name, origin: format!("{path}:1"), text, is_masked: false });
+        found.push(PromptPart {
+            name,
+            origin: format!("{path}:1"),
+            text,
+            masked_lines: Vec::new(),
+        });
     }
     // Context comes before rules. The sort is stable, so files of bases stay first within each kind.
     found.sort_by_key(|part| part.name != CONTEXT);
@@ -178,7 +224,7 @@ pub(crate) fn climbed(dir: &str, path: &str) -> String {
 fn part(compiled: &CompiledAgent, name: &'static str, span: Span, text: String) -> PromptPart {
     let sources = &compiled.sources;
     let origin = format!("{}:{}", sources.path(span), sources.start(span).line);
-    PromptPart { name, origin, text, is_masked: false }
+    PromptPart { name, origin, text, masked_lines: Vec::new() }
 }
 
 /// The instruction for a built-in trait. Any other trait is its own instruction.

@@ -26,6 +26,12 @@ pub(crate) static PROMPT: FieldTable = FieldTable::new(
             "true",
             "Whether it has the `AGENTS.md` of the workspace.",
         ),
+        Field::default(
+            "memory",
+            FieldKind::Bool,
+            "true",
+            "Whether it has what the agent remembers. Without it, the tool `recall` still finds memories.",
+        ),
     ],
 );
 
@@ -43,11 +49,20 @@ pub struct PromptSwitches {
     pub environment: bool,
     /// The instructions of the workspace.
     pub agents_md: bool,
+    /// What the agent remembers.
+    pub memory: bool,
 }
 
 impl Default for PromptSwitches {
     fn default() -> Self {
-        Self { persona: true, traits: true, rules: true, environment: true, agents_md: true }
+        Self {
+            persona: true,
+            traits: true,
+            rules: true,
+            environment: true,
+            agents_md: true,
+            memory: true,
+        }
     }
 }
 
@@ -61,6 +76,7 @@ impl PromptSwitches {
             rules: is_on("rules"),
             environment: is_on("environment"),
             agents_md: is_on("agents_md"),
+            memory: is_on("memory"),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The system prompt of a run: the parts of the definition, and what the run itself adds.
 //!
 //! ```text
-//! definition without its rules ─▶ skills ─▶ AGENTS.md ─▶ environment ─▶ what is missing ─▶ rules
+//! definition without its rules ─▶ skills ─▶ AGENTS.md ─▶ environment ─▶ memories ─▶ what is missing ─▶ rules
 //! ```
 //!
 //! Each part has a limit. Text that is not the agent's own stands between marks that it cannot forge.
@@ -33,7 +33,7 @@ const MOST_ABOVE: usize = 64;
 /// The instructions of a workspace.
 const INSTRUCTIONS: &str = "AGENTS.md";
 /// The marks around text that is not the agent's own.
-const MARKS: [&str; 2] = ["workspace-instructions", "environment"];
+const MARKS: [&str; 4] = ["workspace-instructions", "environment", "memory", "memories"];
 
 /// The prompt of a run, before the run adds its own parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,8 +102,7 @@ impl RunPrompt {
 
     /// The places of the parts in which a secret is masked: `path:line`.
     pub fn masked(&self) -> Vec<String> {
-        let masked = self.parts.iter().filter(|part| part.is_masked);
-        masked.map(|part| part.origin.clone()).collect()
+        self.parts.iter().flat_map(PromptPart::masked_places).collect()
     }
 
     /// Adds the instructions of the workspace, unless the definition has them as a context file.
@@ -133,9 +132,14 @@ impl RunPrompt {
             return;
         }
         let text = defused(&limited(clean.trim(), MOST_OF_INSTRUCTIONS));
-        let [mark, _] = MARKS;
+        let [mark, ..] = MARKS;
         let text = format!("<{mark} file=\"{INSTRUCTIONS}\">\n{text}\n</{mark}>");
-        self.machine.push(PromptPart { name: INSTRUCTIONS, origin, text, is_masked: false });
+        self.machine.push(PromptPart {
+            name: INSTRUCTIONS,
+            origin,
+            text,
+            masked_lines: Vec::new(),
+        });
     }
 }
 
@@ -149,11 +153,11 @@ fn environment(world: &dyn World, workspace: &str, facts: &EnvironmentFacts) -> 
         ("platform", platform.clone()),
     ];
     lines.extend(git_branch(world, workspace).map(|branch| ("git branch", branch)));
-    let [_, mark] = MARKS;
+    let [_, mark, ..] = MARKS;
     let line = |(name, value): (&str, String)| format!("{name}: {}\n", one_line(&value));
     let text: String = lines.into_iter().map(line).collect();
     PromptPart {
-        is_masked: false,
+        masked_lines: Vec::new(),
         name: mark,
         origin: "agentry".to_owned(),
         text: format!("<{mark}>\n{text}</{mark}>"),
@@ -226,7 +230,12 @@ pub fn skill_list<'a>(skills: impl IntoIterator<Item = &'a LoadableSkill>) -> Op
          the tool `skill` before you start, follow it, and report each of its steps with `skill_step`.\n\
          {text}{more}"
     );
-    Some(PromptPart { name: "skills", origin: "agentry".to_owned(), text, is_masked: false })
+    Some(PromptPart {
+        name: "skills",
+        origin: "agentry".to_owned(),
+        text,
+        masked_lines: Vec::new(),
+    })
 }
 
 /// A value on one line, without hidden characters and marks.

@@ -114,6 +114,8 @@ fn branches_are_found() {
 #[test]
 fn a_list_of_skills_has_a_limit() {
     let skill = |name: String, description: String| LoadableSkill {
+        pinned: Vec::new(),
+        line: 1,
         name,
         description,
         path: String::new(),

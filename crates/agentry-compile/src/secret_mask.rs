@@ -1,6 +1,8 @@
 //! Masks secrets in everything that is shown of an agent. Digests use the unmasked agent, so masking does
 //! not change them.
 
+use std::ops::Range;
+
 use agentry_check::CheckSubject;
 use agentry_formats::info;
 use agentry_model::{Agent, Format};
@@ -52,6 +54,16 @@ pub(crate) fn replaced(text: &mut String, secrets: &[String]) {
     }
 }
 
+/// `text` with a mask in place of each of `ranges`.
+pub(crate) fn masked(text: &str, ranges: &[Range<usize>]) -> String {
+    let mut out = text.to_owned();
+    // From the end, so that earlier ranges stay valid.
+    for range in ranges.iter().rev().filter(|range| text.get((*range).clone()).is_some()) {
+        out.replace_range(range.clone(), MASK);
+    }
+    out
+}
+
 /// Masks the secrets of some files.
 pub(crate) struct SecretMask {
     spans: Vec<Span>,
@@ -66,17 +78,26 @@ impl SecretMask {
     }
 
     /// `text` with secrets masked: marked ones, and anything that looks like one.
-    pub(crate) fn text(&self, mut text: String) -> String {
-        replaced(&mut text, &self.secrets);
-        let mut found = credentials::find(&text);
-        // From the end, so that earlier ranges stay valid.
-        found.sort_by_key(|(_, range)| std::cmp::Reverse(range.start));
-        for (_, range) in found {
-            if text.get(range.clone()).is_some() {
-                text.replace_range(range, MASK);
+    pub(crate) fn text(&self, text: String) -> String {
+        let ranges = self.ranges(&text);
+        if ranges.is_empty() { text } else { masked(&text, &ranges) }
+    }
+
+    /// The secrets in `text`, in order and apart from each other.
+    pub(crate) fn ranges(&self, text: &str) -> Vec<Range<usize>> {
+        let marked = self.secrets.iter().flat_map(|secret| text.match_indices(secret.as_str()));
+        let marked = marked.map(|(at, secret)| at..at + secret.len());
+        let found = credentials::find(text).into_iter().map(|(_, range)| range);
+        let mut ranges: Vec<Range<usize>> = marked.chain(found).collect();
+        ranges.sort_by_key(|range| range.start);
+        let mut apart: Vec<Range<usize>> = Vec::new();
+        for range in ranges {
+            match apart.last_mut().filter(|last| range.start < last.end) {
+                Some(last) => last.end = last.end.max(range.end),
+                None => apart.push(range),
             }
         }
-        text
+        apart
     }
 
     /// The tree with secrets masked.

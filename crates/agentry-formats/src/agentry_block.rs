@@ -74,6 +74,11 @@ pub static X_AGENTRY: FieldTable = FieldTable::new(
             "What must hold before the agent starts.",
         ),
         Field::optional(
+            "delegation",
+            FieldKind::Block(&DELEGATION),
+            "What bounds the agents that work for it.",
+        ),
+        Field::optional(
             "mcp_servers",
             FieldKind::Map(&FieldKind::Block(&mcp::SERVER)),
             "MCP servers by name, for formats without a field for them.",
@@ -118,6 +123,27 @@ pub static REQUIRED: FieldTable = FieldTable::new(
     ],
 )
 .unknown(UnknownKeys::Error);
+
+/// `delegation` of `x_agentry`.
+pub static DELEGATION: FieldTable = FieldTable::new(
+    "`delegation`",
+    &[Field::optional(
+        "ceiling",
+        FieldKind::Choice(&["declared"]),
+        "`declared`: each agent that the definition names works under its own policy. Without it, none may do \
+         more than this agent.",
+    )],
+)
+.unknown(UnknownKeys::Error);
+
+/// The fields of the block that stay an extension, because no part of an agent has a place for them.
+const KEPT: &[&str] = &["tool_timeout_ms", "toolTimeoutMs", "delegation"];
+
+/// Whether a definition declares that the agents which it names work under their own policies.
+pub fn declares_ceiling(agent: &Agent) -> bool {
+    let block = agent.extension(KEY).and_then(|block| block.get("delegation"));
+    block.and_then(|it| it.get("ceiling")).and_then(Data::as_str) == Some("declared")
+}
 
 const RULE_BLOCK: FieldKind = FieldKind::Block(&SECTION);
 
@@ -337,18 +363,29 @@ fn sections(permissions: &Permissions) -> Data {
     sections.build()
 }
 
+/// The fields of a block that stay an extension.
+pub(crate) fn kept_fields(block: &Data) -> Data {
+    let Data::Map(fields) = block else { return Data::Map(Vec::new()) };
+    let is_kept = |(key, _): &&(String, Data)| KEPT.contains(&key.as_str());
+    Data::Map(fields.iter().filter(is_kept).cloned().collect())
+}
+
 /// Adopts the `x-agentry` extension of an agent as a layer of its policy and as start conditions. If the
 /// format has rules itself, the rules of the block stay an extension.
 pub(crate) fn adopt(agent: &mut Agent, findings: &mut Findings) {
     let named = |(key, _): &(String, Spanned<Data>)| key.eq_ignore_ascii_case(KEY);
     // `agent.acl` has its own block, which its reader adopts itself.
     let Some(at) = agent.extensions.iter().position(named) else { return };
-    let (key, block) = agent.extensions.remove(at);
+    let (_, block) = agent.extensions.remove(at);
     let own = read(&TreeNode::from_data(&block.value, block.span), findings);
+    let mut rest = AgentryBlock::default();
     // `adopt` ignores rules beside those of the format, so they are kept as an extension.
     if let (Some(_), Some(rules)) = (&agent.policy.permissions, &own.permissions) {
-        let rest = AgentryBlock { permissions: Some(rules.clone()), ..AgentryBlock::default() };
-        agent.extensions.insert(at, (key, Spanned::new(rest.to_data(), block.span)));
+        rest.permissions = Some(rules.clone());
+    }
+    let rest = merged(&kept_fields(&block.value), &rest);
+    if !rest.is_empty() {
+        agent.extensions.insert(at, (KEY.to_owned(), Spanned::new(rest, block.span)));
     }
     own.adopt(agent);
 }

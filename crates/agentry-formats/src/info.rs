@@ -54,6 +54,8 @@ pub struct FormatInfo {
     pub short_digest: Option<fn(&mut AgentPackage<'_>) -> Option<String>>,
     /// Checks the receipt of a run, for a format whose agents keep receipts.
     pub check_receipt: Option<fn(&SourceFile, &mut Findings)>,
+    /// The name of the schedule that is skipped while its prompt has nothing to do.
+    pub heartbeat: Option<&'static str>,
 }
 
 /// Where a format has its MCP servers.
@@ -67,6 +69,7 @@ pub enum ServerPlace {
 
 /// The files of an agent: how they are recognised, which belong to it, and what a new agent has.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact about a format")]
 pub struct FormatFiles {
     /// The main files that make a directory an agent. Empty for a format of single files.
     pub mains: &'static [&'static str],
@@ -81,6 +84,8 @@ pub struct FormatFiles {
     pub signs: &'static [&'static str],
     /// Whether a main file counts only with a sign beside it, unless the user names its directory.
     pub needs_sign: bool,
+    /// Whether everything in the directory of an agent belongs to it, also what no reader asks for.
+    pub owns_directory: bool,
     /// Whether an agent takes its name from its directory.
     pub names_agent: bool,
     /// Whether a file with a fitting name is an agent.

@@ -16,7 +16,7 @@ use crate::repository::{
 };
 
 /// How long a process waits for another one that changes the same agent.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// The pause between two looks at the lock.
 const PAUSE: Duration = Duration::from_millis(10);
 /// The directory of an agent's memories. An update keeps those that were added since.
@@ -137,7 +137,7 @@ pub struct AgentHome {
 
 /// An agent whose lock this process holds.
 #[derive(Debug)]
-pub struct LockedAgent {
+pub struct AgentUnderLock {
     /// Its row.
     pub agent: InstalledAgent,
     /// Its repository, in which nothing is left to commit.
@@ -182,14 +182,14 @@ impl AgentHome {
     }
 
     /// Locks an agent and commits what was changed by hand.
-    pub fn lock(&self, id: &str) -> Result<LockedAgent, HomeError> {
+    pub fn lock(&self, id: &str) -> Result<AgentUnderLock, HomeError> {
         self.find(id)?;
         let lock = self.locked(id)?;
         // It may have been removed while this process waited.
         let agent = self.find(id)?;
         let repository = AgentRepository::open(&agent.path)?;
         repository.commit_edits(&self.person)?;
-        Ok(LockedAgent { agent, repository, _lock: lock })
+        Ok(AgentUnderLock { agent, repository, _lock: lock })
     }
 
     /// Installs an agent, or updates the one with its id as one commit.
@@ -197,16 +197,19 @@ impl AgentHome {
         if !is_identifier(&new.id) {
             return Err(HomeError::Identifier(new.id));
         }
-        let lock = self.locked(&new.id)?;
-        match self.record.find(&new.id)? {
-            Some(old) => self.update(old, new, lock),
+        let _lock = self.locked(&new.id)?;
+        let old = match self.record.find(&new.id)? {
+            Some(old) => Some(old),
+            None => unrecorded(&self.layout.agent(&new.id), &new)?,
+        };
+        match old {
+            Some(old) => self.update(old, new),
             None => self.add(new),
         }
     }
 
     fn add(&self, new: AgentInstallation) -> Result<InstallOutcome, HomeError> {
         let target = self.layout.agent(&new.id);
-        self.remove_leftover(&target)?;
         let staging = self.layout.staging();
         let failed = |path: &Path| {
             let path = path.to_owned();
@@ -227,7 +230,6 @@ impl AgentHome {
         &self,
         old: InstalledAgent,
         new: AgentInstallation,
-        _lock: File,
     ) -> Result<InstallOutcome, HomeError> {
         let is_same = old.name == new.name && (old.source == new.source || new.is_chosen);
         if !is_same {
@@ -269,7 +271,7 @@ impl AgentHome {
     /// Records the digest of an agent after its files changed.
     pub fn record_digest(
         &self,
-        locked: &LockedAgent,
+        locked: &AgentUnderLock,
         digest: String,
     ) -> Result<InstalledAgent, HomeError> {
         let agent = InstalledAgent { digest, ..locked.agent.clone() };
@@ -318,20 +320,9 @@ impl AgentHome {
             }
         }
     }
-
-    /// Removes what a killed installation left. Anything else that is there stays, and is reported.
-    fn remove_leftover(&self, target: &Path) -> Result<(), HomeError> {
-        if target.symlink_metadata().is_err() {
-            return Ok(());
-        }
-        if !is_leftover(target) {
-            return Err(HomeError::InTheWay(target.to_owned()));
-        }
-        fs::remove_dir_all(target).map_err(|error| HomeError::Io { path: target.to_owned(), error })
-    }
 }
 
-impl LockedAgent {
+impl AgentUnderLock {
     /// The files of the last commit.
     pub fn tree(&self) -> Result<AgentTree, HomeError> {
         match self.repository.head()? {
@@ -363,15 +354,30 @@ impl LockedAgent {
     }
 }
 
-/// Whether a directory without a row holds nothing but an installation that was killed before it was recorded.
-fn is_leftover(target: &Path) -> bool {
-    let Ok(repository) = AgentRepository::open(target) else { return false };
-    let is_clean = match (repository.head(), repository.work_tree()) {
-        (Ok(Some(head)), Ok(now)) => repository.tree(&head).is_ok_and(|tree| tree == now),
-        _ => false,
-    };
-    let history = repository.history().unwrap_or_default();
-    is_clean && history.len() == 1 && history.iter().all(|entry| entry.kind == CommitKind::Install)
+/// The agent of a directory without a row: its installation was killed before it was recorded, or the record was lost. Anything
+/// else that is there may be a person's: it stays, and is reported.
+fn unrecorded(target: &Path, new: &AgentInstallation) -> Result<Option<InstalledAgent>, HomeError> {
+    if target.symlink_metadata().is_err() {
+        return Ok(None);
+    }
+    let in_the_way = || HomeError::InTheWay(target.to_owned());
+    let history = AgentRepository::open(target).and_then(|repository| repository.history());
+    let history = history.map_err(|_| in_the_way())?;
+    let first = history.last().filter(|entry| entry.kind == CommitKind::Install);
+    let subject = first.and_then(|entry| entry.message.lines().next());
+    if subject != Some(format!("install {}", new.name).as_str()) {
+        return Err(in_the_way());
+    }
+    Ok(Some(InstalledAgent {
+        id: new.id.clone(),
+        name: new.name.clone(),
+        format: new.format,
+        path: target.to_owned(),
+        main: new.main.clone(),
+        digest: String::new(),
+        memory: new.memory,
+        source: new.source.clone(),
+    }))
 }
 
 /// Adds the memories to an update that no installation brought: they were learned since.

@@ -3,11 +3,13 @@
 //! ```text
 //! agents/<id>/                         an installed agent: a Git repository
 //! users/<user>/agents/<id>/memory/     what one user taught it; never exported
+//! users/<user>/memory/                 what agents with a shared memory remember for one user
 //! runs/<run>/                          journal, files and `receipts/` of a run
 //! schedules/ledger.db                  which firings were started
-//! cache/                               indexes that can be rebuilt
+//! cache/                               indexes that can be rebuilt, such as those of memories
 //! logs/audit.jsonl                     the attempts of agents to change themselves
 //! agents.db                            the record of installed agents and the heads of receipt chains
+//! logins/                              tokens for MCP servers, where there is no keyring
 //! keys/                                the key that signs receipts
 //! ```
 
@@ -56,6 +58,30 @@ impl HomeLayout {
         self.users().join(user).join("agents").join(id).join("memory")
     }
 
+    /// What the agents that share their memory remember for `user`.
+    #[must_use]
+    pub fn shared_memory(&self, user: &str) -> PathBuf {
+        self.users().join(user).join("memory")
+    }
+
+    /// The memory that belongs to the agent `id` itself, for all users.
+    #[must_use]
+    pub fn agent_memory(&self, id: &str) -> PathBuf {
+        self.agent(id).join("memory")
+    }
+
+    /// The index of everything that the agent `id` remembers in runs of `user`. Each user has another file, so that
+    /// no search of one can read what another taught. Without a user: only the memory of the agent itself.
+    #[must_use]
+    pub fn memory_index(&self, user: Option<&str>, id: &str) -> PathBuf {
+        let indexes = self.cache().join("memory");
+        let folder = match user {
+            Some(user) => indexes.join("users").join(user),
+            None => indexes.join("agents"),
+        };
+        folder.join(format!("{id}.db"))
+    }
+
     /// The runs, one directory each.
     #[must_use]
     pub fn runs(&self) -> PathBuf {
@@ -72,6 +98,12 @@ impl HomeLayout {
     #[must_use]
     pub fn schedules(&self) -> PathBuf {
         self.root.join("schedules")
+    }
+
+    /// The tokens of the user for MCP servers.
+    #[must_use]
+    pub fn logins(&self) -> PathBuf {
+        self.root.join("logins")
     }
 
     /// Indexes that can be rebuilt.

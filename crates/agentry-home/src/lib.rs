@@ -6,15 +6,20 @@
 //! AgentHome ─▶ AgentRepository: install, change, roll back; every change is a commit
 //! Schedule ─▶ FiringPlan (pure: which instants) ─▶ ScheduleKeeper ─▶ ScheduleLedger (SQLite: once each)
 //!                                                        └─▶ FiringStarter: a process that runs the agent
+//! MemoryStore: files with front matter ◀─▶ MemoryIndex (SQLite, full-text search) ─▶ quotation for a prompt
 //! ```
 
 pub mod agent_home;
 mod database;
+pub mod evolution;
 pub mod layout;
+pub mod memory;
+pub mod receipt;
 pub mod record;
 pub mod repository;
 pub mod schedule;
+pub mod user;
 
-pub use agent_home::{AgentHome, AgentInstallation, HomeError, InstallOutcome, LockedAgent};
+pub use agent_home::{AgentHome, AgentInstallation, AgentUnderLock, HomeError, InstallOutcome};
 pub use layout::HomeLayout;
 pub use record::{AgentRecord, InstalledAgent, RecordError};

@@ -129,7 +129,7 @@ pub struct FetchHead {
     pub url: String,
     /// Whether there were redirects.
     pub redirected: bool,
-    /// The number under which the body can be read.
+    /// The number under which the body can be read; 0 if the body is empty.
     pub body: u64,
 }
 

@@ -7,6 +7,7 @@ use crate::clean_text::{clean, clean_start, clean_value};
 use crate::connection::{DatedRequest, McpConnection};
 use crate::failure::McpFailure;
 use crate::limits;
+use crate::param_headers;
 
 /// The tools of a server.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -112,6 +113,7 @@ impl AnnouncedTool {
             Some(_) => Err(format!("its `{key}` is no object")),
         };
         let input = object("inputSchema")?.ok_or("it has no `inputSchema`")?;
+        param_headers::check(&input)?;
         let (output, annotations) = (object("outputSchema")?, object("annotations")?);
         let description = description.unwrap_or_default();
         Ok((Self { name, title, description, input, output, annotations }, removed))
@@ -142,8 +144,7 @@ pub(crate) async fn list(
         if let Some(cursor) = cursors.last() {
             params.insert("cursor".to_owned(), json!(cursor));
         }
-        let mut page =
-            connection.request(DatedRequest { method, params, time: limits::LIST }).await?;
+        let mut page = connection.request(DatedRequest::new(method, params, limits::LIST)).await?;
         let Some(Value::Array(items)) = page.get_mut(key).map(Value::take) else {
             return Err(McpFailure::Protocol(format!("`{method}` has no list of `{key}`")));
         };

@@ -52,7 +52,7 @@ pub(crate) fn clean_start(text: &str, most: usize) -> CleanText {
 
 /// Cleans every text in a value, and returns how many characters were removed. Returns an error for a key
 /// that has such characters, because a value without it would mean something else.
-pub(crate) fn clean_value(value: &mut Value) -> Result<usize, String> {
+pub fn clean_value(value: &mut Value) -> Result<usize, String> {
     match value {
         Value::String(text) => {
             let CleanText { text: clean, removed } = clean(text);

@@ -17,6 +17,8 @@ use crate::dispatch::{Dispatcher, MessageWire};
 use crate::failure::McpFailure;
 use crate::http_wire::{HttpGate, HttpRequests, HttpWire};
 use crate::limits;
+use crate::login::ServerLogin;
+use crate::param_headers::headers;
 use crate::pins::ServerPin;
 use crate::protocol_era::ProtocolEra;
 use crate::sse_wire::SseWire;
@@ -60,6 +62,8 @@ pub struct ServerConfig {
     pub can_ask: bool,
     /// The era of the protocol, if it is known from an earlier run.
     pub era: Option<ProtocolEra>,
+    /// The first pause before the server is started again after it ended; it doubles.
+    pub first_pause: Duration,
 }
 
 /// A program or an address.
@@ -80,6 +84,8 @@ pub struct HttpAddress {
     pub url: Url,
     /// The headers of every request, with secrets.
     pub headers: Vec<(String, String)>,
+    /// The login of the user.
+    pub login: Option<Arc<ServerLogin>>,
 }
 
 impl fmt::Debug for HttpAddress {
@@ -161,7 +167,9 @@ impl McpClient {
         let mut params = Map::new();
         params.insert("name".to_owned(), json!(tool));
         params.insert("arguments".to_owned(), arguments.clone());
-        let asked = DatedRequest { method: "tools/call", params, time };
+        let mut asked = DatedRequest::new("tools/call", params, time);
+        let announced = live.catalogue.tools.iter().find(|it| it.name == tool);
+        asked.mirrored = announced.map_or(Vec::new(), |it| headers(&it.input, arguments));
         let outcome = live.connection.request_with(asked, listener).await;
         match &outcome {
             Ok(_) | Err(McpFailure::Answered { .. }) => self.state.lock().await.restarts = 0,
@@ -178,7 +186,7 @@ impl McpClient {
             if state.restarts >= limits::RESTARTS {
                 return Err(McpFailure::GivenUp(state.restarts, failure.to_string()));
             }
-            let pause = limits::FIRST_PAUSE * 2_u32.saturating_pow(state.restarts);
+            let pause = self.config.first_pause * 2_u32.saturating_pow(state.restarts);
             let next = state.started + pause.min(limits::LONGEST_PAUSE);
             tokio::time::sleep_until(next.into()).await;
             state.restarts += 1;

@@ -15,6 +15,9 @@ use crate::limits;
 use crate::message::OutgoingMessage;
 use crate::protocol_era::{ProtocolEra, capabilities, client_info, is_spoken};
 
+/// The code for a version that a server does not speak.
+const UNSUPPORTED_VERSION: i64 = -32022;
+
 /// Hears what happens during a call.
 pub trait CallListener: Send + Sync {
     /// Receives a text about the progress.
@@ -61,10 +64,19 @@ pub(crate) struct OpenWire {
 }
 
 /// A request and when it must be answered.
+#[derive(Clone)]
 pub(crate) struct DatedRequest<'a> {
     pub(crate) method: &'a str,
     pub(crate) params: Map<String, Value>,
     pub(crate) time: Duration,
+    /// Arguments that are sent as headers, too.
+    pub(crate) mirrored: Vec<(String, String)>,
+}
+
+impl<'a> DatedRequest<'a> {
+    pub(crate) fn new(method: &'a str, params: Map<String, Value>, time: Duration) -> Self {
+        Self { method, params, time, mirrored: Vec::new() }
+    }
 }
 
 /// What came of `server/discover`.
@@ -109,7 +121,12 @@ impl OpenWire {
     async fn probe(&self, time: Duration) -> Result<ProbeOutcome, McpFailure> {
         let mut params = Map::new();
         ProtocolEra::Stateless.complete(&mut params, self.can_ask);
-        match self.request("server/discover", params, time).await {
+        let mut found = self.request("server/discover", params.clone(), time).await;
+        if matches!(found, Err(McpFailure::Answered { code: UNSUPPORTED_VERSION, .. })) {
+            // It knows the method; a part of it that is being updated may not know the version yet.
+            found = self.request("server/discover", params, time).await;
+        }
+        match found {
             Ok(found) => {
                 let versions = found.get("supportedVersions").and_then(Value::as_array);
                 let stateless = ProtocolEra::Stateless.version();
@@ -145,6 +162,8 @@ impl OpenWire {
         }
         self.wire.agreed(version);
         self.wire.submit(OutgoingMessage::notice("notifications/initialized", Value::Null))?;
+        // A question that a server sends before this client listens would be lost.
+        let _ = tokio::time::timeout(limits::LISTENING, self.wire.is_listening()).await;
         Ok(ServerWelcome::read(&found, version))
     }
 
@@ -159,7 +178,8 @@ impl OpenWire {
         params: Map<String, Value>,
         time: Duration,
     ) -> Result<Value, McpFailure> {
-        let open = OpenRequest::send(&self.dispatcher, &self.wire, method, params, None)?;
+        let asked = DatedRequest::new(method, params, time);
+        let open = OpenRequest::send(&self.dispatcher, &self.wire, asked, None)?;
         open.answer(time).await
     }
 }
@@ -201,9 +221,10 @@ impl McpConnection {
 
     /// Sends a request and waits for its answer.
     pub(crate) async fn request(&self, asked: DatedRequest<'_>) -> Result<Value, McpFailure> {
-        let DatedRequest { method, mut params, time } = asked;
-        self.era.complete(&mut params, self.can_ask);
-        let open = OpenRequest::send(&self.dispatcher, &self.wire, method, params, None)?;
+        let mut asked = asked;
+        let time = asked.time;
+        self.era.complete(&mut asked.params, self.can_ask);
+        let open = OpenRequest::send(&self.dispatcher, &self.wire, asked, None)?;
         open.answer(time).await
     }
 
@@ -213,13 +234,12 @@ impl McpConnection {
         asked: DatedRequest<'_>,
         listener: &dyn CallListener,
     ) -> Result<Value, McpFailure> {
-        let DatedRequest { method, params, time } = asked;
-        let mut clock = CallClock::new(time);
+        let mut clock = CallClock::new(asked.time);
         let mut more = Map::new();
         for _ in 0..limits::ROUNDS {
-            let mut params = params.clone();
-            params.extend(more);
-            let found = self.one_round(method, params, &mut clock, listener).await?;
+            let mut round = asked.clone();
+            round.params.extend(more);
+            let found = self.one_round(round, &mut clock, listener).await?;
             match found.get("resultType").and_then(Value::as_str) {
                 Some("input_required") => more = answers(&found, &mut clock, listener).await?,
                 None | Some("complete") => return Ok(found),
@@ -236,15 +256,13 @@ impl McpConnection {
 
     async fn one_round(
         &self,
-        method: &str,
-        mut params: Map<String, Value>,
+        mut asked: DatedRequest<'_>,
         clock: &mut CallClock,
         listener: &dyn CallListener,
     ) -> Result<Value, McpFailure> {
         let (events, mut happens) = mpsc::channel(limits::QUESTIONS);
-        self.era.complete(&mut params, self.can_ask);
-        let mut open =
-            OpenRequest::send(&self.dispatcher, &self.wire, method, params, Some(events))?;
+        self.era.complete(&mut asked.params, self.can_ask);
+        let mut open = OpenRequest::send(&self.dispatcher, &self.wire, asked, Some(events))?;
         loop {
             let event = tokio::select! {
                 biased;
@@ -342,10 +360,10 @@ impl OpenRequest {
     fn send(
         dispatcher: &Arc<Dispatcher>,
         wire: &Arc<dyn MessageWire>,
-        method: &str,
-        mut params: Map<String, Value>,
+        asked: DatedRequest<'_>,
         events: Option<mpsc::Sender<CallEvent>>,
     ) -> Result<Self, McpFailure> {
+        let DatedRequest { method, mut params, time: _, mirrored } = asked;
         let has_progress = events.is_some();
         let (id, receiver) = dispatcher.register(events)?;
         if has_progress
@@ -356,7 +374,9 @@ impl OpenRequest {
         let (dispatcher, wire) = (Arc::clone(dispatcher), Arc::clone(wire));
         let can_cancel = method != "initialize";
         let open = Self { id, receiver, dispatcher, wire, can_cancel };
-        open.wire.submit(OutgoingMessage::request(id, method, &Value::Object(params)))?;
+        let mut message = OutgoingMessage::request(id, method, &Value::Object(params));
+        message.mirrored = mirrored;
+        open.wire.submit(message)?;
         Ok(open)
     }
 

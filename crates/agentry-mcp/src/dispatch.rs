@@ -25,6 +25,11 @@ pub(crate) trait MessageWire: Send + Sync {
     /// Receives the version that was agreed on, which some wires send with every message.
     fn agreed(&self, version: &str);
 
+    /// Waits until messages that answer no request can arrive, or never will.
+    fn is_listening(&self) -> ClientFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
     /// Ends the connection at once.
     fn close(&self);
 

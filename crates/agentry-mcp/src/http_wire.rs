@@ -6,11 +6,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use reqwest::header::{CONTENT_TYPE, HeaderMap, WWW_AUTHENTICATE};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, WWW_AUTHENTICATE};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 use tokio::runtime::Handle;
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, watch};
 use tokio::task::AbortHandle;
 use url::Url;
 
@@ -49,6 +49,8 @@ pub(crate) struct HttpWire {
     agreed: Mutex<AgreedSession>,
     /// The tasks of open requests, and of the stream of notifications.
     tasks: Mutex<HashMap<u64, AbortHandle>>,
+    /// Whether the stream of notifications is open, or the server has none.
+    listening: watch::Sender<bool>,
 }
 
 /// Makes requests to the address of a server.
@@ -80,7 +82,24 @@ impl HttpRequests {
     ) -> Result<RequestBuilder, McpFailure> {
         let client = self.client.get_or_try_init(|| self.gate.client(url)).await;
         let client = client.map_err(McpFailure::Unstartable)?;
-        Ok(client.request(method, url.clone()).headers(own_headers(&self.address.headers)?))
+        let request = client.request(method, url.clone());
+        let request = request.headers(own_headers(&self.address.headers)?);
+        let token = match &self.address.login {
+            Some(login) => login.header(url).await,
+            None => None,
+        };
+        Ok(match token {
+            Some(token) => request.header(AUTHORIZATION, token),
+            None => request,
+        })
+    }
+
+    /// Whether a refused request is worth another try, with a new token.
+    pub(crate) async fn is_renewed(&self, status: StatusCode) -> bool {
+        match &self.address.login {
+            Some(login) if status == StatusCode::UNAUTHORIZED => login.renew().await.is_ok(),
+            _ => false,
+        }
     }
 }
 
@@ -97,6 +116,7 @@ impl HttpWire {
             runtime,
             agreed: Mutex::default(),
             tasks: Mutex::default(),
+            listening: watch::Sender::new(false),
         })
     }
 
@@ -118,9 +138,11 @@ impl HttpWire {
 
     /// Sends a message and reads what comes back.
     async fn exchange(&self, message: &OutgoingMessage) -> Result<(), McpFailure> {
-        let request = self.request(Method::POST).await?;
-        let request = request.header("accept", ACCEPT_BOTH).headers(message_headers(message)?);
-        let response = request.json(&message.body).send().await.map_err(unsent)?;
+        let mut response = self.post(message).await?;
+        // A refused request was not carried out, so it may be sent again.
+        if self.requests.is_renewed(response.status()).await {
+            response = self.post(message).await?;
+        }
         self.keep_session(message, response.headers());
         let response = self.admitted(response).await?;
         let Some(id) = message.request else { return Ok(()) };
@@ -136,6 +158,12 @@ impl HttpWire {
                 Err(McpFailure::Protocol(format!("it answers with the content type `{other}`")))
             }
         }
+    }
+
+    async fn post(&self, message: &OutgoingMessage) -> Result<Response, McpFailure> {
+        let request = self.request(Method::POST).await?;
+        let request = request.header("accept", ACCEPT_BOTH).headers(message_headers(message)?);
+        request.json(&message.body).send().await.map_err(unsent)
     }
 
     fn keep_session(&self, message: &OutgoingMessage, headers: &HeaderMap) {
@@ -219,7 +247,9 @@ impl HttpWire {
         let mut stream = EventStream::new(limits::MESSAGE_BYTES);
         for _ in 0..=CONTINUATIONS {
             let last = stream.last_id.clone();
-            let Ok(response) = self.notices(last.as_deref()).await else { return };
+            let response = self.notices(last.as_deref()).await;
+            self.listening.send_replace(true);
+            let Ok(response) = response else { return };
             if self.read_stream(response, &mut stream).await.is_err() {
                 return;
             }
@@ -264,6 +294,13 @@ impl MessageWire for HttpWire {
         }
         // Without a session, the closed response is the cancellation.
         locked(&self.agreed).version.as_deref() != Some(crate::ProtocolEra::Stateless.version())
+    }
+
+    fn is_listening(&self) -> ClientFuture<'_, ()> {
+        let mut listening = self.listening.subscribe();
+        Box::pin(async move {
+            let _ = listening.wait_for(|is_open| *is_open).await;
+        })
     }
 
     fn agreed(&self, version: &str) {
@@ -332,7 +369,7 @@ pub(crate) async fn status_failure(response: Response) -> McpFailure {
 }
 
 /// Reads a body of at most `most` bytes.
-async fn body(mut response: Response, most: usize) -> Result<Vec<u8>, McpFailure> {
+pub(crate) async fn body(mut response: Response, most: usize) -> Result<Vec<u8>, McpFailure> {
     let mut body = Vec::new();
     while let Some(piece) = response.chunk().await.map_err(unsent)? {
         if body.len() + piece.len() > most {

@@ -23,10 +23,13 @@ mod dispatch;
 mod elicitation;
 mod event_stream;
 mod failure;
+mod header_text;
 mod http_wire;
 pub mod limits;
 mod line_reader;
+mod login;
 mod message;
+mod param_headers;
 mod pins;
 mod protocol_era;
 mod resources;
@@ -34,7 +37,7 @@ mod sse_wire;
 mod stdio_wire;
 
 pub use catalogue::{AnnouncedTool, LeftOutTool, ToolCatalogue};
-pub use clean_text::{CleanText, clean};
+pub use clean_text::{CleanText, clean, clean_value};
 pub use client::{ClientRuntime, HttpAddress, McpClient, ServerConfig, ServerEndpoint};
 pub use connection::{CallListener, ServerWelcome};
 pub use elicitation::{
@@ -42,6 +45,7 @@ pub use elicitation::{
 };
 pub use failure::McpFailure;
 pub use http_wire::HttpGate;
+pub use login::{LoginBrowser, LoginStore, RegisteredClient, SavedLogin, SecretUse, ServerLogin};
 pub use pins::{PinChange, PinnedTool, ServerPin, changes};
 pub use protocol_era::ProtocolEra;
 pub use resources::{AnnouncedPrompt, AnnouncedResource, ResourceCatalogue};

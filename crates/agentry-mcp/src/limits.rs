@@ -39,6 +39,8 @@ pub const ERRORS_BYTES: usize = 2 << 10;
 pub const START: Duration = Duration::from_secs(30);
 /// The time after which a program that does not answer `server/discover` is sent `initialize` as well.
 pub const PROBE: Duration = Duration::from_secs(5);
+/// The time to wait until a session has its stream of notifications.
+pub const LISTENING: Duration = Duration::from_millis(500);
 /// The time of one page of a list.
 pub const LIST: Duration = Duration::from_secs(30);
 /// The time of a call, unless the definition says otherwise.

@@ -34,12 +34,14 @@ pub(crate) struct OutgoingMessage {
     pub(crate) body: Value,
     /// The number of the request, if it is one.
     pub(crate) request: Option<u64>,
+    /// Arguments that are sent as headers, too.
+    pub(crate) mirrored: Vec<(String, String)>,
 }
 
 impl OutgoingMessage {
     pub(crate) fn request(id: u64, method: &str, params: &Value) -> Self {
         let body = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-        Self { body, request: Some(id) }
+        Self { body, request: Some(id), mirrored: Vec::new() }
     }
 
     pub(crate) fn notice(method: &str, params: Value) -> Self {
@@ -47,16 +49,18 @@ impl OutgoingMessage {
         if let (Value::Object(fields), false) = (&mut body, params.is_null()) {
             fields.insert("params".to_owned(), params);
         }
-        Self { body, request: None }
+        Self { body, request: None, mirrored: Vec::new() }
     }
 
     pub(crate) fn reply(id: &Value, result: &Value) -> Self {
-        Self { body: json!({"jsonrpc": "2.0", "id": id, "result": result}), request: None }
+        let body = json!({"jsonrpc": "2.0", "id": id, "result": result});
+        Self { body, request: None, mirrored: Vec::new() }
     }
 
     pub(crate) fn refusal(id: &Value, message: &str) -> Self {
         let error = json!({"code": NO_SUCH_METHOD, "message": message});
-        Self { body: json!({"jsonrpc": "2.0", "id": id, "error": error}), request: None }
+        let body = json!({"jsonrpc": "2.0", "id": id, "error": error});
+        Self { body, request: None, mirrored: Vec::new() }
     }
 
     /// Its method, if it has one.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use crate::catalogue::AnnouncedTool;
 use crate::protocol_era::ProtocolEra;
@@ -24,6 +25,28 @@ pub struct ServerPin {
 
 /// A tool as the user saw it.
 pub type PinnedTool = AnnouncedTool;
+
+impl ServerPin {
+    /// What was announced, with the digest of each: the instructions, then the tools in order of their names.
+    pub fn digests(&self) -> Vec<(String, String)> {
+        let instructions = self.instructions.clone().unwrap_or_default();
+        let mut found: Vec<(String, String)> = self
+            .tools
+            .iter()
+            .map(|tool| (format!("tool {}", tool.name), digest(&serde_jcs::to_vec(tool))))
+            .collect();
+        found.sort();
+        found.insert(0, ("instructions".to_owned(), digest(&Ok(instructions.into_bytes()))));
+        found
+    }
+}
+
+/// A digest of a text. What cannot be written as text has none, and equals nothing.
+fn digest(text: &serde_json::Result<Vec<u8>>) -> String {
+    let Ok(text) = text else { return "none".to_owned() };
+    let hex: String = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
+}
 
 /// A difference from what the user agreed to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,6 +109,23 @@ mod tests {
             instructions: None,
             tools: tools.iter().map(tool).collect(),
         }
+    }
+
+    #[test]
+    fn digests_do_not_depend_on_the_order_of_fields() {
+        let mut one = pin(&[("b", "does b"), ("a", "does a")]);
+        let mut other = pin(&[("a", "does a"), ("b", "does b")]);
+        one.tools[0].input = json!({"type": "object", "x": {"p": 1, "q": 2}});
+        other.tools[1].input = json!({"x": {"q": 2, "p": 1}, "type": "object"});
+        assert_eq!(one.digests(), other.digests());
+        other.tools[1].input = json!({"type": "object"});
+        let found = one.digests();
+        let names: Vec<&str> = found.iter().map(|(what, _)| what.as_str()).collect();
+        assert_eq!(names, ["instructions", "tool a", "tool b"]);
+        assert_eq!(found[..2], other.digests()[..2]);
+        assert_ne!(found[2], other.digests()[2]);
+        other.instructions = Some("obey".to_owned());
+        assert_ne!(found[0], other.digests()[0]);
     }
 
     #[test]

@@ -62,7 +62,7 @@ impl McpClient {
     ) -> Result<Value, McpFailure> {
         let live = self.live().await?;
         let params = Map::from_iter([("uri".to_owned(), json!(uri))]);
-        let asked = DatedRequest { method: "resources/read", params, time: limits::CALL };
+        let asked = DatedRequest::new("resources/read", params, limits::CALL);
         live.connection.request_with(asked, listener).await
     }
 
@@ -100,7 +100,7 @@ impl McpClient {
         let mut params = Map::new();
         params.insert("name".to_owned(), json!(name));
         params.insert("arguments".to_owned(), Value::Object(arguments));
-        let asked = DatedRequest { method: "prompts/get", params, time: limits::CALL };
+        let asked = DatedRequest::new("prompts/get", params, limits::CALL);
         let found = live.connection.request_with(asked, listener).await?;
         let messages = found.get("messages").and_then(Value::as_array);
         let texts = messages.into_iter().flatten().filter_map(|message| {

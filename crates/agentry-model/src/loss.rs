@@ -34,9 +34,7 @@ pub fn losses(before: &Data, after: &Data) -> Vec<ConversionLoss> {
     let mut out = Vec::new();
     compare("", before, after, &mut |path, value, other| {
         let (kind, detail) = match other {
-            Some(other) => {
-                (ConversionLossKind::Changed, format!("{} became {}", short(value), short(other)))
-            }
+            Some(other) => (ConversionLossKind::Changed, change(value, other)),
             None => (
                 ConversionLossKind::Dropped,
                 format!("{} has no place in the result", short(value)),
@@ -132,6 +130,21 @@ fn name_of(item: &Data) -> Option<&str> {
 }
 
 /// Returns a short form of a value for messages.
+/// The text of a change. Two long texts are shown only if their beginnings differ.
+fn change(value: &Data, other: &Data) -> String {
+    let (old, new) = (short(value), short(other));
+    if old != new {
+        return format!("{old} became {new}");
+    }
+    match (value, other) {
+        (Data::Str(value), Data::Str(other)) if value.trim() == other.trim() => {
+            format!("{old}: the white space around it changed")
+        }
+        (Data::Str(_), Data::Str(_)) => format!("{old}: its end changed"),
+        _ => format!("{old} changed"),
+    }
+}
+
 fn short(data: &Data) -> String {
     match data {
         Data::List(items) if items.len() > 3 => format!("a list of {}", items.len()),

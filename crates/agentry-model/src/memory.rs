@@ -50,6 +50,8 @@ pub struct MemoryFile {
     pub created: Declared<String>,
     /// Its source.
     pub source: Declared<String>,
+    /// Whether it is always in the prompt.
+    pub pinned: Declared<bool>,
     /// The text after the front matter.
     pub text: Declared<String>,
 }

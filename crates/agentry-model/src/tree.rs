@@ -486,12 +486,13 @@ fn function(
 }
 
 fn memory_file(file: &MemoryFile, out: &mut EntryBuilder) {
-    let MemoryFile { path, kind, importance, created, source, text } = file;
+    let MemoryFile { path, kind, importance, created, source, pinned, text } = file;
     out.push("path", TreeNode::new(TreeValue::Str(path.clone()), Span::start_of(FileId::BUILT_IN)));
     out.field("type", kind);
     out.field("importance", importance);
     out.field("created", created);
     out.field("source", source);
+    out.field("pinned", pinned);
     out.field("text", text);
 }
 

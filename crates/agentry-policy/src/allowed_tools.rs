@@ -10,6 +10,16 @@ use crate::{
     Action, LayerSource, PathAnchors, Pattern, PolicyLayer, PolicyRule, RuleList, Section,
 };
 
+/// Other tools that only do what a section is about. Which of them may be called is decided by their names.
+const OTHER_TOOLS: &[(&str, Section)] = &[
+    ("Grep", Section::Read),
+    ("Glob", Section::Read),
+    ("List", Section::Read),
+    ("LS", Section::Read),
+    ("apply_patch", Section::Edit),
+    ("MultiEdit", Section::Edit),
+];
+
 /// Makes the layer that allows the named tools and denies everything else.
 pub fn allowed_tools(names: &[Spanned<String>], places: &PathAnchors) -> PolicyLayer {
     let sections = Section::ALL.iter().map(|section| {
@@ -39,7 +49,9 @@ fn pattern(section: Section, name: &str) -> Option<String> {
         Some((tool, part)) => (tool.trim(), Some(part.trim())),
         None => (name.trim(), None),
     };
-    match (section_of(tool), part) {
+    let named = |(name, _): &&(&str, Section)| name.eq_ignore_ascii_case(tool);
+    let other_tool = OTHER_TOOLS.iter().find(named).map(|(_, section)| *section);
+    match (section_of(tool).or(other_tool), part) {
         (Some(of), _) if of != section => None,
         (Some(_), None | Some("" | "*" | "**")) => Some("**".to_owned()),
         (Some(Section::Bash), Some(part)) => Some(part.replace(":*", " *")),
@@ -97,6 +109,12 @@ mod tests {
             (Section::Tool, "format", Action::Deny),
             (Section::Question, "why?", Action::Deny),
         ];
+        let grep = Spanned::new("grep".to_owned(), Span::start_of(FileId(0)));
+        let places = PathAnchors::default();
+        let searching = Judge::new(vec![allowed_tools(&[grep], &places)], places);
+        let call =
+            SectionCall { section: Section::Read, subject: "src/*", directory: "/workspace" };
+        assert_eq!(searching.judge(call, &NoLinks).action, Action::Allow);
         for (section, subject, expected) in cases {
             let call = SectionCall { section, subject, directory: "/workspace" };
             assert_eq!(judge.judge(call, &NoLinks).action, expected, "{section} {subject}");

@@ -117,7 +117,8 @@ fn scope_rule(path: &Spanned<String>, place: &PolicyContext) -> Option<Spanned<P
     }
     parts.push("**");
     let pattern = parts.join("/");
-    let pattern = if path.starts_with('/') { format!("/{pattern}") } else { pattern };
+    let is_rooted = path.starts_with('/') || start.starts_with('/');
+    let pattern = if is_rooted { format!("/{pattern}") } else { pattern };
     let home = !absolute && pattern.starts_with('~');
     let literal = !pattern.trim_end_matches("**").contains('*') && !home;
     literal.then(|| allow(pattern, path.span))

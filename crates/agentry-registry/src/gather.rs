@@ -41,6 +41,23 @@ pub struct GatheredObject {
     pub(crate) covered: Vec<String>,
 }
 
+impl GatheredObject {
+    /// The digest of the agent with its files moved to the paths that `place` returns. `None` if a file has no place.
+    pub fn digest_at(
+        &self,
+        world: &dyn World,
+        place: impl Fn(&str) -> Option<String>,
+    ) -> Option<String> {
+        let files = self.files.iter().map(|(path, bytes)| Some((place(path)?, bytes.as_slice())));
+        let files: Vec<_> = files.collect::<Option<_>>()?;
+        let fetch = |reference: &_| world.services().fetch(reference);
+        Some(
+            ObjectWorld::new(files, &fetch)
+                .digest(&place(&self.manifest.main)?, self.manifest.format),
+        )
+    }
+}
+
 /// Why an agent cannot be pushed.
 #[derive(Debug)]
 pub enum GatherError {

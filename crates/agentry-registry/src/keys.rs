@@ -25,7 +25,7 @@ pub struct PublicKey(VerifyingKey);
 
 impl PublicKey {
     /// Whether `signature` was made with this key over `message`.
-    pub(crate) fn verifies(&self, message: &[u8], signature: &[u8; 64]) -> bool {
+    pub fn verifies(&self, message: &[u8], signature: &[u8; 64]) -> bool {
         self.0.verify_strict(message, &Signature::from_bytes(signature)).is_ok()
     }
 
@@ -72,7 +72,9 @@ impl SecretKey {
         PublicKey(self.0.verifying_key())
     }
 
-    pub(crate) fn sign(&self, message: &[u8]) -> [u8; 64] {
+    /// The signature over `message`. A message names its purpose in its first line, so that a signature never
+    /// holds for another one.
+    pub fn sign(&self, message: &[u8]) -> [u8; 64] {
         self.0.sign(message).to_bytes()
     }
 }
@@ -130,6 +132,25 @@ impl KeyRing {
             return Err(StoreError::Unfit(format!("`{}` holds no key", path.display())));
         };
         Ok(SecretKey(SigningKey::from_bytes(&seed)))
+    }
+
+    /// Whether there is a secret key with this name.
+    pub fn has(&self, name: &str) -> bool {
+        fits(name).is_ok() && self.path(name).exists()
+    }
+
+    /// Reads the public key with this name; `None` if there is none.
+    pub fn public(&self, name: &str) -> Result<Option<PublicKey>, StoreError> {
+        fits(name)?;
+        let path = self.dir.join(format!("{name}.pub"));
+        let file = match fs::File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(StoreError::reading(&path)(error)),
+        };
+        let mut text = String::new();
+        file.take(KEY_BYTES).read_to_string(&mut text).map_err(StoreError::reading(&path))?;
+        text.trim_end().parse().map(Some)
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -197,6 +218,8 @@ mod tests {
         assert_eq!(keys.secret("mine").unwrap().public(), public);
         assert_eq!(public.to_string().parse::<PublicKey>().unwrap(), public);
         assert!(keys.generate("mine").is_err());
+        assert_eq!(keys.public("mine").unwrap(), Some(public));
+        assert_eq!((keys.public("other").unwrap(), keys.has("other")), (None, false));
         assert_eq!(keys.secret("mine").unwrap().public(), public);
         for name in ["", "../x", "A", "a.b", "other"] {
             assert!(keys.secret(name).is_err(), "{name}");

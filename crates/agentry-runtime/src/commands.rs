@@ -1,5 +1,6 @@
 //! Starts the commands of a run: in the sandbox, unconfined if the user wants it, or not at all.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -13,13 +14,25 @@ use agentry_compile::policy::Judge;
 use agentry_sandbox::proxy::NetworkProxy;
 use agentry_sandbox::{
     BackEnd, CommandExit, ConfinedCommand, Confinement, NetworkAccess, Sandbox, SandboxError,
-    support,
+    SandboxSupport, support,
 };
 
-use crate::confine::{
-    ConfinementInputs, PlannedConfinement, PolicyHosts, confinement, environment,
-};
+use crate::confine::{ConfinementInputs, PlannedConfinement, confinement, environment};
+use crate::tool::mcp::ProgramFiles;
 use crate::tool::{CommandStreams, StartedCommand};
+
+/// A program of the definition, such as a server.
+#[derive(Debug, Clone)]
+pub struct ProgramLaunch {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// Where it starts.
+    pub directory: PathBuf,
+    /// The variables that it gets instead of those that commands are granted.
+    pub variables: Vec<(String, String)>,
+    /// The files that it can read beside those of commands.
+    pub files: ProgramFiles,
+}
 
 /// Starts the commands of a run.
 pub trait CommandStarter: Send + Sync {
@@ -31,12 +44,10 @@ pub trait CommandStarter: Send + Sync {
         streams: CommandStreams,
     ) -> io::Result<StartedCommand>;
 
-    /// Starts a program that gets these variables instead of those that commands are granted.
-    fn start_with(
+    /// Starts a program of the definition, with an environment and files of its own.
+    fn start_program(
         &self,
-        argv: Vec<String>,
-        directory: PathBuf,
-        variables: Vec<(String, String)>,
+        launch: ProgramLaunch,
         streams: CommandStreams,
     ) -> io::Result<StartedCommand>;
 
@@ -112,16 +123,16 @@ impl CommandStarter for UnconfinedCommands {
         directory: PathBuf,
         streams: CommandStreams,
     ) -> io::Result<StartedCommand> {
-        self.start_with(argv, directory, self.granted.clone(), streams)
+        let (variables, files) = (self.granted.clone(), ProgramFiles::default());
+        self.start_program(ProgramLaunch { argv, directory, variables, files }, streams)
     }
 
-    fn start_with(
+    fn start_program(
         &self,
-        argv: Vec<String>,
-        directory: PathBuf,
-        variables: Vec<(String, String)>,
+        launch: ProgramLaunch,
         streams: CommandStreams,
     ) -> io::Result<StartedCommand> {
+        let ProgramLaunch { argv, directory, variables, files: _ } = launch;
         let (program, arguments) =
             argv.split_first().ok_or_else(|| io::Error::other("there is no command"))?;
         let CommandStreams { input, output, errors } = streams;
@@ -164,14 +175,12 @@ impl CommandStarter for RefusedCommands {
         Err(io::Error::new(io::ErrorKind::PermissionDenied, self.0.clone()))
     }
 
-    fn start_with(
+    fn start_program(
         &self,
-        argv: Vec<String>,
-        directory: PathBuf,
-        _: Vec<(String, String)>,
+        launch: ProgramLaunch,
         streams: CommandStreams,
     ) -> io::Result<StartedCommand> {
-        self.start(argv, directory, streams)
+        self.start(launch.argv, launch.directory, streams)
     }
 
     fn confined_by(&self) -> CommandConfinement {
@@ -201,14 +210,26 @@ pub struct SandboxedCommands {
 #[derive(Default)]
 pub struct SandboxState {
     chosen: OnceLock<Result<ChosenConfinement, String>>,
-    ready: Mutex<Option<Arc<ReadySandbox>>>,
+    /// The sandbox of the commands, and those of programs that can read files of their own.
+    ready: Mutex<HashMap<ProgramFiles, SharedSandbox>>,
+}
+
+/// A sandbox; locked while it is set up, so that others are set up at the same time.
+type SharedSandbox = Arc<Mutex<Option<Arc<ReadySandbox>>>>;
+
+/// Whose variables a command gets.
+#[derive(Clone, Copy)]
+enum EnvironmentKind {
+    OfCommands,
+    OfProgram,
 }
 
 /// The back end and the confinement of a run.
 struct ChosenConfinement {
     back_end: BackEnd,
     confinement: Confinement,
-    hosts: PolicyHosts,
+    planned: PlannedConfinement,
+    support: SandboxSupport,
 }
 
 /// A running sandbox.
@@ -226,10 +247,9 @@ struct ReadySandbox {
 }
 
 impl ReadySandbox {
-    /// The environment of a program: that of commands, or one with these variables. What the definition
-    /// writes for a program replaces the usual values.
-    fn environment(&self, variables: Option<&[(String, String)]>) -> Vec<(String, String)> {
-        let Some(variables) = variables else { return self.env.clone() };
+    /// The environment of a program with these variables. What the definition writes for a program replaces
+    /// the usual values.
+    fn environment(&self, variables: &[(String, String)]) -> Vec<(String, String)> {
         let is_replaced = |name: &str| variables.iter().any(|(other, _)| other == name);
         let usual = self.usual.iter().filter(|(name, _)| !is_replaced(name));
         usual.chain(variables).cloned().collect()
@@ -260,32 +280,60 @@ impl ReadySandbox {
     }
 }
 
+impl ChosenConfinement {
+    /// Returns the files that commands cannot read anyway.
+    fn unseen(&self, files: &ProgramFiles) -> ProgramFiles {
+        let Confinement { reads, hidden, .. } = &self.confinement;
+        let below = |roots: &[PathBuf], path: &Path| roots.iter().any(|it| path.starts_with(it));
+        let is_unseen = |path: &&PathBuf| !below(reads, path) || below(hidden, path);
+        ProgramFiles {
+            packages: files.packages.iter().filter(is_unseen).cloned().collect(),
+            projects: files.projects.iter().filter(is_unseen).cloned().collect(),
+        }
+    }
+}
+
 impl SandboxedCommands {
     /// Returns what confines the commands on this machine, or why nothing can. Decided once per run.
     fn chosen(&self) -> Result<&ChosenConfinement, String> {
         let choose = || {
-            let PlannedConfinement { confinement, hosts, .. } =
-                confinement(&self.judge, &self.surroundings);
-            let (back_end, confinement) = support(&self.program).choose(&confinement)?;
-            Ok(ChosenConfinement { back_end, confinement, hosts })
+            let planned = confinement(&self.judge, &self.surroundings);
+            let support = support(&self.program);
+            let (back_end, confinement) = support.choose(&planned.confinement)?;
+            Ok(ChosenConfinement { back_end, confinement, planned, support })
         };
         self.state.chosen.get_or_init(choose).as_ref().map_err(Clone::clone)
     }
 
-    /// Returns the sandbox. Starts a new one if a protected path of the old one was replaced from outside.
-    fn ready(&self) -> Result<Arc<ReadySandbox>, String> {
-        let mut ready = self.state.ready.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*ready {
-            Some(ready) if !ready.is_spent() => Ok(Arc::clone(ready)),
-            _ => Ok(Arc::clone(ready.insert(Arc::new(self.set_up()?)))),
-        }
-    }
-
-    fn set_up(&self) -> Result<ReadySandbox, String> {
+    /// Returns the sandbox of the commands, or one in which these files can be read, too. Starts a new one if
+    /// a protected path of the old one was replaced from outside.
+    fn ready(&self, files: &ProgramFiles) -> Result<Arc<ReadySandbox>, String> {
         let chosen = self.chosen().map_err(|why| {
             format!("commands cannot be confined here: {why} (`--unconfined` runs them anyway)")
         })?;
-        let ChosenConfinement { back_end, confinement, hosts } = chosen;
+        let files = chosen.unseen(files);
+        let own = {
+            let mut all = self.state.ready.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(all.entry(files.clone()).or_default())
+        };
+        let mut ready = own.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*ready {
+            Some(ready) if !ready.is_spent() => Ok(Arc::clone(ready)),
+            _ => Ok(Arc::clone(ready.insert(Arc::new(self.set_up(chosen, &files)?)))),
+        }
+    }
+
+    fn set_up(
+        &self,
+        chosen: &ChosenConfinement,
+        files: &ProgramFiles,
+    ) -> Result<ReadySandbox, String> {
+        let hosts = &chosen.planned.hosts;
+        let (back_end, confinement) = if files.all().next().is_none() {
+            (chosen.back_end, chosen.confinement.clone())
+        } else {
+            chosen.support.choose(&chosen.planned.of_program(&self.judge, files))?
+        };
         let port = match confinement.network {
             NetworkAccess::Proxy(port) => Some(port),
             NetworkAccess::Off | NetworkAccess::Full => None,
@@ -293,7 +341,7 @@ impl SandboxedCommands {
         let closed = [confinement.read_only.as_slice(), &confinement.hidden].concat();
         let reach = WriteReach { open: confinement.writes.clone(), closed };
         let leavings = Some(self.leavings.as_path());
-        let sandbox = Sandbox::start(&self.program, *back_end, confinement.clone(), leavings);
+        let sandbox = Sandbox::start(&self.program, back_end, confinement, leavings);
         let sandbox = sandbox.map_err(|error| error.to_string())?;
         // A helper opens a listener only if the network goes through the proxy.
         let listener = sandbox.listener();
@@ -314,13 +362,12 @@ impl SandboxedCommands {
 }
 
 impl SandboxedCommands {
-    /// Starts a command in the sandbox, with these variables or those that commands are granted. Retries in
-    /// a new sandbox if a protected path was replaced from outside before the command started.
+    /// Starts a command in the sandbox. Retries in a new sandbox if a protected path was replaced from outside
+    /// before the command started.
     fn begin(
         &self,
-        argv: &[String],
-        directory: &Path,
-        variables: Option<&[(String, String)]>,
+        launch: &ProgramLaunch,
+        kind: EnvironmentKind,
         streams: &CommandStreams,
     ) -> io::Result<(SandboxCommandGuard, CommandEnding)> {
         // A limit, because another process could replace a protected path again and again.
@@ -328,11 +375,14 @@ impl SandboxedCommands {
         let refused = |why: String| io::Error::new(io::ErrorKind::PermissionDenied, why);
         let mut failed = SandboxError::Gone;
         for _ in 0..TIMES {
-            let ready = self.ready().map_err(refused)?;
+            let ready = self.ready(&launch.files).map_err(refused)?;
             let command = ConfinedCommand {
-                argv: argv.to_vec(),
-                directory: directory.to_owned(),
-                env: ready.environment(variables),
+                argv: launch.argv.clone(),
+                directory: launch.directory.clone(),
+                env: match kind {
+                    EnvironmentKind::OfCommands => ready.env.clone(),
+                    EnvironmentKind::OfProgram => ready.environment(&launch.variables),
+                },
                 input: streams.input.try_clone()?,
                 output: streams.output.try_clone()?,
                 errors: streams.errors.try_clone()?,
@@ -376,17 +426,17 @@ impl CommandStarter for SandboxedCommands {
         directory: PathBuf,
         streams: CommandStreams,
     ) -> io::Result<StartedCommand> {
-        Ok(Self::started(self.begin(&argv, &directory, None, &streams)?))
+        let (variables, files) = (Vec::new(), ProgramFiles::default());
+        let launch = ProgramLaunch { argv, directory, variables, files };
+        Ok(Self::started(self.begin(&launch, EnvironmentKind::OfCommands, &streams)?))
     }
 
-    fn start_with(
+    fn start_program(
         &self,
-        argv: Vec<String>,
-        directory: PathBuf,
-        variables: Vec<(String, String)>,
+        launch: ProgramLaunch,
         streams: CommandStreams,
     ) -> io::Result<StartedCommand> {
-        Ok(Self::started(self.begin(&argv, &directory, Some(&variables), &streams)?))
+        Ok(Self::started(self.begin(&launch, EnvironmentKind::OfProgram, &streams)?))
     }
 
     fn confined_by(&self) -> CommandConfinement {
@@ -397,7 +447,7 @@ impl CommandStarter for SandboxedCommands {
     }
 
     fn reach(&self) -> WriteReach {
-        self.ready().map(|ready| ready.reach.clone()).unwrap_or_default()
+        self.ready(&ProgramFiles::default()).map(|ready| ready.reach.clone()).unwrap_or_default()
     }
 }
 

@@ -29,7 +29,8 @@ use agentry_compile::render::DefinitionPart;
 use agentry_sandbox::{Confinement, NetworkAccess, ResourceLimits};
 
 use crate::protected_paths::{CommandBarrier, ProtectedName, names};
-pub use environment::environment;
+use crate::tool::mcp::ProgramFiles;
+pub use environment::{PATH, environment};
 pub use hosts::PolicyHosts;
 
 /// The port of the proxy, in the network namespace of the commands.
@@ -85,6 +86,32 @@ pub struct PlannedConfinement {
     pub hosts: PolicyHosts,
     /// What the policy allows but commands cannot do, as text.
     pub narrowed: Vec<String>,
+    /// The same confinement with every protected path, also those that commands cannot see.
+    draft: Confinement,
+    workspace: PathBuf,
+}
+
+impl PlannedConfinement {
+    /// Returns the confinement of a program of the definition: that of commands, and its own files can be
+    /// read. What the machine protects, and what a rule of the policy names, stays hidden.
+    pub fn of_program(&self, judge: &Judge, files: &ProgramFiles) -> Confinement {
+        let mut confinement = self.draft.clone();
+        let named = files.all().filter(|path| !roots::is_named_by_deny(judge, path));
+        confinement.reads.extend(named.filter(|path| path.exists()).cloned());
+        let mut narrowed = Vec::new();
+        confinement.hidden.extend(secrets::below(&files.projects, judge, &mut narrowed));
+        finished(confinement, &self.workspace)
+    }
+}
+
+/// Returns whether commands have a way to the network.
+pub fn has_network(judge: &Judge) -> bool {
+    !PolicyHosts::new(judge).is_empty()
+}
+
+/// Returns whether every command can read this directory of programs and settings.
+pub fn is_of_system(path: &Path) -> bool {
+    SYSTEM.iter().any(|system| path.starts_with(system))
 }
 
 /// Returns the widest confinement within the policy of `judge`.
@@ -110,25 +137,34 @@ pub fn confinement(judge: &Judge, surroundings: &ConfinementInputs) -> PlannedCo
     let hosts = PolicyHosts::new(judge);
     let network = if hosts.is_empty() { NetworkAccess::Off } else { NetworkAccess::Proxy(PROXY) };
     let private = private(surroundings.home.as_deref(), &reads, &writes_open);
-    let mut confinement = Confinement {
-        reads: tidy(reads),
-        writes: tidy(writes_open),
-        read_only: tidy(read_only),
-        hidden: tidy(hidden),
+    let draft = Confinement {
+        reads,
+        writes: writes_open,
+        read_only,
+        hidden,
         directories: directories(&workspace, surroundings),
         private,
         empty: Vec::new(),
         network,
         limits: ResourceLimits::default(),
     };
-    // Last, because it needs all lists complete.
+    let confinement = finished(draft.clone(), &workspace);
+    PlannedConfinement { confinement, hosts, narrowed, draft, workspace }
+}
+
+/// Returns a confinement with complete lists without the entries that have no effect.
+fn finished(mut confinement: Confinement, workspace: &Path) -> Confinement {
+    let Confinement { reads, writes, read_only, hidden, .. } = &mut confinement;
+    for list in [reads, writes, read_only, hidden] {
+        *list = tidy(std::mem::take(list));
+    }
     leave_out_what_is_not_seen(&mut confinement);
     let Confinement { reads, writes, .. } = &confinement;
     if !reads.iter().chain(writes).any(|root| workspace.starts_with(root)) {
         // Commands start in the workspace, even if they may read nothing there.
-        confinement.empty.push(workspace);
+        confinement.empty.push(workspace.to_owned());
     }
-    PlannedConfinement { confinement, hosts, narrowed }
+    confinement
 }
 
 /// Returns the paths that stay read-only even in writable directories.

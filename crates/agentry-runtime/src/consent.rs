@@ -25,6 +25,8 @@ pub struct ConsentListing {
     pub sandbox: Vec<String>,
     /// The models that get its conversation.
     pub models: Vec<String>,
+    /// The agents that work for it, each with all that it may do.
+    pub delegates: Vec<String>,
 }
 
 /// The kinds of calls that are listed.
@@ -38,6 +40,9 @@ const KINDS: &[(&str, Section)] = &[
 ];
 
 impl ConsentListing {
+    /// The line of a kind without rights.
+    pub const NOTHING: &str = "nothing";
+
     /// Returns what a policy allows, by kind.
     pub fn of(judge: &Judge) -> Vec<(&'static str, Vec<String>)> {
         KINDS.iter().map(|(name, section)| (*name, lines(judge, *section))).collect()
@@ -45,10 +50,10 @@ impl ConsentListing {
 
     /// Returns the listing as rows of two columns.
     pub fn rows(&self) -> Vec<(String, String)> {
-        let Self { may, variables, code, servers, sandbox, models } = self;
+        let Self { may, variables, code, servers, sandbox, models, delegates } = self;
         let mut rows = Vec::new();
         let mut add = |name: &str, lines: &[String]| {
-            let none = ["nothing".to_owned()];
+            let none = [Self::NOTHING.to_owned()];
             let lines = if lines.is_empty() { &none } else { lines };
             for (at, line) in lines.iter().enumerate() {
                 let name = if at == 0 { name } else { "" };
@@ -68,6 +73,9 @@ impl ConsentListing {
         }
         add("sandbox", sandbox);
         add("models", models);
+        if !delegates.is_empty() {
+            add("delegates", delegates);
+        }
         rows
     }
 }
@@ -108,6 +116,50 @@ pub struct UserConsent {
     pub unconfined: bool,
     /// When, in milliseconds since the Unix epoch.
     pub at: u64,
+    /// What the digest does not cover. Older consents have none, and are asked about again.
+    #[serde(default)]
+    pub pins: Option<Vec<ConsentPin>>,
+}
+
+/// Something that the user agreed to beside the definition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConsentPin {
+    /// What it is.
+    pub kind: ConsentPinKind,
+    /// Its path, or the names that lead to it.
+    pub subject: String,
+    /// Its digest.
+    pub digest: String,
+}
+
+/// The kinds of pins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConsentPinKind {
+    /// A file of a skill.
+    Skill,
+    /// An agent that works for the agent, or a file of one of its skills.
+    Delegate,
+}
+
+impl ConsentPinKind {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Skill => "skill",
+            Self::Delegate => "delegate",
+        }
+    }
+}
+
+/// What was agreed to about an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConsentState {
+    /// All of it.
+    Given,
+    /// The same definition, but with other parts: what changed, with its kind.
+    Changed(Vec<(ConsentPinKind, String)>),
+    /// Nothing.
+    Missing,
 }
 
 /// The consents of a user: one file each, below Agentry's home directory.
@@ -122,11 +174,18 @@ impl ConsentStore {
         Self { directory: home.join("consent") }
     }
 
-    /// Returns whether consent was given.
-    pub fn has(&self, digest: &str, unconfined: bool) -> bool {
+    /// Returns what was agreed to about an agent with these pins.
+    pub fn state(&self, digest: &str, unconfined: bool, pins: &[ConsentPin]) -> ConsentState {
         // The content is compared too: the file name has only the letters and digits of the digest.
-        let known = read(&self.path(digest, unconfined));
-        known.is_some_and(|known| known.digest == digest && known.unconfined == unconfined)
+        let known = read(&self.path(digest, unconfined))
+            .filter(|known| known.digest == digest && known.unconfined == unconfined);
+        let Some(known) = known else { return ConsentState::Missing };
+        match known.pins {
+            Some(known) if known == pins => ConsentState::Given,
+            Some(known) => ConsentState::Changed(pin_changes(&known, pins)),
+            None if pins.is_empty() => ConsentState::Given,
+            None => ConsentState::Missing,
+        }
     }
 
     /// Stores a consent.
@@ -186,6 +245,24 @@ impl ConsentStore {
     }
 }
 
+/// The differences between two lists of pins, for the user.
+fn pin_changes(old: &[ConsentPin], new: &[ConsentPin]) -> Vec<(ConsentPinKind, String)> {
+    let find = |list: &[ConsentPin], pin: &ConsentPin| {
+        let same = |it: &&ConsentPin| (it.kind, &it.subject) == (pin.kind, &pin.subject);
+        list.iter().find(same).map(|it| it.digest.clone())
+    };
+    let line = |pin: &ConsentPin, what: &str| {
+        (pin.kind, format!("{} `{}` {what}", pin.kind.as_str(), pin.subject))
+    };
+    let known = new.iter().filter_map(|pin| match find(old, pin) {
+        Some(digest) if digest == pin.digest => None,
+        Some(_) => Some(line(pin, "changed")),
+        None => Some(line(pin, "is new")),
+    });
+    let gone = old.iter().filter(|pin| find(new, pin).is_none()).map(|pin| line(pin, "is gone"));
+    known.chain(gone).collect()
+}
+
 fn read(path: &Path) -> Option<UserConsent> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
@@ -198,29 +275,43 @@ mod tests {
     fn consent_is_remembered_by_digest_and_taken_back() {
         let folder = tempfile::tempdir().unwrap();
         let consents = ConsentStore::of(folder.path());
+        let pin = |subject: &str, digest: &str| ConsentPin {
+            kind: ConsentPinKind::Skill,
+            subject: subject.to_owned(),
+            digest: digest.to_owned(),
+        };
+        let pins = || vec![pin("a.sh", "1"), pin("b.sh", "2")];
+        let has = |digest: &str, unconfined| {
+            consents.state(digest, unconfined, &pins()) == ConsentState::Given
+        };
         let consent = |digest: &str, unconfined, at| UserConsent {
             digest: format!("sha256:{digest}"),
             name: "helper".to_owned(),
             agent: "helper.agent".to_owned(),
             unconfined,
             at,
+            pins: Some(pins()),
         };
         assert_eq!(consents.list(), []);
         consents.give(&consent("aaaaaaaaaa", false, 2)).unwrap();
         consents.give(&consent("bbbbbbbbbb", true, 1)).unwrap();
-        assert!(consents.has("sha256:aaaaaaaaaa", false));
-        assert!(
-            !consents.has("sha256:aaaaaaaaaa", true),
-            "leaving the sandbox is asked about again"
-        );
-        assert!(!consents.has("sha256:cccccccccc", false));
+        assert!(has("sha256:aaaaaaaaaa", false));
+        assert!(!has("sha256:aaaaaaaaaa", true), "leaving the sandbox is asked about again");
+        assert!(!has("sha256:cccccccccc", false));
         assert_eq!(
             consents.list(),
             [consent("bbbbbbbbbb", true, 1), consent("aaaaaaaaaa", false, 2)]
         );
+        let now = [pin("a.sh", "3"), pin("c.sh", "2")];
+        let ConsentState::Changed(changes) = consents.state("sha256:aaaaaaaaaa", false, &now)
+        else {
+            panic!("it is changed")
+        };
+        let lines: Vec<&str> = changes.iter().map(|(_, line)| line.as_str()).collect();
+        assert_eq!(lines, ["skill `a.sh` changed", "skill `c.sh` is new", "skill `b.sh` is gone"]);
         assert_eq!(consents.revoke("nobody").unwrap(), []);
         assert_eq!(consents.revoke("aaaaaaaa").unwrap().len(), 1);
-        assert!(!consents.has("sha256:aaaaaaaaaa", false));
+        assert!(!has("sha256:aaaaaaaaaa", false));
         assert_eq!(consents.revoke("helper").unwrap().len(), 1);
         assert_eq!(consents.list(), []);
     }

@@ -24,7 +24,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::commands::{CommandConfinement, CommandStarter, WriteReach};
+use crate::commands::{CommandConfinement, CommandStarter, ProgramLaunch, WriteReach};
 use crate::tool::{CommandStreams, StartedCommand};
 use settle::Quarantine;
 
@@ -89,14 +89,12 @@ impl CommandStarter for QuarantinedCommands {
         self.watched(|| self.inner.start(argv, directory, streams))
     }
 
-    fn start_with(
+    fn start_program(
         &self,
-        argv: Vec<String>,
-        directory: PathBuf,
-        variables: Vec<(String, String)>,
+        launch: ProgramLaunch,
         streams: CommandStreams,
     ) -> io::Result<StartedCommand> {
-        self.watched(|| self.inner.start_with(argv, directory, variables, streams))
+        self.watched(|| self.inner.start_program(launch, streams))
     }
 
     fn confined_by(&self) -> CommandConfinement {

@@ -5,11 +5,11 @@
 //! step makes one rule stricter, so the loop ends.
 
 use agentry_policy::compare::ExampleSubject;
-use agentry_policy::{Action, Pattern, PolicyRule, RuleList, Section};
+use agentry_policy::{Action, Pattern, PatternKind, PolicyRule, RuleList, Section};
 
 use crate::memo::RenderMemo;
 use crate::model::always;
-use crate::proof::{self, PolicyProof};
+use crate::proof::{self, PolicyProof, refs};
 
 /// Which of several matching rules a harness follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +62,25 @@ impl MatchBounds {
         let regex = regex.into();
         Self { most: regex.clone(), least: regex }
     }
+
+    /// Returns the one text that the rule matches, if it matches exactly one.
+    fn only_text(&self) -> Option<String> {
+        let mut text = String::new();
+        let mut rest = self.most.chars();
+        while let Some(c) = rest.next() {
+            match c {
+                // A letter after `\` has a meaning of its own.
+                '\\' => text.push(rest.next().filter(char::is_ascii_punctuation)?),
+                c if c.is_alphanumeric() || matches!(c, '_' | '/') => text.push(c),
+                _ => return None,
+            }
+        }
+        (self.most == self.least && !text.is_empty()).then_some(text)
+    }
 }
+
+/// The most rules whose names are compared with each other.
+const MANY: usize = 100;
 
 /// An encoding that was made stricter.
 #[derive(Debug)]
@@ -152,6 +170,9 @@ impl RuleEncoding {
                     if !self.raise_as(&example, source, questions) {
                         break;
                     }
+                    if raised.is_empty() {
+                        self.raise_names(others, bounds);
+                    }
                     raised.push((example, source));
                 }
                 Some(_) => break,
@@ -163,6 +184,28 @@ impl RuleEncoding {
         self.entries.clear();
         self.default = strictest;
         NarrowedEncoding { encoding: self, raised, unknown: true }
+    }
+
+    /// Makes each rule about one name as strict as `bounds` are about it, if no other rule may match the
+    /// name. Searching for these names one by one would give the same rules.
+    fn raise_names(&mut self, others: &[RuleList], bounds: &[RuleList]) {
+        if self.section.kind() != PatternKind::Name || self.entries.len() > MANY {
+            return;
+        }
+        let (others, bounds) = (refs(others), refs(bounds));
+        let pattern = |it: &EncodedRule| {
+            Pattern::foreign(PatternKind::Name, &it.matches.most, &it.text, Action::Allow)
+        };
+        let patterns: Vec<Pattern> = self.entries.iter().map(pattern).collect();
+        for entry in &mut self.entries {
+            let Some(name) = entry.matches.only_text().map(ExampleSubject::Text) else { continue };
+            let matching = |it: &&Pattern| name.with(|subject| it.matches(subject));
+            let now = entry.action.max(proof::action(&others, &name));
+            let source = proof::action(&bounds, &name);
+            if now < source && patterns.iter().filter(matching).count() == 1 {
+                entry.action = source;
+            }
+        }
     }
 
     /// Returns the first reading that does not stay within `bounds`, with its failed proof.
@@ -234,6 +277,88 @@ impl EncodedRule {
             action: self.action,
             text: format!("{}: {}", self.text, self.action),
             span: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_regular_expression_of_one_text() {
+        let cases: &[(&str, &str, Option<&str>)] = &[
+            (r"gh\/list\-all", r"gh\/list\-all", Some("gh/list-all")),
+            ("gh/list_1", "gh/list_1", Some("gh/list_1")),
+            ("gh/list", "gh/li", None),
+            ("gh/.*", "gh/.*", None),
+            (r"\d", r"\d", None),
+            ("(?s:.)", "(?s:.)", None),
+            ("", "", None),
+            ("\\", "\\", None),
+        ];
+        for (most, least, expected) in cases {
+            let bounds = MatchBounds { most: (*most).to_owned(), least: (*least).to_owned() };
+            assert_eq!(bounds.only_text().as_deref(), *expected, "{most}");
+        }
+    }
+
+    fn rules(list: &[(&str, Action)], otherwise: Action) -> RuleList {
+        let entries = list.iter().map(|(regex, action)| EncodedRule {
+            text: (*regex).to_owned(),
+            action: *action,
+            matches: MatchBounds::exactly(*regex),
+        });
+        encoding(entries.collect(), MatchOrder::First, otherwise).rules()
+    }
+
+    fn encoding(entries: Vec<EncodedRule>, order: MatchOrder, default: Action) -> RuleEncoding {
+        RuleEncoding { section: Section::Mcp, order, entries, default }
+    }
+
+    /// Narrows by counterexamples alone.
+    fn searched(
+        mut encoding: RuleEncoding,
+        others: &[RuleList],
+        bounds: &[RuleList],
+    ) -> RuleEncoding {
+        let memo = RenderMemo::default();
+        while let Some((questions, proof)) = encoding.counterexample(&memo, others, bounds) {
+            let PolicyProof::Fails { example, source, .. } = proof else { panic!("{proof:?}") };
+            assert!(encoding.raise_as(&example, source, questions), "{example}");
+        }
+        encoding
+    }
+
+    /// Names are narrowed at once, and the result is that of a search for each of them.
+    #[test]
+    fn names_are_narrowed_as_a_search_would_narrow_them() {
+        use Action::{Allow, Ask, Deny};
+        let names = ["a/one", "a/two", "b/one", "b/two", "c/.*", "c/one", "(a|b)/one"];
+        let sources = [
+            rules(&[("a/.*", Ask), ("b/.*", Deny)], Allow),
+            rules(&[("a/one", Allow), ("c/one", Deny)], Ask),
+            rules(&[("c/one", Ask), ("c/.*", Deny), ("b/two", Ask)], Allow),
+            rules(&[], Deny),
+        ];
+        let others: [&[RuleList]; 2] = [&[], &[rules(&[("a/one", Ask)], Allow)]];
+        let orders = [MatchOrder::First, MatchOrder::Last, MatchOrder::Strictest];
+        // Every subset of the names.
+        for set in 0..1_u32 << names.len() {
+            let chosen = names.iter().enumerate().filter(|(at, _)| set >> at & 1 == 1);
+            let entries = chosen.map(|(_, name)| EncodedRule {
+                text: (*name).to_owned(),
+                action: Allow,
+                matches: MatchBounds::exactly(*name),
+            });
+            let entries: Vec<EncodedRule> = entries.collect();
+            let order = orders[set as usize % orders.len()];
+            let (source, others) = (&sources[set as usize % 4], others[set as usize / 4 % 2]);
+            let bounds = std::slice::from_ref(source);
+            let encoding = encoding(entries, order, Deny);
+            let narrowed = encoding.clone().narrowed(&RenderMemo::default(), others, bounds);
+            assert!(!narrowed.unknown, "{encoding:?}");
+            assert_eq!(narrowed.encoding, searched(encoding, others, bounds));
         }
     }
 }

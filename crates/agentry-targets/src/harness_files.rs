@@ -1,7 +1,9 @@
 //! The files around an agent of a harness: those of its project, of the user, of the directories above the
 //! project, and of the machine.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::sync::{PoisonError, RwLock};
 
 use crate::memo::RenderMemo;
 
@@ -66,6 +68,20 @@ pub trait HarnessFiles: Sync {
     }
 }
 
+impl<T: HarnessFiles + ?Sized> HarnessFiles for &T {
+    fn read(&self, path: HarnessPath<'_>) -> Result<Option<String>, Unreadable> {
+        (**self).read(path)
+    }
+
+    fn list(&self, dir: HarnessPath<'_>) -> Result<Option<Vec<String>>, Unreadable> {
+        (**self).list(dir)
+    }
+
+    fn memo(&self) -> Option<&RenderMemo> {
+        (**self).memo()
+    }
+}
+
 impl dyn HarnessFiles + '_ {
     /// Returns the text of a file by a path for [`HarnessPath::parse`]. An unreadable file counts as missing
     /// here; an import reports it in its own implementation of [`HarnessFiles::read`].
@@ -77,6 +93,55 @@ impl dyn HarnessFiles + '_ {
     pub fn names(&self, dir: &str) -> Option<Vec<String>> {
         self.list(HarnessPath::parse(dir)).ok().flatten()
     }
+}
+
+/// The existing files, each read once, because every agent of a project needs the project's settings.
+#[derive(Debug)]
+pub struct FilesOnce<F> {
+    existing: F,
+    texts: RwLock<KnownTexts>,
+    names: RwLock<HashMap<String, Option<Vec<String>>>>,
+}
+
+/// The files that were read, with their texts if they exist.
+pub type KnownTexts = HashMap<String, Option<String>>;
+
+impl<F> FilesOnce<F> {
+    /// Files of which these texts are known already.
+    pub fn new(existing: F, texts: KnownTexts) -> Self {
+        Self { existing, texts: RwLock::new(texts), names: RwLock::default() }
+    }
+
+    /// Whether one of these files was read.
+    pub fn looked_at(&self, files: &KnownTexts) -> bool {
+        let known = self.texts.read().unwrap_or_else(PoisonError::into_inner);
+        files.keys().any(|path| known.contains_key(path))
+    }
+}
+
+impl<F: HarnessFiles> HarnessFiles for FilesOnce<F> {
+    fn read(&self, path: HarnessPath<'_>) -> Result<Option<String>, Unreadable> {
+        once(&self.texts, path, || self.existing.read(path))
+    }
+
+    fn list(&self, dir: HarnessPath<'_>) -> Result<Option<Vec<String>>, Unreadable> {
+        once(&self.names, dir, || self.existing.list(dir))
+    }
+}
+
+/// The memoised result for a path; found and memoised on the first call.
+fn once<T: Clone>(
+    known: &RwLock<HashMap<String, Option<T>>>,
+    path: HarnessPath<'_>,
+    find: impl FnOnce() -> Result<Option<T>, Unreadable>,
+) -> Result<Option<T>, Unreadable> {
+    let key = path.to_string();
+    if let Some(known) = known.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        return Ok(known.clone());
+    }
+    let found = find()?;
+    let mut known = known.write().unwrap_or_else(PoisonError::into_inner);
+    Ok(known.entry(key).or_insert(found).clone())
 }
 
 /// What a changed file system shows at a path.
@@ -193,5 +258,43 @@ mod tests {
             assert_eq!(parsed, HarnessPath { root, path }, "{text}");
             assert_eq!(parsed.to_string(), text);
         }
+    }
+
+    #[test]
+    fn a_file_is_read_once_and_a_failure_again() {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        #[derive(Default)]
+        struct CountedFiles(AtomicUsize);
+        impl HarnessFiles for CountedFiles {
+            fn read(&self, path: HarnessPath<'_>) -> Result<Option<String>, Unreadable> {
+                self.0.fetch_add(1, Ordering::Relaxed);
+                match path.path {
+                    "there" => Ok(Some("text".to_owned())),
+                    "missing" => Ok(None),
+                    _ => Err(Unreadable("closed".to_owned())),
+                }
+            }
+
+            fn list(&self, _: HarnessPath<'_>) -> Result<Option<Vec<String>>, Unreadable> {
+                self.0.fetch_add(1, Ordering::Relaxed);
+                Ok(None)
+            }
+        }
+        let known = KnownTexts::from([("known".to_owned(), None)]);
+        let (counted, mut reads) = (CountedFiles::default(), 0);
+        let files = FilesOnce::new(&counted, known);
+        let cases = [("there", 1), ("missing", 1), ("known", 0), ("~/there", 1), ("closed", 3)];
+        for (path, expected) in cases {
+            for _ in 0..3 {
+                let found = files.read(HarnessPath::parse(path));
+                assert_eq!(found.is_err(), path == "closed", "{path}");
+            }
+            reads += expected;
+            assert_eq!(counted.0.load(Ordering::Relaxed), reads, "{path}");
+        }
+        (0..3).for_each(|_| drop(files.list(HarnessPath::parse("dir/"))));
+        assert_eq!(counted.0.load(Ordering::Relaxed), reads + 1);
+        assert!(files.looked_at(&KnownTexts::from([("there".to_owned(), None)])));
+        assert!(!files.looked_at(&KnownTexts::from([("other".to_owned(), None)])));
     }
 }

@@ -34,6 +34,7 @@ mod harness_place;
 pub mod import;
 pub mod import_files;
 pub mod import_loss;
+mod import_rules;
 pub mod jsonc;
 pub mod loss;
 pub mod marks;

@@ -162,14 +162,24 @@ fn is_full<T>(list: &DeclaredList<T>) -> bool {
 
 /// Reports the texts of the prompt in which a secret is masked.
 pub(crate) fn masked(subject: &RenderSubject, out: &mut RenderedAgent) {
-    for part in subject.parts.iter().filter(|part| part.masked) {
+    for part in &subject.parts {
         let field = match part.kind {
             PromptTextKind::Prompt => "system",
             PromptTextKind::Context => "context",
             PromptTextKind::Rules => "rules",
         };
-        let detail = format!("a secret in `{}` is written as `***`", part.origin);
-        out.lose(field, LossKind::Changed, detail);
+        for place in &part.masked {
+            let detail = format!("a secret in `{place}` is written as `***`");
+            out.lose(field, LossKind::Changed, detail);
+        }
+    }
+}
+
+/// Reports text of the definition that belongs to no section.
+pub(crate) fn unsent(subject: &RenderSubject, out: &mut RenderedAgent) {
+    for place in &subject.unsent {
+        let detail = format!("the text at `{place}` is in no section that is sent to a model");
+        out.lose("notes", LossKind::Dropped, detail);
     }
 }
 

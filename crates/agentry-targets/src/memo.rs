@@ -10,8 +10,9 @@ use agentry_policy::{Action, RuleList, Section};
 use crate::built_in_protection::UnprotectedSubject;
 use crate::claude_code::ClaudeMemo;
 use crate::gap::PolicyGap;
+use crate::import_rules::NarrowedPermissions;
 use crate::opencode::OpencodeMemo;
-use crate::original::OriginalGrant;
+use crate::original::TrialOutcome;
 use crate::proof::PolicyProof;
 use crate::subject::PolicySlack;
 
@@ -34,7 +35,9 @@ pub struct RenderMemo {
     pub(crate) lines: MemoTable<(u64, String), Action>,
     pub(crate) unprotected: MemoTable<(u64, Section, Arc<str>), Option<UnprotectedSubject>>,
     /// The grants that may be restored to an imported agent.
-    pub(crate) trials: MemoTable<String, Option<Vec<OriginalGrant>>>,
+    pub(crate) trials: MemoTable<String, TrialOutcome>,
+    /// The rules of imported agents, by the harness' rules and their own.
+    pub(crate) narrowed: MemoTable<String, NarrowedPermissions>,
     pub(crate) claude_code: ClaudeMemo,
     pub(crate) opencode: OpencodeMemo,
 }
@@ -54,6 +57,7 @@ impl Default for RenderMemo {
             lines: MemoTable::default(),
             unprotected: MemoTable::default(),
             trials: MemoTable::default(),
+            narrowed: MemoTable::at_most(1_000),
             claude_code: ClaudeMemo::default(),
             opencode: OpencodeMemo::default(),
         }

@@ -16,8 +16,9 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use agentry_model::{Agent, AgentIdentity, AgentInstructions, tree};
+use agentry_model::{Agent, AgentIdentity, AgentInstructions, ModelChoice, tree};
 use agentry_policy::PolicyContext;
+use agentry_policy::memo::MemoTable;
 use agentry_text::Data;
 use rayon::prelude::*;
 
@@ -45,6 +46,9 @@ pub struct GrantReading {
     pub closed: fn(&RenderSubject, &mut [OriginalGrant]),
     /// Whether two sets of metadata mean the same; by default, whether their grants are equal.
     pub same: Option<fn(&Data, &Data) -> bool>,
+    /// Whether agents with the same rules and grants may have the same of them, whatever their names and
+    /// prompts are. That needs a harness whose settings name no agents.
+    pub is_shared: bool,
 }
 
 /// The original value of a field with grants.
@@ -104,9 +108,17 @@ pub(crate) fn given_back<'a>(
     if settings.guard || !settings.is_attended() || !subjects.iter().any(keeps) {
         return subjects;
     }
+    // Many agents have the same rules and grants, and one trial is enough for all of them.
+    let is_shared = target.import.as_ref().is_some_and(|import| import.grants.is_shared);
+    let trials: MemoTable<String, Vec<OriginalGrant>> = MemoTable::default();
     subjects.to_mut().par_iter_mut().filter(|subject| keeps(subject)).for_each(|subject| {
-        let granted = GrantTrial::new(target, subject, settings).and_then(|trial| trial.granted());
-        subject.grants = granted.unwrap_or_default();
+        let granted = || {
+            let trial = GrantTrial::new(target, subject, settings);
+            trial.and_then(|trial| trial.granted()).unwrap_or_default()
+        };
+        let granted =
+            if is_shared { trials.get(trial_key(target, subject), granted) } else { granted() };
+        subject.grants = granted;
     });
     subjects
 }
@@ -236,16 +248,31 @@ pub fn forgotten(
 ) -> Option<Agent> {
     kept(agent, target)?;
     let subject = RenderSubject::of(result.clone(), &PolicyContext::default(), memo);
-    let useful = memo.trials.get(trial_key(target, &subject, "forgotten"), || {
-        anywhere(files, |settings| {
-            let subject = adapted_one(target, &subject, settings);
-            GrantTrial::new(target, &subject, settings)?.useful()
-        })
-    });
-    let counts = useful.is_some();
+    let counts = tried(target, &subject, files).granted.is_some();
     let mut bare = agent.clone();
     store::remove(&mut bare, target.name, AS_WRITTEN);
     (!counts).then_some(bare)
+}
+
+/// The result of a trial in a project of which only the files are known.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TrialOutcome {
+    /// The grants to restore, if they make a difference.
+    granted: Option<Vec<OriginalGrant>>,
+    /// The metadata of the agent without them.
+    plain: Option<Data>,
+}
+
+/// Tries the grants of an agent, once for all agents that differ in nothing but names, prompts and models.
+fn tried(target: &Target, subject: &RenderSubject, files: &dyn HarnessFiles) -> TrialOutcome {
+    let try_them = |settings: &RenderSettings<'_>| {
+        let subject = adapted_one(target, subject, settings);
+        let trial = GrantTrial::new(target, &subject, settings)?;
+        let plain = trial.read(&[]).map(|read| read.metadata);
+        Some(TrialOutcome { granted: trial.useful(), plain })
+    };
+    let outcome = || anywhere(files, try_them).unwrap_or_default();
+    subject.memo.trials.get(trial_key(target, subject), outcome)
 }
 
 /// Renders for a project of which only the files are known.
@@ -274,9 +301,7 @@ pub(crate) fn keep(
     files: &dyn HarnessFiles,
 ) {
     let keys: Vec<&'static str> = grants(target.fields).into_iter().map(|(key, _)| key).collect();
-    if keys.is_empty() {
-        return;
-    }
+    let Some(import) = target.import.as_ref().filter(|_| !keys.is_empty()) else { return };
     let written = keys.iter().filter_map(|key| {
         let value = metadata.get(key).filter(|value| **value != Data::Null)?;
         Some(((*key).to_owned(), value.clone()))
@@ -288,40 +313,28 @@ pub(crate) fn keep(
     let mut agent = imported.agent.clone();
     set(&mut agent, target.name, AS_WRITTEN, Data::Map(written));
     let subject = RenderSubject::of(agent, &PolicyContext::default(), memo);
-    let try_them = |settings: &RenderSettings<'_>| {
-        let subject = adapted_one(target, &subject, settings);
-        let trial = GrantTrial::new(target, &subject, settings)?;
-        let plain = trial.read(&[]);
-        // Without a difference between the rendered and the imported grants, there is nothing to keep.
-        let has_them = plain.is_some_and(|plain| trial.agree(&plain.metadata, metadata));
-        trial.useful().filter(|_| !has_them)
-    };
-    let written = metadata_key(&keys, metadata);
-    let granted = memo
-        .trials
-        .get(trial_key(target, &subject, &written), || anywhere(files, |it| try_them(it)));
-    if let Some(granted) = granted {
+    let TrialOutcome { granted, plain } = tried(target, &subject, files);
+    // Without a difference between the rendered and the imported grants, there is nothing to keep.
+    let has_them = plain.is_some_and(|plain| import.grants.agree(&keys, &plain, metadata));
+    if let Some(granted) = granted.filter(|_| !has_them) {
         imported.losses.insert(kept_note(target, &granted, &keys, metadata));
         imported.agent = subject.agent;
     }
 }
 
-/// Everything that a trial depends on, as a text: the agent without its prompt and its names. The files around
-/// the agents are the same in one session.
-fn trial_key(target: &Target, subject: &RenderSubject, more: &str) -> String {
+/// Everything that a trial depends on, as a text: the agent without its prompt, its names and its model, and
+/// which of its skills exist. The files around the agents are the same in one session.
+fn trial_key(target: &Target, subject: &RenderSubject) -> String {
     let mut agent = subject.agent.clone();
     agent.instructions = AgentInstructions::default();
     agent.identity = AgentIdentity { mode: agent.identity.mode, ..AgentIdentity::default() };
-    // The number of the policy stands for the rules.
+    agent.model = ModelChoice::default();
+    // The number of the verdicts stands for the rules.
     agent.policy.permissions = None;
     let rest = tree::tree(&agent).to_data().to_json();
-    format!("{} {} {rest} {more}", target.name, subject.kind())
-}
-
-/// The fields with grants, as a text.
-fn metadata_key(keys: &[&str], metadata: &Data) -> String {
-    let value = |key: &&str| metadata.get(key).map_or(String::new(), |it| it.to_json().to_string());
-    keys.iter().map(value).collect::<Vec<_>>().join(" ")
+    let skills = subject.skills.iter().map(|skill| (&skill.name, skill.files.is_some()));
+    let skills: Vec<(&String, bool)> = skills.collect();
+    format!("{} {} {rest} {skills:?}", target.name, subject.verdict_kind())
 }
 
 /// Reports which grants are kept.
@@ -334,19 +347,20 @@ fn kept_note(
     let given = |key: &&str| granted.iter().any(|grant| grant.key == *key);
     let names = keys.iter().filter(|key| given(key) && metadata.get(key).is_some());
     let names: Vec<String> = names.map(|key| format!("`{key}`")).collect();
-    let what = match names.as_slice() {
-        [] => "that there is no rule about tools comes".to_owned(),
-        [one] => format!("{one} comes"),
-        several => format!("{} come", several.join(", ")),
-    };
     let title = target.title;
-    let detail = format!("{what} back to {title} while the permissions stay as they are");
+    let what = match names.as_slice() {
+        [] => format!("a render for {title} writes no list of tools, as here"),
+        [one] => format!("a render for {title} writes {one} as here"),
+        several => format!("a render for {title} writes {} as here", several.join(", ")),
+    };
+    let detail = format!("{what}, as long as the permissions are not edited");
     ImportLoss { field: grants_place(target), kind: LossKind::Changed, detail, at: None }
 }
 
 impl GrantReading {
     /// Grants that are compared as written, and that cannot be extended.
-    pub(crate) const PLAIN: Self = Self { normalise: Data::clone, closed: |_, _| {}, same: None };
+    pub(crate) const PLAIN: Self =
+        Self { normalise: Data::clone, closed: |_, _| {}, same: None, is_shared: false };
 
     fn agree(&self, keys: &[&str], one: &Data, other: &Data) -> bool {
         let said = |metadata: &Data| self.comparable_grants(keys, metadata);

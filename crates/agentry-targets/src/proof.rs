@@ -109,7 +109,7 @@ pub(crate) fn action(side: &[&RuleList], example: &ExampleSubject) -> Action {
     decided.map_or(Action::Allow, |decision| decision.action)
 }
 
-fn refs(rules: &[RuleList]) -> Vec<&RuleList> {
+pub(crate) fn refs(rules: &[RuleList]) -> Vec<&RuleList> {
     rules.iter().collect()
 }
 

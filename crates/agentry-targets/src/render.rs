@@ -91,6 +91,7 @@ fn proved(
         loss::without_place(&subject.agent, (target, settings), &mut rendered);
         trimmed(subject, target.title, &mut rendered);
         loss::masked(subject, &mut rendered);
+        loss::unsent(subject, &mut rendered);
         rendered
     });
     debug_assert_eq!(elsewhere(target, &rendering), None, "a row of `places` is missing");

@@ -9,6 +9,7 @@ use agentry_policy::{
 };
 use agentry_text::{FileId, Span, Spanned};
 
+use crate::front_matter::with_lf;
 use crate::memo::RenderMemo;
 use crate::model::{HarnessTool, outside as outside_of};
 use crate::original::OriginalGrant;
@@ -30,6 +31,8 @@ pub struct RenderSubject {
     pub digest: String,
     /// The texts of its prompt, in order.
     pub parts: Vec<PromptText>,
+    /// The places of text that its format does not send to a model.
+    pub unsent: Vec<String>,
     /// The skills that it requires or brings along.
     pub skills: Vec<BundledSkill>,
     /// All layers merged into ordered rules for every section: the input of encoders.
@@ -84,8 +87,8 @@ pub struct PromptText {
     pub origin: String,
     /// The text.
     pub text: String,
-    /// Whether a secret in it was replaced by `***`.
-    pub masked: bool,
+    /// Where a secret in it was replaced by `***`: `path:line`.
+    pub masked: Vec<String>,
 }
 
 /// The source of a text of a prompt.
@@ -121,7 +124,7 @@ impl RenderSubject {
             kind: PromptTextKind::Prompt,
             origin: String::new(),
             text: system.value.clone(),
-            masked: false,
+            masked: Vec::new(),
         });
         let names = agent.skills.iter().flatten().map(|skill| skill.name.clone());
         // An empty list of files, because a skill without files would be reported as lost.
@@ -133,6 +136,7 @@ impl RenderSubject {
             guarded_path: String::new(),
             digest: String::new(),
             parts: prompt.into_iter().collect(),
+            unsent: Vec::new(),
             skills,
             permissions: complete(permissions),
             judge,
@@ -202,7 +206,7 @@ impl RenderSubject {
     pub fn prompt(&self, kinds: &[PromptTextKind]) -> String {
         let texts = self.parts.iter().filter(|part| kinds.contains(&part.kind));
         let whole = texts.map(|part| part.text.trim()).collect::<Vec<_>>().join("\n\n");
-        whole.replace("\r\n", "\n")
+        with_lf(&whole).into_owned()
     }
 
     /// The rules that a rendered section must stay within: each layer as it is written. For files, rules
@@ -228,23 +232,21 @@ impl RenderSubject {
         own.chain(outside.map(|(_, rules)| outside_of(section, rules))).collect()
     }
 
-    /// The whole policy as one text. Agents with the same text get the same verdicts, since all subjects have
-    /// the same workspace and home.
+    /// The rules of the whole policy as one text. Agents with the same text get the same verdicts, since all
+    /// subjects have the same workspace and home.
+    fn verdicts(&self) -> String {
+        let mut text = String::new();
+        for section in Section::ALL {
+            let layers = self.judge.rules(*section).map(|(_, rules)| rules);
+            proof::part(&mut text, &proof::key(layers));
+        }
+        text + &permissions_key(&self.permissions)
+    }
+
+    /// The whole policy as one text. Agents with the same text get the same verdicts and the same losses.
     pub fn policy(&self) -> &String {
         self.policy.get_or_init(|| {
-            let mut text = String::new();
-            for section in Section::ALL {
-                let layers = self.judge.rules(*section).map(|(_, rules)| rules);
-                proof::part(&mut text, &proof::key(layers));
-            }
-            for section in &self.permissions.sections {
-                let intent = section.intent.map_or("", |intent| intent.value.as_str());
-                text.extend(["\n\n", section.section.as_str(), " ", intent]);
-                for rule in &section.rules {
-                    text.extend(["\n", rule.action.as_str(), " "]);
-                    proof::part(&mut text, &rule.pattern);
-                }
-            }
+            let mut text = self.verdicts();
             // Losses are only reported for rules that the author wrote, so this is part of the text.
             let layers = Section::ALL.iter().flat_map(|section| self.judge.rules(*section));
             let is_written = |rule: &PolicyRule| rule.span.is_some_and(Span::is_written);
@@ -257,6 +259,11 @@ impl RenderSubject {
     /// The number of the policy text in this session.
     pub fn kind(&self) -> u64 {
         *self.kind.get_or_init(|| self.memo.kind(self.policy()))
+    }
+
+    /// The number of the verdicts in this session, wherever their rules were written.
+    pub(crate) fn verdict_kind(&self) -> u64 {
+        self.memo.kind(&format!("{} eased {:?}", self.verdicts(), self.eased))
     }
 
     /// Proves that the rules of a tool stay within the policy, extended by `slack`.
@@ -291,6 +298,20 @@ impl RenderSubject {
     pub fn permits(&self, section: Section, layers: &[RuleList]) -> bool {
         within(&self.memo, layers, &self.bounds(section)) == PolicyProof::Holds
     }
+}
+
+/// A text of everything that permissions say, for the memo.
+pub(crate) fn permissions_key(permissions: &Permissions) -> String {
+    let mut text = String::new();
+    for section in &permissions.sections {
+        let intent = section.intent.map_or("", |intent| intent.value.as_str());
+        text.extend(["\n\n", section.section.as_str(), " ", intent]);
+        for rule in &section.rules {
+            text.extend(["\n", rule.action.as_str(), " "]);
+            proof::part(&mut text, &rule.pattern);
+        }
+    }
+    text
 }
 
 /// Adds the missing sections: they ask, except that reading inside the workspace is allowed.

@@ -1,20 +1,22 @@
 //! Removes characters from an imported agent that a person cannot see. A definition with such characters is an
 //! error, and a harness passes them to its model.
 
+use std::collections::HashMap;
+
 use agentry_model::Agent;
 use agentry_text::hygiene::{self, cleaned};
 use agentry_text::source::position;
-use agentry_text::{Data, FileId, Findings, SourceFile, TextPosition};
+use agentry_text::{Data, Diagnostic, FileId, Findings, SourceFile, TextPosition};
 
 use crate::import::{HarnessAgent, ImportError};
 use crate::render_result::LossKind;
 
-/// Cleans the prompt, the names and what is kept of the front matter, and reports the first place in `text`.
+/// Cleans the prompt, the names and what is kept of the front matter, and reports each place in `text`.
 /// A rule or a tool with such a name is an error, because without the character it would be another one.
 pub(crate) fn keep(read: &mut HarnessAgent, text: &str) -> Result<(), ImportError> {
     let permissions = read.agent.policy.permissions.iter().flat_map(|it| &it.sections);
     let mut patterns = permissions.flat_map(|it| &it.rules).map(|rule| rule.pattern.as_str());
-    if let Some(hidden) = patterns.find_map(first_hidden) {
+    if let Some(hidden) = patterns.find_map(|pattern| hidden_runs(pattern).into_iter().next()) {
         let at = text.find(&hidden.character).map(|at| position(text, at));
         let message = format!("a name or a rule is not what it seems: {}", hidden.message);
         let start = TextPosition { line: 1, column: 1 };
@@ -22,28 +24,38 @@ pub(crate) fn keep(read: &mut HarnessAgent, text: &str) -> Result<(), ImportErro
     }
     let mut found: Vec<(&'static str, HiddenCharacter)> = Vec::new();
     clean(&mut read.agent, |field, text| {
-        found.extend(first_hidden(text).map(|hidden| (field, hidden)));
+        found.extend(hidden_runs(text).into_iter().map(|hidden| (field, hidden)));
     });
+    let mut searched: HashMap<String, usize> = HashMap::new();
     for (field, HiddenCharacter { character, message }) in found {
-        let at = text.find(&character).map(|at| position(text, at));
+        // The same character further down is another place.
+        let from = searched.get(&character).copied().unwrap_or(0);
+        let at = text.get(from..).and_then(|rest| rest.find(&character)).map(|at| from + at);
+        if let Some(at) = at {
+            searched.insert(character.clone(), at + character.len());
+        }
+        let at = at.map(|at| position(text, at));
         read.lose(field, LossKind::Changed, format!("{message}: removed"), at);
     }
     Ok(())
 }
 
-/// The first character of a text that cannot be seen.
+/// A character of a text that cannot be seen.
 struct HiddenCharacter {
     character: String,
     /// What it is.
     message: String,
 }
 
-fn first_hidden(text: &str) -> Option<HiddenCharacter> {
+/// The places of a text with such characters, in order; characters in a row are one place.
+fn hidden_runs(text: &str) -> Vec<HiddenCharacter> {
     let mut findings = Findings::default();
     hygiene::check(&SourceFile::new(FileId::BUILT_IN, "", text), &mut findings);
-    let first = findings.iter().min_by_key(|found| found.span.start)?;
-    let character = text.get(first.span.range())?.chars().next()?.to_string();
-    Some(HiddenCharacter { character, message: first.message.clone() })
+    let one = |found: &Diagnostic| {
+        let character = text.get(found.span.range())?.chars().next()?.to_string();
+        Some(HiddenCharacter { character, message: found.message.clone() })
+    };
+    findings.into_sorted().iter().filter_map(one).collect()
 }
 
 /// Cleans the texts of an agent; `changed` gets the field and the old text of each that changes.

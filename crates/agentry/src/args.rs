@@ -1,6 +1,11 @@
 //! What can be typed.
 
+mod evolution;
+mod home;
+mod memory;
 mod policy;
+mod receipts;
+mod render;
 mod run;
 mod runs;
 mod sandbox;
@@ -8,10 +13,18 @@ mod schedule;
 mod store;
 mod tools;
 
+pub(crate) use evolution::{ProposalsArguments, ProposalsCommand, TeachArguments};
+pub(crate) use home::{
+    AgentsArguments, DiffArguments, ExportArguments, HistoryArguments, InstallArguments,
+    RollbackArguments, UninstallArguments,
+};
+pub(crate) use memory::{MemoryAddArguments, MemoryAgent, MemoryArguments, MemoryCommand};
 pub(crate) use policy::{
     PolicyArguments, PolicyCommand, PolicyDiffArguments, PolicyShowArguments, PolicyTestArguments,
     PolicyWhyArguments,
 };
+pub(crate) use receipts::{ReceiptsAgentArguments, ReceiptsArguments, ReceiptsCommand};
+pub(crate) use render::RenderArguments;
 pub(crate) use run::{
     AskFallback, ConsentArguments, ConsentCommand, ResumeArguments, RunArguments, RunFormat,
     SpendingArguments, TestArguments,
@@ -31,7 +44,7 @@ pub(crate) use store::{
     GcArguments, KeygenArguments, ListArguments, PullArguments, PushArguments, SearchArguments,
     SignArguments, VerifyArguments,
 };
-pub(crate) use tools::{ToolsArguments, ToolsCallArguments, ToolsCommand};
+pub(crate) use tools::{ToolsArguments, ToolsCallArguments, ToolsCommand, ToolsLoginArguments};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -39,7 +52,6 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use agentry_compile::SearchAs;
 use agentry_compile::model::Format;
 use agentry_compile::policy::Section;
-use agentry_compile::render::AcceptedLoss;
 use agentry_compile::targets::{RenderScope, TARGETS, Target};
 
 /// A compiler and a runtime for AI-agent definitions.
@@ -104,6 +116,24 @@ pub(crate) enum CliCommand {
     Sign(SignArguments),
     /// Verify an agent of the store and its signatures
     Verify(VerifyArguments),
+    /// Install an agent in your home, or update the installed one
+    Install(InstallArguments),
+    /// List the installed agents
+    Agents(AgentsArguments),
+    /// Remove an installed agent and its history
+    Uninstall(UninstallArguments),
+    /// Write the files of an installed agent, without what belongs to users and runs
+    Export(ExportArguments),
+    /// List the changes of an installed agent: what, why, by whom, in which run
+    History(HistoryArguments),
+    /// Show what changed between two commits of an installed agent, and what it may do since
+    Diff(DiffArguments),
+    /// Return an installed agent to an earlier state, as a new commit
+    Rollback(RollbackArguments),
+    /// List, accept or reject the changes that installed agents propose to themselves
+    Proposals(ProposalsArguments),
+    /// Teach an installed agent a sentence
+    Teach(TeachArguments),
     /// Pin the agents of a workspace, or list what changed since
     Lock(LockArguments),
     /// Show which model, tools and skills an agent gets on this machine, and why
@@ -120,6 +150,10 @@ pub(crate) enum CliCommand {
     Test(TestArguments),
     /// List runs; show one, follow it, undo its changes
     Runs(RunsArguments),
+    /// Show and change what agents remember between runs
+    Memory(MemoryArguments),
+    /// List, show and verify the receipts of runs, or show figures over them
+    Receipts(ReceiptsArguments),
     /// List schedules and their next times; run, pause or resume one
     Schedule(ScheduleArguments),
     /// Keep running: fire the schedules of agents
@@ -258,76 +292,6 @@ pub(crate) struct ConvertArguments {
 
 #[derive(Debug, ClapArgs)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
-pub(crate) struct RenderArguments {
-    /// The agents, or directories with agents; by default all of the workspace
-    pub(crate) agents: Vec<String>,
-    /// The harnesses, separated by commas; by default those of `agentry.toml`
-    #[arg(long = "target", value_name = "TARGETS", value_delimiter = ',', value_parser = target())]
-    pub(crate) targets: Vec<&'static Target>,
-    /// The root of the project to write to; by default that of the workspace
-    #[arg(short, long, value_name = "DIR")]
-    pub(crate) output: Option<String>,
-    /// Where the files go: `project`, or `user` for below the home directory
-    #[arg(long, value_name = "SCOPE", value_parser = scope())]
-    pub(crate) scope: Option<RenderScope>,
-    /// Show what differs from what would be rendered, and write nothing
-    #[arg(long, conflicts_with_all = ["dry_run", "watch", "force"])]
-    pub(crate) check: bool,
-    /// Show what would happen, and write nothing
-    #[arg(long, conflicts_with = "watch")]
-    pub(crate) dry_run: bool,
-    /// Render again whenever a definition changes, until Ctrl-C
-    #[arg(long)]
-    pub(crate) watch: bool,
-    /// Write nothing if anything would be lost
-    #[arg(long)]
-    pub(crate) strict: bool,
-    /// Show the rules of both sides, section by section
-    #[arg(long)]
-    pub(crate) explain: bool,
-    /// List every file and every loss
-    #[arg(short, long)]
-    pub(crate) verbose: bool,
-    /// Print the counts and what is refused, and nothing else
-    #[arg(short, long, conflicts_with_all = ["verbose", "explain"])]
-    pub(crate) quiet: bool,
-    /// Let the harness ask `agentry guard` before each call, if it has hooks
-    #[arg(long)]
-    pub(crate) guard: bool,
-    /// Remove the guard; otherwise a target that has it keeps it
-    #[arg(long, conflicts_with = "guard")]
-    pub(crate) no_guard: bool,
-    /// Make rules stricter where the harness does not check
-    #[arg(long)]
-    pub(crate) close_gaps: bool,
-    /// Remove these rules; otherwise a target that has them keeps them
-    #[arg(long, conflicts_with = "close_gaps")]
-    pub(crate) no_close_gaps: bool,
-    /// Deny what the source asks about, for runs without a person
-    #[arg(long)]
-    pub(crate) unattended: bool,
-    /// Ask again; otherwise a target that denies questions keeps doing so
-    #[arg(long, conflicts_with = "unattended")]
-    pub(crate) no_unattended: bool,
-    /// Also write files that hold for other agents and for your own sessions
-    #[arg(long)]
-    pub(crate) shared: bool,
-    /// Accept the losses of a field in a target, or `required` for start-up gates
-    #[arg(long, value_name = "TARGET:FIELD", value_delimiter = ',')]
-    pub(crate) accept: Vec<AcceptedLoss>,
-    /// Replace files that were edited or not written by Agentry
-    #[arg(long)]
-    pub(crate) force: bool,
-    /// Read the agents as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
-    pub(crate) format_override: Option<Format>,
-    /// How to report
-    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
-    pub(crate) format: ResultFormat,
-}
-
-#[derive(Debug, ClapArgs)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct ImportArguments {
     /// Agents of a harness: their files, or projects that hold them
     #[arg(required = true)]
@@ -372,6 +336,10 @@ pub(crate) struct GuardArguments {
     /// The digest that the definition had when it was rendered
     #[arg(long, value_name = "DIGEST")]
     pub(crate) digest: Option<String>,
+    /// The project that the agent was rendered into, which its relative paths and patterns are about; the
+    /// workspace of its definition if none is named
+    #[arg(long, value_name = "DIR", conflicts_with = "agents")]
+    pub(crate) project: Option<String>,
     /// A rendered file that says which definition decides about which agent: the question names the
     /// agent; calls of other agents are not judged
     #[arg(long, value_name = "FILE", conflicts_with_all = ["agent", "digest"])]

@@ -1,22 +1,30 @@
 //! The commands, one file each. This module dispatches to them and holds what they share.
 
+pub(crate) mod agents;
 pub(crate) mod check;
 mod check_report;
 pub(crate) mod consent;
 pub(crate) mod convert;
 pub(crate) mod doctor;
+pub(crate) mod export;
 pub(crate) mod gc;
 pub(crate) mod guard;
 pub(crate) mod hash;
+pub(crate) mod history;
 pub(crate) mod import;
+pub(crate) mod install;
+mod installed;
 pub(crate) mod keygen;
 pub(crate) mod list;
 pub(crate) mod lock;
 mod lock_report;
+pub(crate) mod memory;
 pub(crate) mod new;
 pub(crate) mod policy;
+pub(crate) mod proposals;
 pub(crate) mod pull;
 pub(crate) mod push;
+pub(crate) mod receipts;
 pub(crate) mod render;
 pub(crate) mod resolve;
 mod resolve_report;
@@ -34,8 +42,10 @@ pub(crate) mod show;
 pub(crate) mod sign;
 mod store;
 mod suggestion;
+pub(crate) mod teach;
 pub(crate) mod test;
 pub(crate) mod tools;
+pub(crate) mod uninstall;
 pub(crate) mod verify;
 
 use std::io::{self, Write as _};
@@ -48,7 +58,8 @@ use agentry_compile::{
 };
 
 use crate::args::ResultFormat;
-use crate::disk::{DiskWorld, stored_root};
+use crate::disk::{DiskWorld, kept_root};
+use crate::home::agentry_home;
 use crate::output::{CliFailure, print_json, style};
 
 /// Lists what a search takes for an agent; shown when it found none.
@@ -63,7 +74,7 @@ fn find(
 ) -> (Vec<FoundAgent>, Vec<CliFailure>) {
     let (mut agents, mut wrong, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for path in paths {
-        match store::stored(disk, path) {
+        match store::kept(disk, path) {
             Some(Ok(stored)) => agents.push(stored.found),
             Some(Err(failure)) => wrong.push(failure),
             None => others.push(path.clone()),
@@ -113,26 +124,44 @@ fn none_in(disk: &DiskWorld, path: &str) -> CliFailure {
 
 /// Converts the problems of the paths themselves to failures.
 fn failures(disk: &dyn World, found: &AgentDiscovery) -> Vec<CliFailure> {
+    let others = found.no_agents.iter().map(|path| {
+        let message = format!("`{path}` is not an agent definition");
+        CliFailure::new(message).hint(format_hint(disk, path)).about(path)
+    });
+    missing_paths(disk, found).into_iter().chain(others).collect()
+}
+
+/// A failure for each path that does not exist.
+fn missing_paths(disk: &dyn World, found: &AgentDiscovery) -> Vec<CliFailure> {
     let missing = found.missing.iter().map(|path| {
         let failure = CliFailure::new(format!("`{path}` does not exist")).about(path);
         failure.hint_opt(suggestion::agent(disk, path))
     });
-    let others = found.no_agents.iter().map(|path| {
-        let format = format!("pass the format with `--as {}`", Format::WORDS.join("|"));
-        let hint = match import::hint(disk, path) {
-            Some(import) => format!("{import}; else {format}"),
-            None => format,
-        };
-        let message = format!("`{path}` is not an agent definition");
-        CliFailure::new(message).hint(hint).about(path)
-    });
-    missing.chain(others).collect()
+    missing.collect()
+}
+
+/// How to use a file that is no definition by its name.
+fn format_hint(disk: &dyn World, path: &str) -> String {
+    let format = format!("pass the format with `--as {}`", Format::WORDS.join("|"));
+    match import::hint(disk, path) {
+        Some(import) => format!("{import}; else {format}"),
+        None => format,
+    }
+}
+
+/// Reads the definition of an agent. What an installed agent remembers is not a part of it.
+fn read_definition(disk: &dyn World, found: &FoundAgent) -> CompiledAgent {
+    let mut compiled = read_agent(disk, found);
+    if let Some(home) = agentry_home() {
+        run::memory::leave_out_remembered(disk, &mut compiled, &home);
+    }
+    compiled
 }
 
 /// Checks one agent; its errors are shown and end the command.
 fn usable(disk: &DiskWorld, found: &FoundAgent) -> Result<CompiledAgent, CliFailure> {
     // A parse error stays an error here, even where a suppression covers it.
-    let compiled = read_agent(disk, found);
+    let compiled = read_definition(disk, found);
     if !compiled.has_errors() {
         return Ok(compiled);
     }
@@ -147,9 +176,9 @@ fn mask_note(origin: &str) -> String {
     format!("a secret in `{origin}` is sent to the model as `***`")
 }
 
-/// Moves an agent of the store to the current workspace, where it works. Its own files are read before.
+/// Moves an agent of the home to the current workspace, where it works. Its own files are read before.
 fn work_here(disk: &DiskWorld, compiled: &mut CompiledAgent) {
-    if stored_root(&disk.absolute(&compiled.workspace)).is_some() {
+    if kept_root(&disk.absolute(&compiled.workspace)).is_some() {
         compiled.workspace = disk.workspace("");
     }
 }

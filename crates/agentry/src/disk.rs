@@ -13,6 +13,8 @@ use agentry_compile::{
     BaseMemo, DirectoryEntry, EntryKind, FetchError, FileTree, MachineFacts, ModelsEndpoint,
     ReadError, StoreRef, StoredAgent, WalkedPath, World, WorldServices, signing,
 };
+use agentry_home::HomeLayout;
+use agentry_home::layout::is_identifier;
 use agentry_registry::{AgentStore, SignatureTrust, StoreError};
 use agentry_runtime::tool::real;
 use agentry_sandbox::{PLACEHOLDER, is_placeholder};
@@ -69,16 +71,25 @@ impl PeekedFiles {
     }
 }
 
-/// The root of the stored agent that a path belongs to: an object of the store is a workspace of its own.
-pub(crate) fn stored_root(path: &str) -> Option<String> {
-    let objects = agentry_home()?.join("store").join("objects");
-    let rest = Path::new(path).strip_prefix(&objects).ok()?;
-    let mut parts = rest.components();
+/// The root of the agent of the home that a path belongs to: an object of the store and an installed agent are workspaces of
+/// their own, whatever lies above them.
+pub(crate) fn kept_root(path: &str) -> Option<String> {
+    let home = agentry_home()?;
+    let below = |directory: PathBuf, depth: usize, fits: fn(&[&str]) -> bool| {
+        let rest = Path::new(path).strip_prefix(&directory).ok()?;
+        let parts: Vec<&str> = rest.iter().take(depth).filter_map(|part| part.to_str()).collect();
+        let root = directory.join(parts.join("/"));
+        (parts.len() == depth && fits(&parts)).then(|| root.to_string_lossy().into_owned())
+    };
+    let layout = HomeLayout::new(&home);
     // `ab/abcd…/files`
-    let root: PathBuf = parts.by_ref().take(3).collect();
-    let is_files = root.file_name().is_some_and(|name| name == "files");
-    (is_files && root.components().count() == 3)
-        .then(|| objects.join(root).to_string_lossy().into_owned())
+    below(home.join("store").join("objects"), 3, |parts| parts.last() == Some(&"files"))
+        .or_else(|| {
+            below(layout.staging(), 2, |parts| parts.last().is_some_and(|id| is_identifier(id)))
+        })
+        .or_else(|| {
+            below(layout.agents(), 1, |parts| parts.last().is_some_and(|id| is_identifier(id)))
+        })
 }
 
 /// A tree with at most this many entries is walked by one thread: more threads would start too late.
@@ -165,7 +176,7 @@ impl FileTree for DiskWorld {
     }
 
     fn workspace(&self, path: &str) -> String {
-        stored_root(&self.absolute(path)).unwrap_or_else(|| self.workspaces.of(path))
+        kept_root(&self.absolute(path)).unwrap_or_else(|| self.workspaces.of(path))
     }
 
     fn inside(&self, root: &str, path: &str) -> bool {

@@ -2,6 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use agentry_home::user::UserName;
+
+use crate::output::CliFailure;
+
 /// The directory, whether or not it exists; `None` if the user has no home.
 pub(crate) fn agentry_home() -> Option<PathBuf> {
     let given = std::env::var_os("AGENTRY_HOME").filter(|path| !path.is_empty());
@@ -12,6 +16,19 @@ pub(crate) fn agentry_home() -> Option<PathBuf> {
             Some(home.join(".agentry"))
         }
     }
+}
+
+/// The current user: `$AGENTRY_USER`, else the login name.
+pub(crate) fn current_user() -> Result<UserName, CliFailure> {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    UserName::current(variable).map_err(|error| {
+        CliFailure::new(error.to_string()).hint("set `AGENTRY_USER` to such a name")
+    })
+}
+
+/// The name of the current user for records; `unknown` if `$AGENTRY_USER` is not a name.
+pub(crate) fn recorded_user() -> String {
+    current_user().map_or_else(|_| "unknown".to_owned(), |user| user.as_str().to_owned())
 }
 
 /// The directory that lists what a run leaves on the machine while it lasts.

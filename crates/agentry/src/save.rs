@@ -20,7 +20,9 @@ pub(crate) fn replace(path: &str, bytes: &[u8]) -> io::Result<()> {
         let why = if target.is_dir() { "is a directory" } else { "it is not a regular file" };
         return Err(io::Error::other(why));
     }
-    staged(&target, bytes, true)?.persist(&target).map_err(|error| error.error)?;
+    let file = staged(&target, bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(&target).map_err(|error| error.error)?;
     Ok(())
 }
 
@@ -116,8 +118,11 @@ impl<T: AsRef<[u8]>> FileSaving<'_, T> {
     fn carry_out(&self, change: &mut SaveTransaction) -> Result<(), (PathBuf, io::Error)> {
         let mut ready = Vec::new();
         for (full, text) in self.all() {
-            let staged = change.parents(&full).and_then(|()| staged(&full, text, self.durable));
+            let staged = change.parents(&full).and_then(|()| staged(&full, text));
             ready.push((staged.map_err(|error| (full.clone(), error))?, full));
+        }
+        if self.durable {
+            sync(&ready)?;
         }
         // From here on only renames can fail, so that an undo is rarely needed.
         for (file, full) in ready {
@@ -142,8 +147,29 @@ impl<T: AsRef<[u8]>> FileSaving<'_, T> {
     }
 }
 
+/// The number of files that are synced at the same time.
+const SYNCED_TOGETHER: usize = 16;
+
+/// Waits until the files are on the disk. A file system commits files together that are synced at the same
+/// time, so that many files take little longer than one.
+fn sync(files: &[(NamedTempFile, PathBuf)]) -> Result<(), (PathBuf, io::Error)> {
+    let sync_all = |files: &[(NamedTempFile, PathBuf)]| {
+        let one = |(file, path): &(NamedTempFile, PathBuf)| {
+            file.as_file().sync_all().map_err(|error| (path.clone(), error))
+        };
+        files.iter().try_for_each(one)
+    };
+    std::thread::scope(|scope| {
+        let parts = files.chunks(files.len().div_ceil(SYNCED_TOGETHER).max(1));
+        let started: Vec<_> = parts.map(|part| scope.spawn(move || sync_all(part))).collect();
+        // A thread that panicked has synced nothing for sure.
+        let lost = || Err((PathBuf::new(), io::Error::other("it cannot be synced")));
+        started.into_iter().try_for_each(|it| it.join().unwrap_or_else(|_| lost()))
+    })
+}
+
 /// A temporary file with the content of `target`, in the same directory.
-fn staged(target: &Path, bytes: &[u8], durable: bool) -> io::Result<NamedTempFile> {
+fn staged(target: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(PREFIX);
     #[cfg(unix)]
@@ -154,9 +180,6 @@ fn staged(target: &Path, bytes: &[u8], durable: bool) -> io::Result<NamedTempFil
     // A replaced file keeps its permissions.
     if let Ok(metadata) = fs::metadata(target) {
         file.as_file().set_permissions(metadata.permissions())?;
-    }
-    if durable {
-        file.as_file().sync_all()?;
     }
     Ok(file)
 }

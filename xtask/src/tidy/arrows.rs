@@ -22,7 +22,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("agentry-javascript", &["agentry-sandbox"]),
     ("agentry-mcp", &["agentry-text"]),
     ("agentry-runtime", &["agentry-compile", "agentry-javascript", "agentry-mcp"]),
-    ("agentry-home", &["agentry-runtime"]),
+    ("agentry-home", &["agentry-runtime", "agentry-registry"]),
     ("agentry-registry", &["agentry-compile"]),
     ("agentry-server", &["agentry-home", "agentry-registry"]),
     ("agentry-lsp", &["agentry-compile"]),

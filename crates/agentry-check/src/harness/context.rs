@@ -1,7 +1,10 @@
-//! AG8301 to AG8306: texts for every session of a repository, and rules of Cursor.
+//! AG8301 to AG8308: texts for every session of a repository, and rules of Cursor.
 
 use agentry_formats::PathPresence;
-use agentry_text::{Findings, SourceFile, Span, Spanned, TreeValue, markdown, path, rules};
+use agentry_text::suggestion::nearest;
+use agentry_text::{
+    Findings, Fix, SourceFile, Span, Spanned, TreeEntry, TreeMap, TreeValue, markdown, path, rules,
+};
 
 use super::HarnessSubject;
 use super::document::HarnessDocument;
@@ -16,6 +19,8 @@ rules! {
         NOT_READ_BY_CLAUDE: "AG8304",
         RULE_NEVER_APPLIES: "AG8305",
         EMPTY_CONTEXT: "AG8306",
+        RULE_FIELD: "AG8307",
+        RULE_VALUE: "AG8308",
     ]
 }
 
@@ -70,8 +75,9 @@ fn references(subject: &HarnessSubject<'_>, findings: &mut Findings) {
                 .hint("links are relative to the directory of this file");
         }
     }
-    // Only Claude Code has imports.
-    let has_imports = path::name(&source.path).starts_with("CLAUDE");
+    // Only Claude Code and Gemini CLI have imports.
+    let name = path::name(&source.path);
+    let has_imports = name.starts_with("CLAUDE") || name.starts_with("GEMINI");
     let imports = if has_imports { imports(source, body) } else { Vec::new() };
     for import in imports.into_iter().filter(|import| is_missing(&import.value)) {
         findings
@@ -94,7 +100,8 @@ pub(super) fn check_rule(subject: &HarnessSubject<'_>, findings: &mut Findings) 
             _ => true,
         })
     };
-    let applies = ["alwaysApply", "globs", "description"].into_iter().any(is_set);
+    let is_misspelt = rule_fields(fields, findings);
+    let applies = is_misspelt || RULE_FIELDS.into_iter().any(is_set);
     let is_broken = document.has_metadata && fields.is_empty() && document.body.is_none();
     if document.has_metadata && !applies && !is_broken {
         let message = "nothing makes Cursor apply this rule";
@@ -102,6 +109,31 @@ pub(super) fn check_rule(subject: &HarnessSubject<'_>, findings: &mut Findings) 
             .add(&RULE_NEVER_APPLIES, document.start, message)
             .hint("set `alwaysApply: true`, `globs` or `description`");
     }
+}
+
+/// The fields of a rule of Cursor.
+const RULE_FIELDS: [&str; 3] = ["alwaysApply", "globs", "description"];
+
+/// Reports fields and values of a rule that Cursor ignores. Returns whether there were any.
+fn rule_fields(fields: &TreeMap, findings: &mut Findings) -> bool {
+    let before = findings.iter().count();
+    for TreeEntry { key, value } in &fields.entries {
+        let name = key.text.as_str();
+        let near = nearest(name, RULE_FIELDS).filter(|near| fields.get(near).is_none());
+        if let Some(near) = near.filter(|_| !RULE_FIELDS.contains(&name)) {
+            findings
+                .add(&RULE_FIELD, key.span, format!("`{name}` is not a field of a rule"))
+                .hint(format!("did you mean `{near}`? Cursor ignores another field"))
+                .fix(Fix::unsafe_(format!("write `{near}`"), key.span, near));
+        }
+        let is_switch = matches!(value.value, TreeValue::Bool(_) | TreeValue::Null);
+        if name == "alwaysApply" && !is_switch {
+            findings
+                .add(&RULE_VALUE, value.span, "`alwaysApply` is not `true` or `false`")
+                .hint("Cursor does not apply the rule by another value");
+        }
+    }
+    findings.iter().count() > before
 }
 
 /// Returns the imports of a `CLAUDE.md`: words that start with `@` and name a file, outside code.
@@ -114,28 +146,83 @@ fn imports(source: &SourceFile, body: Span) -> Vec<Spanned<String>> {
         for line in source.slice(prose).split_inclusive('\n') {
             let start = at;
             at += line.len();
-            // Only a line that is an import, or an item of a list that is one, is certain.
-            let text = line.trim().trim_start_matches(['-', '*']).trim_start();
-            let Some(path) = text.strip_prefix('@') else { continue };
-            let path = path.split_whitespace().next().unwrap_or_default();
-            let rest = text.get(path.len() + 1..).unwrap_or_default();
-            let is_file = path.contains('/')
-                || path::name(path).rsplit_once('.').is_some_and(|(_, end)| end.len() <= 4);
-            let is_plain = !path.contains(['$', '*', '{', '<', '@', ':', ',', '`', '(', '\\']);
-            let is_scope = path.starts_with(|c: char| c.is_ascii_lowercase())
-                && path.split('/').count() == 2
-                && !path.contains('.');
-            if is_file
-                && is_plain
-                && !is_scope
-                && !path.starts_with(['~', '/'])
-                && rest.trim().is_empty()
-            {
-                let offset = start + line.find('@').unwrap_or(0) + 1;
+            let paths = line_imports(line).into_iter();
+            out.extend(paths.map(|(offset, path)| {
+                let offset = start + offset;
                 let span = Span::new(source.id, offset, offset + path.len());
-                out.push(Spanned::new(path.to_owned(), span));
-            }
+                Spanned::new(path.to_owned(), span)
+            }));
         }
     }
     out
+}
+
+/// Returns the imports of one line, each with its offset.
+fn line_imports(line: &str) -> Vec<(usize, &str)> {
+    let mut out = Vec::new();
+    let mut in_code = false;
+    let mut before = ' ';
+    for (at, c) in line.char_indices() {
+        in_code ^= c == '`';
+        let starts = c == '@' && (before.is_whitespace() || before == '(');
+        before = c;
+        if in_code || !starts {
+            continue;
+        }
+        let rest = line.get(at + 1..).unwrap_or_default();
+        let word = rest.split(|c: char| c.is_whitespace() || c == ')').next().unwrap_or_default();
+        let path = word.trim_end_matches(['.', ',', ';', ':', '!', '?', '\'', '"', '*', '_']);
+        let alone = line.trim().trim_start_matches(['-', '*']).trim_start();
+        let is_alone = alone.strip_prefix('@') == Some(path);
+        if is_import(path, is_alone) {
+            out.push((at + 1, path));
+        }
+    }
+    out
+}
+
+/// Whether a word behind `@` is a path. Inside a sentence it may also be a name or a package.
+fn is_import(path: &str, is_alone: bool) -> bool {
+    let ending = path::name(path).rsplit_once('.').filter(|(stem, _)| !stem.is_empty());
+    let has_ending = ending.is_some_and(|(_, end)| (1..=4).contains(&end.len()));
+    let is_page = ending.is_some_and(|(_, end)| matches!(end, "md" | "mdx" | "mdc" | "txt"));
+    let is_plain = !path.contains(['$', '*', '{', '<', '@', ':', ',', '`', '(', '\\']);
+    let is_scope = path.starts_with(|c: char| c.is_ascii_lowercase())
+        && path.split('/').count() == 2
+        && !path.contains('.');
+    let is_file = if is_alone {
+        (path.contains('/') || has_ending) && !is_scope
+    } else {
+        is_page || (has_ending && path.starts_with("./")) || path.starts_with("../")
+    };
+    is_file && is_plain && !path.starts_with(['~', '/'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn imports_of_a_line() {
+        let cases: &[(&str, &[&str])] = &[
+            ("@docs/a.md", &["docs/a.md"]),
+            ("- @docs/a.md", &["docs/a.md"]),
+            ("See @docs/a.md here", &["docs/a.md"]),
+            ("See @docs/a.md, @b.md.", &["docs/a.md", "b.md"]),
+            ("(@docs/a.md)", &["docs/a.md"]),
+            ("Read **@a.md** first", &[]),
+            ("See `@docs/a.md` here", &[]),
+            ("Write to me@docs.md", &[]),
+            ("Ask @octocat or use @types/node and @angular/core", &[]),
+            ("@types/node", &[]),
+            ("@src/main.rs", &["src/main.rs"]),
+            ("Look at @src/main.rs now", &[]),
+            ("Look at @./src/main.rs now", &["./src/main.rs"]),
+            ("Home: @~/.claude/a.md", &[]),
+        ];
+        for (line, expected) in cases {
+            let found: Vec<&str> = line_imports(line).into_iter().map(|(_, path)| path).collect();
+            assert_eq!(found, *expected, "{line}");
+        }
+    }
 }

@@ -16,6 +16,7 @@ rules! {
         SAME_DESCRIPTION: "AG7034",
         NEVER_STARTED: "AG7035",
         PROMPT_TOO_LONG: "AG7036".make_bad(long_prompt),
+        ONE_WORD_DESCRIPTION: "AG7037",
     ]
 }
 
@@ -86,7 +87,16 @@ fn purpose(
         findings
             .add(&DESCRIPTION_IS_NAME, span, "the description only repeats the name")
             .hint("say when to use the agent");
+    } else if is_one_word(text) && agent.text("mode").is_none_or(|mode| mode.value != "primary") {
+        findings
+            .add(&ONE_WORD_DESCRIPTION, span, "the description does not say when to use the agent")
+            .hint(format!("write a sentence: {} chooses an agent by it", agent.target.title));
     }
+}
+
+/// Whether a text is one short word. Some scripts write sentences without spaces.
+fn is_one_word(text: &str) -> bool {
+    text.is_ascii() && text.len() < 20 && text.split_whitespace().count() < 2
 }
 
 /// Whether a description is the text of a template.

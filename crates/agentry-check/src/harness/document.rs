@@ -193,7 +193,14 @@ fn of_lines(source: &SourceFile, range: std::ops::Range<usize>) -> TreeMap {
             continue;
         }
         let Some(last) = entries.last_mut() else { continue };
-        if source.slice(last.value.span).starts_with(['|', '>']) {
+        let is_nested = || {
+            let deeper = plain.trim_start().split_once(':');
+            plain.starts_with([' ', '\t']) && deeper.is_some_and(|(key, _)| is_key(key))
+        };
+        if matches!(last.value.value, TreeValue::Null) && is_nested() {
+            // A map below the key: its entries are skipped, and so are lists in it.
+            last.value.value = TreeValue::Map(TreeMap::default());
+        } else if source.slice(last.value.span).starts_with(['|', '>']) {
             add_line(&mut last.value, plain.trim());
         } else if let Some(item) = plain.trim_start().strip_prefix("- ") {
             let place = start + plain.len() - item.trim_start().len();

@@ -8,6 +8,7 @@
 //! executed. What a harness does is in its [`AuthoringFacts`](agentry_targets::AuthoringFacts).
 
 mod agent;
+mod config_fields;
 mod context;
 mod descriptions;
 mod document;
@@ -55,6 +56,7 @@ pub const RULES: &[&[&LintRule]] = &[
     rules_overlap::RULES,
     settings::RULES,
     other_settings::RULES,
+    config_fields::RULES,
     skills::RULES,
     servers::RULES,
     hooks::RULES,

@@ -17,10 +17,54 @@ rules! {
 const VENDORS: &[&str] =
     &["gpt-", "o1", "o3", "o4", "gemini-", "claude-", "sonnet", "opus", "haiku", "codex-"];
 
+/// Families of models, and providers before a `/`.
+const FAMILIES: &[&str] = &[
+    "claude",
+    "sonnet",
+    "opus",
+    "haiku",
+    "gemini",
+    "gemma",
+    "gpt",
+    "codex",
+    "grok",
+    "deepseek",
+    "qwen",
+    "mistral",
+    "llama",
+    "kimi",
+    "inherit",
+    "anthropic",
+    "openai",
+    "google",
+    "openrouter",
+    "mistralai",
+    "github",
+    "copilot",
+    "bedrock",
+    "vertex",
+    "groq",
+    "cerebras",
+    "ollama",
+    "xai",
+    "moonshotai",
+];
+
+/// Words that are near to a family, and are something else.
+const OTHER_WORDS: &[&str] = &["mixtral", "goggle", "open", "fast", "flash", "azure", "pro", "max"];
+
 pub(super) fn check(agent: &AuthoredAgent<'_>, findings: &mut Findings) {
-    let (Some(facts), Some(model)) = (agent.facts.models, agent.text("model")) else { return };
+    let Some(model) = agent.text("model") else { return };
     let name = model.value.trim();
     let title = agent.target.title;
+    if let Some(right) = corrected(name) {
+        let message = format!("`{name}` is not a model of {title}");
+        let found = findings.add(&MISSPELT_MODEL, model.span, message);
+        found.hint(format!("did you mean `{right}`?"));
+        found.fix(Fix::unsafe_(format!("write `{right}`"), model.span, right));
+        return;
+    }
+    let Some(facts) = agent.facts.models else { return };
     let is_alias = facts.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name));
     if name.is_empty() || is_alias || (facts.fits)(name) {
         return;
@@ -44,5 +88,80 @@ pub(super) fn check(agent: &AuthoredAgent<'_>, findings: &mut Findings) {
         findings
             .add(&UNUSABLE_MODEL, model.span, message)
             .hint(format!("name a model as {}", facts.form));
+    }
+}
+
+/// The name with its misspelt words corrected; `None` if every word may be right.
+fn corrected(name: &str) -> Option<String> {
+    let is_letter = |c: char| c.is_ascii_alphabetic();
+    let mut out = String::new();
+    let mut rest = name;
+    while !rest.is_empty() {
+        let end = rest.find(|c| !is_letter(c)).unwrap_or(rest.len());
+        let (word, after) = rest.split_at_checked(end)?;
+        let lower = word.to_lowercase();
+        let is_known = |words: &[&str]| words.contains(&lower.as_str());
+        let near = FAMILIES.iter().find(|family| {
+            let is_long = lower.len() > 3 || **family == "gpt";
+            lower.len() > 2 && is_long && is_one_edit(&lower, family)
+        });
+        match near.filter(|_| !is_known(FAMILIES) && !is_known(OTHER_WORDS)) {
+            Some(family) => out.push_str(family),
+            None => out.push_str(word),
+        }
+        let next = after.find(is_letter).unwrap_or(after.len());
+        out.push_str(after.get(..next)?);
+        rest = after.get(next..)?;
+    }
+    (out != name).then_some(out)
+}
+
+/// Whether one letter was left out, added, changed, or swapped with its neighbour. The first letter of a short
+/// word is always right: otherwise `lama` and `gama` would be near to everything.
+fn is_one_edit(written: &str, word: &str) -> bool {
+    let (a, b) = (written.as_bytes(), word.as_bytes());
+    let start = a.iter().zip(b).take_while(|(one, other)| one == other).count();
+    let (a, b) = (a.get(start..).unwrap_or_default(), b.get(start..).unwrap_or_default());
+    match (a, b) {
+        _ if start == 0 => false,
+        ([_, a @ ..], b) if a == b => true,
+        (a, [_, b @ ..]) if a == b => true,
+        ([x, a @ ..], [y, b @ ..]) if a == b && x != y => true,
+        ([x, y, a @ ..], [p, q, b @ ..]) => a == b && x == q && y == p,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn misspelt_models() {
+        let cases = [
+            ("sonet", Some("sonnet")),
+            ("claude-sonet-4-5", Some("claude-sonnet-4-5")),
+            ("cluade-sonnet-4-5", Some("claude-sonnet-4-5")),
+            ("antropic/claude-sonnet-4-5", Some("anthropic/claude-sonnet-4-5")),
+            ("gemni-2.5-pro", Some("gemini-2.5-pro")),
+            ("gtp-5", Some("gpt-5")),
+            ("opuss", Some("opus")),
+            ("inherti", Some("inherit")),
+            ("Sonnet", None),
+            ("claude-haiku-4-5-20251001", None),
+            ("gemini-2.5-flash-lite", None),
+            ("gpt-5.1-codex-mini", None),
+            ("openrouter/mistralai/mixtral-8x7b", None),
+            ("ollama/llama3.2:3b", None),
+            ("ollama/qwen2.5-coder", None),
+            ("gemma3", None),
+            ("my-company/own-model", None),
+            ("mistral/ministral-8b", None),
+            ("get", None),
+            ("", None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(corrected(name).as_deref(), expected, "{name}");
+        }
     }
 }

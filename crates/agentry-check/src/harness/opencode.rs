@@ -81,8 +81,8 @@ fn known(name: &str, span: agentry_text::Span, findings: &mut Findings) {
     }
     let keys = || WITH_PATTERNS.iter().chain(ONE_ACTION).copied();
     let is_name = name.contains(['*', '_', '?']) || keys().any(|key| key == name);
-    // Tools of servers have a `_` in their names, and short names are near to anything.
-    if is_name || name.len() < 4 {
+    // Tools of servers have a `_` in their names, and very short names are near to anything.
+    if is_name || name.len() < 3 {
         return;
     }
     if let Some(near) = nearest(name, keys()) {

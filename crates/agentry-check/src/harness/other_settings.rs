@@ -10,7 +10,10 @@ use agentry_text::{
 use super::agent::{AgentOrigin, AuthoredAgent};
 use super::document::read_json;
 use super::names::AgentSummary;
-use super::{HarnessSubject, HookDialect, check_agent, hooks, rules_overlap, servers, summary};
+use super::{
+    HarnessSubject, HookDialect, SettingsFile, check_agent, config_fields, hooks, rules_overlap,
+    servers, summary,
+};
 
 rules! {
     /// Every rule of this file, in code order.
@@ -27,6 +30,7 @@ pub(super) fn opencode(subject: &HarnessSubject<'_>, findings: &mut Findings) ->
     let rule = (&CONFIG_SYNTAX, "OpenCode does not start with such a file");
     let map = read_json(subject.source, JsonDialect::Relaxed, rule, findings);
     let Some(map) = map else { return Vec::new() };
+    config_fields::check(subject, SettingsFile::Opencode, &map, findings);
     permission(subject, &map, findings);
     instructions(subject, &map, findings);
     if let Some(node) = map.get("mcp") {
@@ -104,6 +108,7 @@ pub(super) fn gemini(subject: &HarnessSubject<'_>, findings: &mut Findings) {
     if let Some(node) = map.get("hooks") {
         hooks::check(subject, node, HookDialect::Gemini, findings);
     }
+    config_fields::check(subject, SettingsFile::Gemini, &map, findings);
 }
 
 /// Reports policies that Gemini does not read.
@@ -130,6 +135,7 @@ pub(super) fn codex(subject: &HarnessSubject<'_>, findings: &mut Findings) {
     if let Some(node) = map.get("mcp_servers") {
         servers::check(subject, node, findings);
     }
+    config_fields::check(subject, SettingsFile::Codex, map, findings);
     let Some(agents) = map.get("agents").and_then(TreeNode::as_map) else { return };
     for TreeEntry { value, .. } in &agents.entries {
         let file = value.as_map().and_then(|agent| agent.get("config_file"));

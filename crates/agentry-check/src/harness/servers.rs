@@ -208,7 +208,7 @@ fn variables(node: &TreeNode, findings: &mut Findings) {
 }
 
 /// Whether a value asks to be replaced.
-fn is_placeholder(text: &str) -> bool {
+pub(super) fn is_placeholder(text: &str) -> bool {
     let lower = text.to_lowercase();
     let words = [
         "your",

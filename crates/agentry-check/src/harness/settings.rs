@@ -8,7 +8,7 @@ use agentry_text::{Findings, LintRule, TreeEntry, TreeMap, TreeNode, TreeValue, 
 
 use super::document::read_json;
 use super::rules_overlap::{self, WrittenRule};
-use super::{HarnessSubject, hooks, tools};
+use super::{HarnessSubject, SettingsFile, config_fields, hooks, tools};
 
 rules! {
     /// Every rule of this file, in code order.
@@ -25,6 +25,7 @@ rules! {
         UNBALANCED_RULE: "AG7090",
         HOOKS_DISABLED: "AG7091",
         UNKNOWN_MODE: "AG7092",
+        EXACT_DENIAL: "AG7099",
     ]
 }
 
@@ -49,11 +50,13 @@ pub(super) fn check(subject: &HarnessSubject<'_>, findings: &mut Findings) {
     shapes(&map, findings);
     if let Some(permissions) = map.get("permissions").and_then(TreeNode::as_map) {
         mode(permissions, findings);
+        exact_denials(permissions, findings);
         lists(subject, permissions, findings);
     }
     if let Some(hooks) = map.get("hooks") {
         hooks::check(subject, hooks, super::HookDialect::Claude, findings);
     }
+    config_fields::check(subject, SettingsFile::Claude, &map, findings);
     let disabled = map.entry("disableAllHooks");
     if let Some(entry) = disabled.filter(|entry| entry.value.value == TreeValue::Bool(true)) {
         findings
@@ -100,6 +103,36 @@ fn mode(permissions: &TreeMap, findings: &mut Findings) {
     findings
         .add(&UNKNOWN_MODE, node.span, format!("`{word}` is not a mode of Claude Code"))
         .hint(hint);
+}
+
+/// Reports denials of one command line where the same command with another argument is not denied.
+fn exact_denials(permissions: &TreeMap, findings: &mut Findings) {
+    let items = permissions.get("deny").and_then(TreeNode::as_list).unwrap_or_default();
+    let line = |item: &'_ TreeNode| {
+        let inner = item.as_str()?.trim().strip_prefix("Bash(")?.strip_suffix(')')?;
+        Some(inner.trim().to_owned())
+    };
+    let is_all = items.iter().any(|item| item.as_str().is_some_and(|text| text.trim() == "Bash"));
+    let lines: Vec<String> = items.iter().filter_map(line).collect();
+    for item in items.iter().filter(|_| !is_all) {
+        let Some(exact) = line(item).filter(|it| !it.is_empty() && !it.contains(['*', '$'])) else {
+            continue;
+        };
+        // A path at the end is complete without further arguments.
+        let is_target =
+            exact.split(' ').next_back().is_some_and(|word| word.contains(['/', '~', '.']));
+        let is_wider = |other: &String| {
+            let open = other.strip_suffix('*').map(|it| it.trim_end_matches([':', ' ']));
+            open.is_some_and(|open| exact.starts_with(open))
+        };
+        if exact.starts_with("command:") || is_target || lines.iter().any(is_wider) {
+            continue;
+        }
+        let message = format!("this denies only the line `{exact}` without further arguments");
+        findings
+            .add(&EXACT_DENIAL, item.span, message)
+            .hint(format!("write `Bash({exact}:*)`, which denies it with arguments too"));
+    }
 }
 
 fn lists(subject: &HarnessSubject<'_>, permissions: &TreeMap, findings: &mut Findings) {

@@ -6,6 +6,7 @@ use agentry_policy::Section;
 use agentry_policy::compare::{DecisionChange, SectionDiff};
 use agentry_text::report::visible;
 
+use super::delegates;
 use super::policy;
 use super::{LockError, LockedAgent, LockedServer};
 use crate::resolve::PlannedFile;
@@ -43,6 +44,8 @@ pub enum LockChangeKind {
     Policy,
     /// An MCP server.
     Server,
+    /// An agent that works for it.
+    Delegate,
 }
 
 impl LockChangeKind {
@@ -56,12 +59,17 @@ impl LockChangeKind {
             Self::Skill => "skill",
             Self::Policy => "policy",
             Self::Server => "server",
+            Self::Delegate => "delegate",
         }
     }
 }
 
 impl LockChange {
-    fn new(kind: LockChangeKind, subject: impl Into<String>, message: impl Into<String>) -> Self {
+    pub(super) fn new(
+        kind: LockChangeKind,
+        subject: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
         Self { kind, subject: subject.into(), message: message.into(), widens: false }
     }
 
@@ -97,6 +105,7 @@ pub(super) fn changes(old: &LockedAgent, new: &LockedAgent) -> Vec<LockChange> {
         files(LockChangeKind::Base, &old.base_files, &new.base_files, &mut found);
         skills(old, new, &mut found);
         self::servers(servers, new.servers.as_deref().unwrap_or_default(), &mut found);
+        delegates::changes(&old.delegates, &new.delegates, &mut found);
     } else {
         let mut all = [new.files.as_slice(), &new.base_files].concat();
         all.sort();
@@ -206,19 +215,9 @@ fn policy(old: &LockedAgent, new: &LockedAgent, found: &mut Vec<LockChange>) {
     let whose = if is_the_bases(found) { "its base" } else { "it" };
     let diffs = old.servers.as_ref().and_then(|_| policy::diff(&old.policy, &new.policy));
     let before = found.len();
-    for SectionDiff { section, gained, lost, unknown } in diffs.iter().flatten() {
-        let mut add = |message: String, widens: bool| {
-            let change = LockChange::new(LockChangeKind::Policy, section.as_str(), message);
-            found.push(LockChange { widens, ..change });
-        };
-        for (word, answers, widens) in [("gained", gained, true), ("lost", lost, false)] {
-            if let Some(told) = decision_text(*section, answers) {
-                add(format!("{whose} {word} {}: {told}", object(*section)), widens);
-            }
-        }
-        if let Some(why) = unknown {
-            add(format!("{whose} may have gained {}: {why}", object(*section)), true);
-        }
+    for (section, message, widens) in diff_texts(whose, diffs.as_deref().unwrap_or_default()) {
+        let change = LockChange::new(LockChangeKind::Policy, section.as_str(), message);
+        found.push(LockChange { widens, ..change });
     }
     let message = match diffs {
         None => "its policy changed",
@@ -229,6 +228,40 @@ fn policy(old: &LockedAgent, new: &LockedAgent, found: &mut Vec<LockChange>) {
         Some(_) => return,
     };
     found.push(LockChange::new(LockChangeKind::Policy, "", message));
+}
+
+/// What a policy gained and lost, as text, and whether it widens. A policy that cannot be compared may have
+/// gained anything.
+pub(super) fn policy_changes(whose: &str, old: &[String], new: &[String]) -> Vec<(String, bool)> {
+    if old == new {
+        return Vec::new();
+    }
+    match policy::diff(old, new) {
+        Some(diffs) => {
+            diff_texts(whose, &diffs).into_iter().map(|(_, text, widens)| (text, widens)).collect()
+        }
+        None => vec![(format!("{whose} has another policy"), true)],
+    }
+}
+
+fn diff_texts(whose: &str, diffs: &[SectionDiff]) -> Vec<(Section, String, bool)> {
+    let mut found = Vec::new();
+    for SectionDiff { section, gained, lost, unknown } in diffs {
+        for (word, answers, widens) in [("gained", gained, true), ("lost", lost, false)] {
+            if let Some(told) = decision_text(*section, answers) {
+                found.push((
+                    *section,
+                    format!("{whose} {word} {}: {told}", object(*section)),
+                    widens,
+                ));
+            }
+        }
+        if let Some(why) = unknown {
+            let text = format!("{whose} may have gained {}: {why}", object(*section));
+            found.push((*section, text, true));
+        }
+    }
+    found
 }
 
 /// Whether files of bases changed, and no other files.
@@ -299,7 +332,29 @@ fn differences(was: &LockedServer, is: &LockedServer) -> Vec<String> {
         let gone = was.iter().filter(|name| !is.contains(name));
         found.extend(gone.map(|name| format!("no longer gets the {what} `{}`", visible(name))));
     }
+    found.extend(pins(was, is));
     found
+}
+
+/// The differences of what a server announced. What this user never agreed to is not known here.
+fn pins(was: &LockedServer, is: &LockedServer) -> Vec<String> {
+    let (Some(before), Some(now)) = (&was.pins, &is.pins) else { return Vec::new() };
+    let is_known = |what: &str| before.iter().any(|line| line.what == what);
+    let new = was.unlike(now).into_iter().map(|what| {
+        let how = if is_known(&what) { "changed its" } else { "has a new" };
+        format!("{how} {}", named(&what))
+    });
+    let is_there = |what: &str| now.iter().any(|line| line.what == what);
+    let gone = before.iter().filter(|line| !is_there(&line.what));
+    new.chain(gone.map(|line| format!("no longer has the {}", named(&line.what)))).collect()
+}
+
+/// What a server announced, for the user: the kind, and the name in backticks.
+fn named(what: &str) -> String {
+    match what.split_once(' ') {
+        Some((kind, name)) => format!("{kind} `{}`", visible(name)),
+        None => what.to_owned(),
+    }
 }
 
 /// How a server is reached.

@@ -4,6 +4,7 @@ use agentry_model::{Agent, McpServer};
 use agentry_text::path::{absolute, join};
 use agentry_text::{Diagnostic, Severity};
 
+use super::delegates::delegates;
 use super::policy;
 use super::{LockedAgent, LockedServer};
 use crate::digest::digest_of;
@@ -49,6 +50,7 @@ pub fn locked(world: &dyn World, compiled: &CompiledAgent) -> LockedAgent {
         policy_digest: policy::digest_of(&policy),
         policy,
         servers: Some(servers(compiled, &agent)),
+        delegates: delegates(world, compiled),
     }
 }
 
@@ -91,6 +93,7 @@ fn servers(compiled: &CompiledAgent, agent: &Agent) -> Vec<LockedServer> {
             url: server.url.as_ref().map(|url| text(url)),
             env,
             headers,
+            pins: None,
         }
     };
     let mut servers: Vec<_> = all.iter().map(|it| server(it)).collect();

@@ -12,6 +12,7 @@
 //! exception is a skill that is found only in the home directory.
 
 mod compare;
+mod delegates;
 mod entry;
 mod policy;
 mod read;
@@ -30,6 +31,7 @@ use crate::resolve::PlannedFile;
 use crate::world::World;
 
 pub use compare::{LockChange, LockChangeKind};
+pub use delegates::LockedDelegate;
 pub use entry::{key, locked, look};
 pub use read::read;
 
@@ -78,6 +80,8 @@ pub struct LockedAgent {
     pub policy: Vec<String>,
     /// Its MCP servers. `None` in version 0.
     pub servers: Option<Vec<LockedServer>>,
+    /// The agents that it names, and those below them.
+    pub delegates: Vec<LockedDelegate>,
 }
 
 /// An MCP server as the definition describes it. Values of variables and headers are not stored.
@@ -95,6 +99,26 @@ pub struct LockedServer {
     pub env: Vec<String>,
     /// The names of the headers that are sent to it.
     pub headers: Vec<String>,
+    /// What it announced when a user agreed to it; `None` if that is not known.
+    pub pins: Option<Vec<ServerPinLine>>,
+}
+
+/// One thing that a server announced: its instructions, or a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerPinLine {
+    /// What it is: `instructions`, `tool NAME`.
+    pub what: String,
+    /// `sha256:…` of all that was announced about it.
+    pub digest: String,
+}
+
+impl LockedServer {
+    /// What of these is not as locked; nothing if nothing was pinned.
+    pub fn unlike(&self, now: &[ServerPinLine]) -> Vec<String> {
+        let Some(pins) = &self.pins else { return Vec::new() };
+        let new = now.iter().filter(|line| !pins.contains(line));
+        new.map(|line| line.what.clone()).collect()
+    }
 }
 
 /// Why a lock cannot be used.

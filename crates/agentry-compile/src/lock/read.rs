@@ -9,9 +9,11 @@ use agentry_text::{
     TreeMap, TreeNode, toml,
 };
 
+use super::delegates::{self, DELEGATE};
 use super::write::quoted;
 use super::{
-    FILE, LockError, LockSection, LockedAgent, LockedServer, Lockfile, VERSION, version_0,
+    FILE, LockError, LockSection, LockedAgent, LockedServer, Lockfile, ServerPinLine, VERSION,
+    version_0,
 };
 use crate::resolve::PlannedFile;
 use crate::world::{ReadError, World};
@@ -54,6 +56,11 @@ static AGENT: FieldTable = FieldTable::new(
             "What it may do, a line a rule.",
         ),
         Field::optional("servers", FieldKind::List(&FieldKind::Block(&SERVER)), "Its MCP servers."),
+        Field::optional(
+            "delegates",
+            FieldKind::List(&FieldKind::Block(&DELEGATE)),
+            "The agents that work for it.",
+        ),
     ],
 );
 
@@ -66,6 +73,7 @@ static SERVER: FieldTable = FieldTable::new(
         Field::optional("url", FieldKind::Str, "Its address."),
         Field::optional("env", FieldKind::List(&FieldKind::Str), "The names of its variables."),
         Field::optional("headers", FieldKind::List(&FieldKind::Str), "The names of its headers."),
+        Field::optional("pins", FieldKind::List(&FieldKind::Str), "What it announced, by digest."),
     ],
 );
 
@@ -227,9 +235,16 @@ fn locked(record: &TableRecord<'_>) -> Option<LockedAgent> {
         policy_digest: text("policy_digest")?,
         policy: lines("policy"),
         // An entry migrated from version 0 says so, and has no servers to compare.
-        servers: (!record.has("version")).then(|| {
-            record.list("servers").unwrap_or_default().iter().filter_map(server).collect()
-        }),
+        servers: if record.has("version") {
+            None
+        } else {
+            let servers = record.list("servers").unwrap_or_default();
+            Some(servers.iter().map(server).collect::<Option<_>>()?)
+        },
+        delegates: {
+            let listed = record.list("delegates").unwrap_or_default().iter();
+            listed.map(delegates::read).collect::<Option<_>>()?
+        },
     })
 }
 
@@ -243,6 +258,12 @@ fn file(line: &str) -> Option<PlannedFile> {
     Some(PlannedFile { path: path.to_owned(), digest: digest.to_owned() })
 }
 
+/// Parses `tool NAME sha256:…`.
+fn pin(line: &str) -> Option<ServerPinLine> {
+    let (what, digest) = line.rsplit_once(' ')?;
+    Some(ServerPinLine { what: what.to_owned(), digest: digest.to_owned() })
+}
+
 fn server(node: &TreeNode) -> Option<LockedServer> {
     let record = TableRecord::new(&SERVER, node, Coercion::Strict);
     let text = |name: &str| record.str(name).map(|text| text.value);
@@ -253,5 +274,11 @@ fn server(node: &TreeNode) -> Option<LockedServer> {
         url: text("url"),
         env: texts(&record, "env"),
         headers: texts(&record, "headers"),
+        pins: match record.has("pins") {
+            true => {
+                Some(texts(&record, "pins").iter().map(|line| pin(line)).collect::<Option<_>>()?)
+            }
+            false => None,
+        },
     })
 }

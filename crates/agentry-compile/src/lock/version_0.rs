@@ -88,6 +88,7 @@ fn entry(node: &TreeNode) -> Option<(String, LockedAgent)> {
         policy_digest: text("policy")?,
         policy: Vec::new(),
         servers: None,
+        delegates: Vec::new(),
     };
     Some((text("path")?, locked))
 }

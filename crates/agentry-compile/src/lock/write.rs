@@ -3,7 +3,8 @@
 
 use std::fmt::Write as _;
 
-use super::{FILE, LockedAgent, LockedServer, Lockfile, VERSION};
+use super::delegates;
+use super::{FILE, LockedAgent, LockedServer, Lockfile, ServerPinLine, VERSION};
 use crate::resolve::PlannedFile;
 
 impl Lockfile {
@@ -36,6 +37,7 @@ pub(super) fn section(key: &str, locked: &LockedAgent) -> String {
         policy_digest,
         policy,
         servers,
+        delegates,
     } = locked;
     let mut out = format!("[agents.{}]\n", quoted(key));
     if servers.is_none() {
@@ -52,6 +54,7 @@ pub(super) fn section(key: &str, locked: &LockedAgent) -> String {
     let _ = writeln!(out, "policy_digest = {}", quoted(policy_digest));
     list(&mut out, "policy", policy, |line| quoted(line));
     list(&mut out, "servers", servers.as_deref().unwrap_or_default(), server);
+    list(&mut out, "delegates", delegates, delegates::text);
     out
 }
 
@@ -71,17 +74,21 @@ fn file(PlannedFile { path, digest }: &PlannedFile) -> String {
 }
 
 fn server(server: &LockedServer) -> String {
-    let LockedServer { name, command, args, url, env, headers } = server;
+    let LockedServer { name, command, args, url, env, headers, pins } = server;
     let mut fields = vec![format!("name = {}", quoted(name))];
     fields.extend(command.iter().map(|command| format!("command = {}", quoted(command))));
     fields.extend(names("args", args));
     fields.extend(url.iter().map(|url| format!("url = {}", quoted(url))));
     fields.extend(names("env", env));
     fields.extend(names("headers", headers));
+    if let Some(pins) = pins {
+        let line = |ServerPinLine { what, digest }: &ServerPinLine| format!("{what} {digest}");
+        fields.extend(names("pins", &pins.iter().map(line).collect::<Vec<_>>()));
+    }
     format!("{{ {} }}", fields.join(", "))
 }
 
-fn names(key: &str, items: &[String]) -> Option<String> {
+pub(super) fn names(key: &str, items: &[String]) -> Option<String> {
     let all: Vec<_> = items.iter().map(|item| quoted(item)).collect();
     (!all.is_empty()).then(|| format!("{key} = [{}]", all.join(", ")))
 }

@@ -3,7 +3,11 @@
 //! It selects among the options of the targets. No option lets an agent do more.
 
 use agentry_targets::{RenderScope, TARGETS, Target, target};
-use agentry_text::{Field, FieldKind, FieldTable, TableRecord, TreeMap, table::UnknownKeys};
+use agentry_text::table::UnknownKeys;
+use agentry_text::table::rules::UNKNOWN_VALUE;
+use agentry_text::{Field, FieldKind, FieldTable, Findings, TableRecord, TreeMap};
+
+use super::acceptance::AcceptedLoss;
 
 /// The names of all targets.
 pub(crate) const NAMES: [&str; TARGETS.len()] = {
@@ -135,13 +139,18 @@ struct TargetConfig {
 }
 
 impl RenderConfig {
-    /// Reads the block, which must be validated.
-    pub(crate) fn read(render: &TableRecord<'_>) -> Self {
+    /// Reads the block, which must be validated. Reports accepted losses that no render has.
+    pub(crate) fn read(render: &TableRecord<'_>, findings: &mut Findings) -> Self {
         let targets = render.strings("targets").map(|names| {
             let known = names.into_iter().filter(|name| target(name).is_some());
             known.map(|name| name.value).collect()
         });
         let accept = render.strings("accept").unwrap_or_default();
+        for text in &accept {
+            if let Err(why) = text.value.parse::<AcceptedLoss>() {
+                findings.add(&UNKNOWN_VALUE, text.span, why);
+            }
+        }
         let is_on = |name| render.bool(name).is_some_and(|value| value.value);
         Self {
             targets,

@@ -17,6 +17,8 @@ use crate::world::World;
 pub struct GuardedAgent<'a> {
     /// The agent.
     pub compiled: CompiledAgent,
+    /// The project that it was rendered into, if the hook has it.
+    pub project: Option<String>,
     /// Its digest when it was rendered, if the hook has it.
     pub digest: Option<&'a str>,
     /// Paths that no call may write to.
@@ -62,6 +64,9 @@ fn decide(
     if agent.digest.is_some_and(|known| !is_same(known, &now)) {
         let why = "the definition changed since it was rendered: run `agentry render`";
         return Err(why.to_owned());
+    }
+    if let Some(project) = &agent.project {
+        agent.compiled.work_in(world, project);
     }
     let judge = judge(world, &mut agent.compiled)
         .map_err(|_| "the user's policy has errors: run `agentry policy why`".to_owned())?;
@@ -147,7 +152,10 @@ impl ConfinedShell {
         let path = world.absolute(&agent.compiled.found.path);
         let path = shell_word(&world.real(&path).unwrap_or(path));
         let program = shell_word(agent.program.as_deref()?);
-        Some(Self(format!("{program} sandbox exec --digest {digest} {path} -- bash -c ")))
+        let project = agent.project.as_deref();
+        let project = project.map(|it| format!(" --project {}", shell_word(&world.absolute(it))));
+        let pins = format!("--digest {digest}{}", project.unwrap_or_default());
+        Some(Self(format!("{program} sandbox exec {pins} {path} -- bash -c ")))
     }
 
     /// The line that runs `command` in the sandbox.

@@ -161,7 +161,10 @@ impl ProtectedPaths<'_> {
         if does == FileEffect::Reads {
             return None;
         }
-        let operands: Vec<&ShellWord> = argv.iter().skip(1).map(ShellArg::word).collect();
+        // The program of a shell or an interpreter is only read: `sh skills/release/build.sh`.
+        let program = effects.program_file();
+        let operands = argv.iter().enumerate().skip(1).filter(|(at, _)| Some(*at) != program);
+        let operands: Vec<&ShellWord> = operands.map(|(_, arg)| arg.word()).collect();
         let operands = operands.as_slice();
         let is_known = does != FileEffect::Changes
             || effects.facts().is_some_and(ProgramFacts::changes_operands);

@@ -1,13 +1,12 @@
 //! Renders agents for all targets of a run.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
 
 use agentry_targets::example::plain;
+use agentry_targets::harness_files::{FilesOnce, KnownTexts};
 use agentry_targets::{
-    HarnessFiles, HarnessPath, ProjectRendering, RenderLoss, RenderScope, RenderSettings,
-    RenderSubject, RenderedAgent, Target, Unreadable, read_back, render,
+    HarnessFiles, ProjectRendering, RenderLoss, RenderScope, RenderSettings, RenderSubject,
+    RenderedAgent, Target, read_back, render,
 };
 use rayon::prelude::*;
 
@@ -55,6 +54,9 @@ pub struct TargetRun {
     pub explained: Vec<Vec<ExplainedSection>>,
 }
 
+/// The existing files of a project.
+type ExistingOnce<'a> = FilesOnce<&'a dyn HarnessFiles>;
+
 /// The rendering for one harness.
 struct TargetJob<'a> {
     target: &'static Target,
@@ -69,11 +71,11 @@ struct TargetJob<'a> {
 pub fn run(job: &RenderJob<'_>, subjects: &[RenderSubject]) -> Vec<TargetRun> {
     let all: Vec<TargetJob<'_>> =
         job.targets.iter().map(|target| TargetJob::new(target, job, subjects)).collect();
-    let files = || FilesOnce::new(job.existing, HashMap::new());
+    let files = || FilesOnce::new(job.existing, KnownTexts::default());
     // Each target is rendered as if it were alone; most share no file.
-    let tried: Vec<(TargetRun, FilesOnce<'_>)> =
+    let tried: Vec<(TargetRun, ExistingOnce<'_>)> =
         all.par_iter().map(|one| one.render(files())).collect();
-    let mut shared = HashMap::new();
+    let mut shared = KnownTexts::default();
     let mut out = Vec::new();
     for (one, (ran, files)) in all.iter().zip(tried) {
         let ran = if files.looked_at(&shared) {
@@ -104,7 +106,7 @@ impl<'a> TargetJob<'a> {
     }
 
     /// Renders the agents, and returns the files with a record of what was read.
-    fn render<'f>(&self, files: FilesOnce<'f>) -> (TargetRun, FilesOnce<'f>) {
+    fn render<'f>(&self, files: ExistingOnce<'f>) -> (TargetRun, ExistingOnce<'f>) {
         let Self { target, job, guard, close_gaps, subjects } = self;
         let accepted = job.accepted.iter().filter_map(|it| it.field_for(target));
         let accepted: Vec<String> = accepted.map(str::to_owned).collect();
@@ -133,53 +135,6 @@ impl<'a> TargetJob<'a> {
         };
         (TargetRun { target, guard: *guard, rendering, explained }, files)
     }
-}
-
-/// The existing files, each read once, because every agent needs the project's settings.
-struct FilesOnce<'a> {
-    existing: &'a dyn HarnessFiles,
-    texts: RwLock<KnownTexts>,
-    names: RwLock<HashMap<String, Option<Vec<String>>>>,
-}
-
-/// The files that were read, with their texts if they exist.
-type KnownTexts = HashMap<String, Option<String>>;
-
-impl<'a> FilesOnce<'a> {
-    fn new(existing: &'a dyn HarnessFiles, texts: KnownTexts) -> Self {
-        Self { existing, texts: RwLock::new(texts), names: RwLock::default() }
-    }
-
-    /// Whether one of these files was read.
-    fn looked_at(&self, files: &KnownTexts) -> bool {
-        let known = self.texts.read().unwrap_or_else(PoisonError::into_inner);
-        files.keys().any(|path| known.contains_key(path))
-    }
-}
-
-impl HarnessFiles for FilesOnce<'_> {
-    fn read(&self, path: HarnessPath<'_>) -> Result<Option<String>, Unreadable> {
-        once(&self.texts, path, || self.existing.read(path))
-    }
-
-    fn list(&self, dir: HarnessPath<'_>) -> Result<Option<Vec<String>>, Unreadable> {
-        once(&self.names, dir, || self.existing.list(dir))
-    }
-}
-
-/// The memoised result for a path; found and memoised on the first call.
-fn once<T: Clone>(
-    known: &RwLock<HashMap<String, Option<T>>>,
-    path: HarnessPath<'_>,
-    find: impl FnOnce() -> Result<Option<T>, Unreadable>,
-) -> Result<Option<T>, Unreadable> {
-    let key = path.to_string();
-    if let Some(known) = known.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
-        return Ok(known.clone());
-    }
-    let found = find()?;
-    let mut known = known.write().unwrap_or_else(PoisonError::into_inner);
-    Ok(known.entry(key).or_insert(found).clone())
 }
 
 /// Rewrites the paths of examples relative to the workspace.

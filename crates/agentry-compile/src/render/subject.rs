@@ -1,6 +1,7 @@
 //! Prepares one agent for rendering.
 
 use agentry_formats::FORMATS;
+use agentry_formats::agent_md::is_unsent_text;
 use agentry_model::Format;
 use agentry_targets::{PromptText, PromptTextKind, RenderSubject};
 use agentry_text::Span;
@@ -33,6 +34,7 @@ pub fn subject(
         digest: if guarded { digest(world, compiled) } else { String::new() },
         parts: parts(world, compiled),
         skills: skills(world, compiled, &own.agent),
+        unsent: unsent(compiled),
         ..own
     }
 }
@@ -57,9 +59,16 @@ fn from_workspace(compiled: &CompiledAgent) -> String {
     agentry_text::path::join(&compiled.dir, agentry_text::path::name(main))
 }
 
+/// The places of text that belongs to no section of the definition.
+fn unsent(compiled: &CompiledAgent) -> Vec<String> {
+    let found = compiled.diagnostics.iter().filter(|found| is_unsent_text(found.rule));
+    let sources = &compiled.sources;
+    found.map(|it| format!("{}:{}", sources.path(it.span), sources.start(it.span).line)).collect()
+}
+
 fn parts(world: &dyn World, compiled: &CompiledAgent) -> Vec<PromptText> {
     let part = |part: PromptPart| PromptText {
-        masked: part.is_masked,
+        masked: part.masked_places(),
         kind: match part.name {
             "context" => PromptTextKind::Context,
             "rule file" => PromptTextKind::Rules,

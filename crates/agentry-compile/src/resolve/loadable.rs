@@ -2,10 +2,11 @@
 //! names.
 
 use agentry_formats::skill::{self, SkillDialect, SkillNeeds};
-use agentry_model::{Agent, SkillPack, SkillStep};
+use agentry_model::{Agent, SkillPack, SkillStep, digest};
 use agentry_text::path::{is_plain, split};
 use agentry_text::{FileId, Findings, SourceFile, Spanned, limits};
 
+use super::files::PlannedFile;
 use super::packs::{self, InstalledSkill};
 use super::settings::ResolveSettings;
 use super::skills::SkillSearch;
@@ -15,6 +16,8 @@ use crate::world::{EntryKind, ReadError, World};
 
 /// The most files of a pack that are listed.
 const MOST_FILES: usize = 50;
+/// The most bytes of a file of a pack whose content is pinned.
+const MOST_PINNED: u64 = 16 * 1024 * 1024;
 
 /// A skill that a run can offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +28,8 @@ pub struct LoadableSkill {
     pub description: String,
     /// The path of its file, as shown to the user.
     pub path: String,
+    /// The line of its name in that file.
+    pub line: usize,
     /// The path of its file.
     pub file: String,
     /// Its folder, if it has one of its own.
@@ -33,6 +38,8 @@ pub struct LoadableSkill {
     pub steps: Vec<SkillStep>,
     /// The tools that may be used while it is active; `None` leaves the agent's tools as they are.
     pub allowed_tools: Option<Vec<Spanned<String>>>,
+    /// All files of its folder, or its only file, with paths relative to the folder. Consent covers them.
+    pub pinned: Vec<PlannedFile>,
     /// What it needs, and its text.
     pub needs: SkillNeeds,
     /// Whether the agent also works without it.
@@ -116,14 +123,37 @@ fn loadable(
     Some(LoadableSkill {
         description: described.into_iter().find(|text| !text.is_empty()).unwrap_or_default(),
         path: place.shown.clone(),
+        line: text
+            .lines()
+            .position(|line| line.trim_start().starts_with("name:"))
+            .map_or(1, |at| at + 1),
         file: place.file(),
         folder: directory(world, place),
+        pinned: pinned(world, place),
         steps: pack.steps.iter().map(|step| step.value.clone()).collect(),
         allowed_tools: pack.allowed_tools.clone(),
         needs: skill::needs(SourceFile::new(FileId::BUILT_IN, &pack.path, text)),
         is_optional,
         name,
     })
+}
+
+/// The digests of all files of a skill. A file that cannot be read has the reason.
+fn pinned(world: &dyn World, place: &InstalledSkill) -> Vec<PlannedFile> {
+    let file = place.file();
+    let (folder, _) = split(&file);
+    let below =
+        |path: &str| path.strip_prefix(folder).unwrap_or(path).trim_start_matches('/').to_owned();
+    let files = packs::files(world, place).into_iter();
+    let mut pinned: Vec<PlannedFile> = files
+        .map(|file| {
+            let read = world.read(&file.root, &file.path, MOST_PINNED);
+            let digest = read.map_or_else(|error| error.to_string(), |bytes| digest::bytes(&bytes));
+            PlannedFile { path: below(&file.path), digest }
+        })
+        .collect();
+    pinned.sort();
+    pinned
 }
 
 fn directory(world: &dyn World, place: &InstalledSkill) -> Option<SkillDirectory> {

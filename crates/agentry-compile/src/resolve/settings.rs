@@ -13,6 +13,7 @@ use agentry_text::{
 use super::catalogue::{ModelCatalogue, models};
 use super::provider::{ModelProvider, ProviderApi, canonical, ollama_address};
 use crate::caps::{RUN, SpendingCaps};
+use crate::evolution::{EVOLUTION, EvolutionRules};
 use crate::judge::{USER, user_file};
 use crate::world::World;
 
@@ -41,6 +42,8 @@ pub struct ResolveSettings {
     pub servers: Vec<McpServer>,
     /// The spending limits of a run.
     pub caps: SpendingCaps,
+    /// What becomes of the changes that agents propose.
+    pub evolution: EvolutionRules,
     /// Why a provider cannot be used, by name. A usable provider has no entry.
     unusable: BTreeMap<String, String>,
 }
@@ -54,6 +57,7 @@ impl ResolveSettings {
             providers: ModelProvider::all(),
             servers: Vec::new(),
             caps: SpendingCaps::default(),
+            evolution: EvolutionRules::default(),
             unusable: BTreeMap::new(),
         })
     }
@@ -102,6 +106,9 @@ impl ResolveSettings {
         self.caps = record
             .record("run", &RUN)
             .map_or_else(SpendingCaps::default, |run| SpendingCaps::read(&run));
+        if let Some(evolution) = record.record("evolution", &EVOLUTION) {
+            self.evolution = EvolutionRules::read(&evolution, EvolutionRules::default());
+        }
         record.map("providers").into_iter().for_each(|map| self.add_providers(map));
         let mut added = models(record.list("models").unwrap_or_default());
         for model in &mut added {

@@ -8,7 +8,7 @@ use agentry_text::{Diagnostic, Findings, Severity, SourceFiles, Span, Spanned};
 
 use super::packs::{self, InstalledSkill};
 use super::rules::UNRESOLVED_SKILL;
-use super::tools::{AllowedTools, ToolKind};
+use super::tools::{self, AllowedTools, ToolKind};
 use crate::pipeline::CompiledAgent;
 use crate::world::World;
 
@@ -161,6 +161,9 @@ impl<'a> SkillSearch<'a> {
         }
         let known = ABSTRACT.iter().find(|(skill, ..)| is_same(skill, name));
         let tool = known.and_then(|(_, stands, words)| self.tool(*stands, words));
+        // A tool may be named as itself. The search tool exists only with a search service.
+        let named = || tools::native(name).filter(|tool| *tool != "websearch");
+        let tool = tool.or_else(|| named().map(SkillResolution::Native));
         if let Some(found) = tool.or_else(|| self.pack(name, packs::home(self.world))) {
             return found;
         }

@@ -61,8 +61,11 @@ impl ToolKind {
 
 /// The built-in tool with this name or alias.
 pub fn native(name: &str) -> Option<&'static str> {
-    let name = name.trim().to_ascii_lowercase();
-    let row = NATIVE.iter().find(|(own, others)| *own == name || others.contains(&name.as_str()));
+    let plain = |text: &str| text.to_ascii_lowercase().replace(['-', '_', ' '], "");
+    let name = plain(name.trim());
+    let row = NATIVE.iter().find(|(own, others)| {
+        plain(own) == name || others.iter().any(|other| plain(other) == name)
+    });
     row.map(|(own, _)| *own)
 }
 
@@ -159,6 +162,8 @@ mod tests {
             ("bash", Some("bash")),
             ("Read", Some("read")),
             ("write_file", Some("write")),
+            ("web-fetch", Some("webfetch")),
+            ("Web Fetch", Some("webfetch")),
             ("browser", None),
             ("python-repl", None),
             ("", None),

@@ -120,6 +120,7 @@ impl House {
         };
         let compiled = read(&self.world, &at(&self.world, "agents/helper").expect("an agent"));
         let guarded = GuardedAgent {
+            project: None,
             compiled,
             digest: None,
             protected: self.protected.clone(),

@@ -65,8 +65,14 @@ fn answer(question: &str, digest: Option<&str>, more: &[(String, String)]) -> St
     let protected =
         protect(&world, &compiled, &RenderLedger::default(), &["/bin/agentry".to_owned()]);
     let program = Some("/bin/agentry".to_owned());
-    let guarded =
-        GuardedAgent { compiled, digest, protected, program, is_set: &|name| name == "SET" };
+    let guarded = GuardedAgent {
+        compiled,
+        project: None,
+        digest,
+        protected,
+        program,
+        is_set: &|name| name == "SET",
+    };
     guard(&world, &STAND_IN, Ok(guarded), question).output
 }
 

@@ -422,6 +422,7 @@ impl<'a> Gen<'a> {
             importance: self.field(|g| g.pick(MemoryImportance::ALL)),
             created: self.field(|_| "2026-01-15T10:30:00Z".to_owned()),
             source: self.field(|_| "user_teaching".to_owned()),
+            pinned: self.field(|_| true),
             text: Some(at(self.text())),
         }
     }

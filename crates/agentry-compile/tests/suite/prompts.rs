@@ -105,10 +105,66 @@ fn metadata_that_is_not_first_is_an_error() {
         ("# Helper\n\nHelps.\n\n---\n\nMore text.\n\n---\n", None),
         ("# Helper\n\nHelps.\n\n---\nNote: this is text\n---\n", None),
         ("# Helper\n\nHelps.\n\n## System\n\n---\ntitle: A post\n---\n", None),
-        ("# Helper\n\nHelps.\n\n```yaml\n---\ndeny: [sh]\n---\n```\n", None),
+        ("# Helper\n\nHelps.\n\n## System\n\n```yaml\n---\ndeny: [sh]\n---\n```\n", None),
     ];
     for (text, expected) in cases {
         let found = places(&[("agents/x_helper.agent.md", text)], "AG1009");
+        let expected: Vec<_> =
+            expected.iter().map(|at| format!("agents/x_helper.agent.md:{at}")).collect();
+        assert_eq!(found, expected, "{text:?}");
+    }
+}
+
+/// Metadata in a spelling that no reader knows is an error too; prose and code for the model are not metadata.
+#[test]
+fn metadata_in_other_spellings_is_an_error() {
+    let system = "## System\n\nYou help.\n";
+    let cases = [
+        ("# Helper\n\ndeny: [sh]\nstatus: disabled\n\n", Some("3:1")),
+        ("# Helper\ndeny: [sh]\n\n", Some("2:1")),
+        ("# Helper\n\nHelps.\n\nStatus: Disabled\n\n", Some("5:1")),
+        ("# Helper\n\nHelps people.\ndeny: [sh]\n\n", Some("3:1")),
+        ("# Helper\n\nHelps.\n\nabilities:\n  deny:\n    - sh\n\n", Some("5:1")),
+        ("# Helper\n\nHelps.\n\nrequired:\n- KEY\n\n", Some("5:1")),
+        ("deny: [sh]\n\n# Helper\n\nHelps.\n\n", Some("1:1")),
+        ("title: Helper\ndescription: Helps\n\n", Some("1:1")),
+        ("+++\ndeny = [\"sh\"]\n+++\n\n# Helper\n\nHelps.\n\n", Some("1:1")),
+        ("# Helper\n\n+++\ndeny = [\"sh\"]\nstatus = \"disabled\"\n+++\n\n", Some("3:1")),
+        ("# Helper\n\nHelps.\n\n[abilities]\ndeny = [\"sh\"]\n\n", Some("5:1")),
+        ("# Helper\n\nHelps.\n\n```yaml\ndeny: [sh]\n```\n\n", Some("6:1")),
+        ("```yaml\n---\ndeny: [sh]\n---\n```\n\n# Helper\n\nHelps.\n\n", Some("2:1")),
+        ("# Helper\n\nHelps.\n\n~~~toml\ndeny = [\"sh\"]\n~~~\n\n", Some("6:1")),
+        ("# Helper\n\nHelps.\n\n```json\n{\n  \"deny\": [\"sh\"]\n}\n```\n\n", Some("6:1")),
+        (" ---\ndeny: [sh]\n ---\n\n# Helper\n\nHelps.\n\n", Some("1:1")),
+        ("# Helper\n\n ---\ndeny: [sh]\n ---\n\nHelps.\n\n", Some("3:1")),
+        ("***\ndeny: [sh]\n***\n\n# Helper\n\nHelps.\n\n", Some("1:1")),
+        ("# Helper\n\n***\ndeny: [sh]\n***\n\nHelps.\n\n", Some("3:1")),
+        ("# Helper\n\nHelps.\n\n## Metadata\n\ndeny: sh\n\n", Some("7:1")),
+        (
+            "# Helper\n\nHelps.\n\n## Front matter\n\n- **deny**: sh\n- rules of the house\n\n",
+            Some("7:1"),
+        ),
+        (
+            "# Helper\n\nHelps.\n\n### Metadata\n\n| key | value |\n|---|---|\n| deny | sh |\n\n",
+            Some("7:1"),
+        ),
+        ("# Helper\n\nHelps.\n\n- `deny`: [sh]\n\n", Some("5:1")),
+        ("# Helper\n\nHelps.\n\n> **Deny:** [sh]\n\n", Some("5:1")),
+        // Not metadata.
+        ("# Helper\n\nHelps people: with anything.\n\n", None),
+        ("# Helper\n\nRules: be brief.\n\n", None),
+        ("# Helper\n\nHelps.\n\nStatus of the work: see the board.\n\n", None),
+        ("# Helper\n\nHelps.\n\n## Notes\n\nIt may allow: nothing at all.\nTwo lines.\n\n", None),
+        ("# Helper\n\nHelps.\n\n<!-- deny: [sh] -->\n\n<!--\nstatus: disabled\n-->\n\n", None),
+        ("# Helper\n\nHelps.\n\n```js\nconst x = {\n  allow: [1],\n}\n```\n\n", None),
+        (
+            "# Helper\n\nHelps.\n\n## Rules\n\ndeny: [sh]\n\n```yaml\nstatus: disabled\n```\n\n",
+            None,
+        ),
+    ];
+    for (text, expected) in cases {
+        let text = format!("{text}{system}");
+        let found = places(&[("agents/x_helper.agent.md", &text)], "AG1009");
         let expected: Vec<_> =
             expected.iter().map(|at| format!("agents/x_helper.agent.md:{at}")).collect();
         assert_eq!(found, expected, "{text:?}");
@@ -199,9 +255,12 @@ fn an_unset_variable_has_the_place_of_its_name() {
 /// The work for a file of nothing but lines and fences grows with its size, not with the square of it.
 #[test]
 fn a_file_of_lines_is_read_once() {
-    for text in
-        ["---\n".repeat(40_000), "```\n```\n---\n".repeat(12_000), "---\na: b\n".repeat(18_000)]
-    {
+    for text in [
+        "---\n".repeat(40_000),
+        "```\n```\n---\n".repeat(12_000),
+        "---\na: b\n".repeat(18_000),
+        "```js\n```\n".repeat(20_000),
+    ] {
         let text = format!("# Helper\n\nHelps.\n\n{text}");
         let found = places(&[("agents/x_helper.agent.md", &text)], "AG1009");
         assert!(found.is_empty(), "{found:?}");

@@ -303,6 +303,10 @@ fn default_model(model: &Spanned<String>, record: TableRecord<'_>, findings: &mu
 fn own_block(node: &TreeNode, agent: &mut Agent, findings: &mut Findings) {
     let plain = without_calls(node);
     agentry_block::read(&plain, findings).adopt(agent);
+    let kept = agentry_block::kept_fields(&plain.to_data());
+    if !kept.is_empty() {
+        set(&mut agent.extensions, agentry_block::KEY, Spanned::new(kept, plain.span));
+    }
     for entry in TableRecord::new(&agentry_block::X_AGENTRY, &plain, Coercion::Strict).unknown() {
         let data = Spanned::new(entry.value.to_data(), entry.value.span);
         set(&mut agent.unknown, &format!("{OWN_BLOCK}.{}", entry.key.text), data);

@@ -78,6 +78,7 @@ pub const INFO: FormatInfo = FormatInfo {
         parts: &["agent.acl", "schedules/", "skills/", "tools/"],
         signs: &["agent.acl", "tools/", "schedules/", "skills/"],
         needs_sign: true,
+        owns_directory: true,
         names_agent: true,
         is_agent: |file| file.has_sign,
         template: &[
@@ -106,6 +107,7 @@ pub const INFO: FormatInfo = FormatInfo {
     models: Some(models),
     short_digest: None,
     check_receipt: None,
+    heartbeat: None,
 };
 
 /// Returns the models that `agent.acl` lists under `providers`. Addresses, keys and prices there are ignored,

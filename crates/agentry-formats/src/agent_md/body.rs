@@ -42,7 +42,10 @@ impl MarkdownBody {
         body.tools = reader.section("tools").map(|section| section.content);
         body.avatar = reader.avatar();
         let texts = [&body.system, &body.rules].map(|text| text.as_ref().map(|text| text.span));
-        reader.taken.extend(late_metadata::find(source, place, &texts, reader.findings));
+        let late = late_metadata::find(source, place, &texts, reader.findings);
+        let read: Vec<Span> = texts.into_iter().chain([body.tools]).flatten().collect();
+        let bare = late_metadata::find_bare(source, place, &read, &late, reader.findings);
+        reader.taken.extend(late.into_iter().chain(bare));
         let reported = reader.misplaced();
         reader.unsent(place, &reported);
         body.notes = rest(source, place, &reader.taken);

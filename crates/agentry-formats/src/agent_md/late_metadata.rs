@@ -6,6 +6,7 @@ use agentry_text::table::is_extension;
 use agentry_text::yaml::{self, YamlVersion};
 use agentry_text::{Applicability, Findings, Fix, SourceFile, Span, TextEdit, TreeMap};
 
+use super::bare_metadata;
 use super::fields::METADATA;
 use super::rules::LATE_METADATA;
 
@@ -30,13 +31,29 @@ pub(super) fn find(
         if closing.is_some_and(|closing| closing.start < block.end) {
             rest.next();
         }
-        report(source, block, findings);
+        report(source, block, true, findings);
         found.push(block);
     }
     found
 }
 
-/// Returns every line `---` of the body, except those in code and one at the start of the file.
+/// Reports metadata in other spellings than two lines `---`, and returns its spans. `read` are the spans that
+/// have a meaning, `known` the blocks that are reported already.
+pub(super) fn find_bare(
+    source: &SourceFile,
+    body: Span,
+    read: &[Span],
+    known: &[Span],
+    findings: &mut Findings,
+) -> Vec<Span> {
+    let found = bare_metadata::find(source, body, read, known);
+    for block in &found {
+        report(source, *block, false, findings);
+    }
+    found
+}
+
+/// Returns every line `---` of the body (also indented, or `***`), except those in code and one at the start of the file.
 fn fence_lines(source: &SourceFile, body: Span) -> Vec<Span> {
     let fences = markdown::fences(source, body.range());
     let mut at = body.range().start;
@@ -54,7 +71,7 @@ fn fence_lines(source: &SourceFile, body: Span) -> Vec<Span> {
             let last = before.checked_sub(1).and_then(|at| fences.get(at));
             last.is_some_and(|fence| holds(fence.block, span))
         };
-        if line.trim_end() == "---" && !is_first() && !in_code() {
+        if matches!(line.trim(), "---" | "***" | "___") && !is_first() && !in_code() {
             lines.push(span);
         }
     }
@@ -116,16 +133,17 @@ fn has_only_fields(map: &TreeMap) -> bool {
     !map.is_empty() && map.entries.iter().all(|entry| is_field(&entry.key.text))
 }
 
-fn report(source: &SourceFile, block: Span, findings: &mut Findings) {
+/// Reports a block. Only one `is_fenced` by lines `---` can be moved as it is.
+fn report(source: &SourceFile, block: Span, is_fenced: bool, findings: &mut Findings) {
     let line = source.slice(block).lines().next().map_or(0, str::len);
     let first = Span::new(block.file, block.range().start, block.range().start + line);
     let found = findings.add(&LATE_METADATA, first, "this metadata is not read: it is not first");
-    found.hint("move it to the top of the file");
+    found.hint("move it to the top of the file, between two lines `---`");
+    let text = source.slice(block);
     // Beside other metadata, both would have to be merged by hand.
-    if source.text.trim_start().starts_with("---") {
+    if !is_fenced || !text.starts_with("---") || source.text.trim_start().starts_with("---") {
         return;
     }
-    let text = source.slice(block);
     let closing = if text.trim_end().ends_with("\n---") { "" } else { "\n---" };
     let start = Span { start: 0, end: 0, ..block };
     let edits = vec![

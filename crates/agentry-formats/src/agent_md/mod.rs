@@ -19,6 +19,7 @@
 //! The tools are never run: `js` parses each block and reads the object of its top-level `return`.
 
 mod abilities;
+mod bare_metadata;
 mod body;
 mod conflict;
 mod detect;
@@ -38,9 +39,14 @@ pub(crate) use rules::STARTUP_MISSING;
 
 use agentry_model::{Agent, AgentStatus, Format, TextMerge};
 use agentry_policy::LayerSource;
-use agentry_text::{FileId, Span, Spanned};
+use agentry_text::{FileId, LintRule, Span, Spanned};
 
 use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, ServerPlace};
+
+/// Whether a finding of this rule is about text that belongs to no section and is not sent.
+pub fn is_unsent_text(rule: &LintRule) -> bool {
+    *rule == rules::TEXT_NOT_SENT
+}
 
 /// The facts about the format.
 pub const INFO: FormatInfo = FormatInfo {
@@ -79,6 +85,7 @@ pub const INFO: FormatInfo = FormatInfo {
         parts: &[],
         signs: &[],
         needs_sign: false,
+        owns_directory: false,
         names_agent: false,
         is_agent: detect::is_agent,
         template: &[("agents/general_{name}.agent.md", include_str!("new/agent.agent.md"))],
@@ -103,6 +110,7 @@ pub const INFO: FormatInfo = FormatInfo {
     models: None,
     short_digest: None,
     check_receipt: None,
+    heartbeat: None,
 };
 
 /// The default version.

@@ -76,6 +76,7 @@ pub const INFO: FormatInfo = FormatInfo {
         parts: &[PROMPT, "skills/"],
         signs: &[PROMPT],
         needs_sign: false,
+        owns_directory: false,
         names_agent: false,
         is_agent: detect::is_agent,
         template: &[
@@ -99,6 +100,7 @@ pub const INFO: FormatInfo = FormatInfo {
     models: None,
     short_digest: None,
     check_receipt: None,
+    heartbeat: None,
 };
 
 /// Fills in the defaults: users and agents may start the agent, and its lists are empty.

@@ -3,7 +3,7 @@
 //! | field of the file | field of [`MemoryFile`] |
 //! | --- | --- |
 //! | `type` | `kind` |
-//! | `importance`, `created`, `source` | the same |
+//! | `importance`, `created`, `source`, `pinned` | the same |
 //! | the text | `text` |
 
 use agentry_model::{Agent, MemoryFile};
@@ -39,6 +39,7 @@ pub static MEMORY: FieldTable = FieldTable::new(
             FieldKind::Known(&["user_teaching", "interaction", "reflection"]),
             "How it was learnt.",
         ),
+        Field::optional("pinned", FieldKind::Bool, "Whether every prompt has it."),
     ],
 );
 
@@ -70,7 +71,7 @@ fn list(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Vec<String> 
 }
 
 /// Whether a file is a memory, not an index or a README.
-fn is_memory(name: &str) -> bool {
+pub fn is_memory(name: &str) -> bool {
     let is_text = name.strip_suffix(".md").is_some_and(|stem| !stem.is_empty());
     is_text && name != "_index.md" && !is_readme(name)
 }
@@ -89,6 +90,7 @@ fn read_file(
         importance: record.word("importance"),
         created: record.str("created"),
         source: record.str("source"),
+        pinned: record.bool("pinned"),
         text: document.text(),
     };
     if let Some(created) = file.created.as_ref().filter(|created| !is_rfc3339(created)) {
@@ -117,12 +119,15 @@ fn unknown_name(path: &str, key: &str) -> String {
 
 /// Writes a memory file, with its original unknown fields.
 pub(super) fn write(file: &MemoryFile, unknown: &[(String, Spanned<Data>)]) -> String {
-    let MemoryFile { path, kind, importance, created, source, text } = file;
+    let MemoryFile { path, kind, importance, created, source, pinned, text } = file;
     let mut fields = MapBuilder::new();
     fields.str_opt("type", kind.as_ref().map(|kind| &kind.value));
     fields.str_opt("importance", importance.as_ref().map(|importance| importance.as_str()));
     fields.str_opt("created", created.as_ref().map(|created| &created.value));
     fields.str_opt("source", source.as_ref().map(|source| &source.value));
+    if let Some(pinned) = pinned {
+        fields.set("pinned", Data::Bool(pinned.value));
+    }
     for (name, data) in unknown {
         if let Some(key) = name.strip_prefix(&unknown_name(path, "")) {
             // The names of unknown fields start with the path of their file.

@@ -19,12 +19,14 @@
 //! | `skills/**/SKILL.md` | `skill_packs` |
 //! | `tools/*/TOOL.md`, with the script it names | `tools.scripts` |
 //! | `schedules/*.json` | `schedules`; what is no cron expression: `settings` |
+//! | `heartbeat/HEARTBEAT.md`, where `heartbeat.enabled` is set | `schedules`, as `heartbeat` |
 //!
 //! `agent.json` has two generations: that of the specification, which requires `name`, `version` and
-//! `role`, and a newer one, which requires only `name`. `heartbeat/` and `workflows/` are ignored.
+//! `role`, and a newer one, which requires only `name`. `workflows/` is ignored.
 
 mod detect;
 mod fields;
+mod heartbeat;
 mod memory;
 mod permissions;
 mod read;
@@ -47,9 +49,12 @@ use agentry_text::{Data, FileId, Span, Spanned};
 use crate::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, ServerPlace, mcp, skill};
 
 pub use fields::{DOCUMENT, NEWER, SCHEDULE, TOOL};
-pub use memory::MEMORY;
+pub use memory::{MEMORY, is_memory};
 pub use receipt::RECEIPT;
-pub use sections::{PrinciplesPart, ProtectedSection, principles, protected_sections, tier};
+pub use sections::{
+    PrinciplesPart, ProtectedSection, is_protected_name, is_protected_title, principles,
+    protected_sections, tier,
+};
 
 /// The facts about the format.
 pub const INFO: FormatInfo = FormatInfo {
@@ -95,9 +100,18 @@ pub const INFO: FormatInfo = FormatInfo {
         mains: &["agent.json"],
         ending: None,
         shares_ending: false,
-        parts: &["persona.md", "principles.md", "memory/", "schedules/", "skills/", "tools/"],
+        parts: &[
+            "heartbeat/",
+            "persona.md",
+            "principles.md",
+            "memory/",
+            "schedules/",
+            "skills/",
+            "tools/",
+        ],
         signs: &["persona.md", "principles.md"],
         needs_sign: false,
+        owns_directory: true,
         names_agent: false,
         is_agent: detect::is_agent,
         template: &[
@@ -122,6 +136,7 @@ pub const INFO: FormatInfo = FormatInfo {
     models: None,
     short_digest: None,
     check_receipt: Some(receipt::check),
+    heartbeat: Some(heartbeat::HEARTBEAT),
 };
 
 /// Names that are reserved for directories of the home itself.

@@ -13,7 +13,7 @@ use super::rules::{
     DESCRIPTION_TOO_LONG, EMPTY_NAME, LEGACY_RUNTIME, NAME_TOO_LONG, ODD_ID, RESERVED_ID,
     TOOL_ALLOWED_AND_DENIED,
 };
-use super::{RESERVED, memory, receipt, schedules, texts, tools};
+use super::{RESERVED, heartbeat, memory, receipt, schedules, texts, tools};
 use crate::policy_tests;
 use crate::skill::{self, SkillDialect};
 use crate::{AgentPackage, mcp};
@@ -53,6 +53,7 @@ pub(super) fn read(package: &mut AgentPackage<'_>, findings: &mut Findings) -> A
     memory::read(package, &mut agent, findings);
     skills(package, &mut agent, findings);
     schedules::read(package, &mut agent, findings);
+    heartbeat::read(package, &mut agent, findings);
     tools::read(package, &mut agent, findings);
     receipt::check_all(package, findings);
     agent

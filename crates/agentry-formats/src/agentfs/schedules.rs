@@ -18,6 +18,7 @@ use agentry_text::{
 };
 
 use super::fields::{ACTION, SCHEDULE, TIMES};
+use super::heartbeat;
 use super::rules::{NO_CRON, NOT_A_CRON, SCHEDULE_NOT_RUN};
 use crate::{AgentPackage, ListedName, cron};
 
@@ -200,6 +201,9 @@ fn check_cron(text: &Spanned<String>, findings: &mut Findings) {
 /// Returns the files of the schedules: those of the model, then those kept as settings. A schedule that
 /// could not be read again without an error is left out.
 pub(super) fn write(agent: &Agent) -> Vec<(String, String)> {
+    let heartbeat = heartbeat::write(agent);
+    let own_file = heartbeat.as_ref().map(|(schedule, _)| *schedule);
+    let is_apart = |schedule: &Schedule| own_file.is_some_and(|own| std::ptr::eq(own, schedule));
     let mut files: Vec<(String, String)> = Vec::new();
     let mut add = |stem: &str, data: &Data| {
         let path = format!("schedules/{stem}.json");
@@ -208,7 +212,8 @@ pub(super) fn write(agent: &Agent) -> Vec<(String, String)> {
         }
     };
     let runs = |schedule: &&Schedule| schedule.cron.as_ref().is_some_and(|cron| is_cron(cron));
-    for (at, schedule) in agent.schedules.iter().filter(runs).enumerate() {
+    let others = agent.schedules.iter().filter(|schedule| !is_apart(schedule));
+    for (at, schedule) in others.filter(runs).enumerate() {
         let name = schedule.name.as_ref().map_or("", |name| name.value.as_str());
         let mut data = to_data(schedule);
         if let Some(rest) = agent.setting(OPTIONS).and_then(|options| options.get(name)) {
@@ -228,6 +233,7 @@ pub(super) fn write(agent: &Agent) -> Vec<(String, String)> {
             add(name, data);
         }
     }
+    files.extend(heartbeat.map(|(_, text)| (heartbeat::FILE.to_owned(), text)));
     files
 }
 

@@ -38,6 +38,28 @@ pub struct ProtectedSection {
     pub text: String,
 }
 
+/// Returns whether a heading may name a part that no automatic write may change. `title` has lower-case words with one space
+/// between them. Broader than what the readers take for such a heading: a doubt protects.
+pub fn is_protected_title(title: &str) -> bool {
+    let words: Vec<&str> = title.split(' ').collect();
+    let names = HEADINGS.iter().filter(|(_, part)| *part == PrinciplesPart::NeverDo);
+    let is_named = |name: &str| {
+        let name: Vec<&str> = name.split(' ').collect();
+        words.windows(name.len()).any(|part| part == name)
+    };
+    // Chinese is written without spaces.
+    let is_inside = |name: &str| !name.is_ascii() && title.contains(name);
+    let mut names = names.map(|(name, _)| *name);
+    names.any(|name| is_named(name) || is_inside(name)) || words.contains(&"l0")
+}
+
+/// Returns whether a title is one of the names of a protected part and nothing else, as in [`is_protected_title`].
+pub fn is_protected_name(title: &str) -> bool {
+    let named =
+        |(name, part): &(&str, PrinciplesPart)| *part == PrinciplesPart::NeverDo && *name == title;
+    title == "l0" || HEADINGS.iter().any(named)
+}
+
 /// Returns the protected parts of a file, chosen by its name: «Never Do» of `principles.md`, `L0` of
 /// `persona.md`, `access_control` of `agent.json`, and none of any other file. Two versions of a file agree
 /// if the names and texts of these parts are equal.

@@ -337,6 +337,7 @@ fn agent_of(text: &str) -> Agent {
         importance: None,
         created: field(),
         source: None,
+        pinned: None,
         text: field(),
     });
     agent.schedules.push(Schedule { name: field(), cron: field(), ..Schedule::default() });

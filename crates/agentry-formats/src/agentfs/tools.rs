@@ -10,11 +10,12 @@
 //! | `script.io` | `files` |
 //! | `requires_confirmation` | `confirms` |
 
-use agentry_model::{Agent, ScriptLimits, ScriptTool};
+use agentry_model::{Agent, ScriptLimits, ScriptTool, slug};
+use agentry_text::data::MapBuilder;
 use agentry_text::{Data, Findings, Spanned, TableRecord, path};
 
 use super::fields::{TOOL, TOOL_IO, TOOL_SCRIPT};
-use crate::front_matter::FrontMatterFile;
+use crate::front_matter::{self, FrontMatterFile};
 use crate::script::{is_javascript, read_modules};
 use crate::{AgentPackage, ListedName, PathBase, PathPresence};
 
@@ -90,4 +91,67 @@ fn limits(script: Option<TableRecord<'_>>, io: Option<TableRecord<'_>>) -> Scrip
         max_output_bytes: output.filter(|most| (1..=MOST_OUTPUT).contains(&most.value)),
         ..ScriptLimits::default()
     }
+}
+
+/// Writes the tools that get a snapshot, if the text of their script is known. A script of another format gets
+/// other inputs, so it would not work here.
+pub(super) fn write(agent: &Agent, files: &mut Vec<(String, String)>) {
+    let is_whole =
+        |script: &&Spanned<ScriptTool>| script.files.is_some() && script.source.is_some();
+    for script in agent.tools.scripts.iter().filter(is_whole) {
+        let Some(path) = script.path.as_ref().filter(|path| path::is_plain(path)) else { continue };
+        let name = script.name.as_ref().map_or("", |name| name.value.as_str());
+        // A script that lies in a folder of its own stays there.
+        let own = path.strip_prefix("tools/").and_then(|rest| rest.split_once('/'));
+        let (folder, command) = match own {
+            Some((folder, command)) => (folder.to_owned(), command.to_owned()),
+            None => (slug(name), format!("../../{}", path.value)),
+        };
+        let file = format!("tools/{folder}/{FILE}");
+        if folder.is_empty() || files.iter().any(|(taken, _)| *taken == file) {
+            continue;
+        }
+        files.push((file, front_matter::write(&tool_data(script, &command), "")));
+        let source = script.source.iter().map(|source| (&path.value, &source.value));
+        let modules = script.modules.iter().map(|module| (&module.path, &module.source.value));
+        for (path, text) in source.chain(modules) {
+            // Two scripts may import the same file.
+            if !files.iter().any(|(taken, _)| taken == path) {
+                files.push((path.clone(), text.clone()));
+            }
+        }
+    }
+}
+
+/// The metadata of a tool.
+fn tool_data(tool: &ScriptTool, command: &str) -> Data {
+    let ScriptTool {
+        name,
+        description,
+        limits,
+        inputs,
+        runtime,
+        executor,
+        confirms,
+        files,
+        // Written beside it, or not known to the format.
+        path: _,
+        allowed_tools: _,
+        source: _,
+        modules: _,
+    } = tool;
+    let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.value.clone());
+    let mut script = MapBuilder::new();
+    script.str_opt("runtime", text(runtime));
+    script.set_opt("timeout_ms", limits.timeout_ms.as_ref().map(|time| Data::Int(time.value)));
+    script.set_full("io", files.as_ref().map_or(Data::Map(Vec::new()), |io| io.value.clone()));
+    let mut out = MapBuilder::new();
+    out.str_opt("name", text(name));
+    out.str_opt("description", text(description));
+    out.set_opt("requires_confirmation", confirms.as_ref().map(|it| Data::Bool(it.value)));
+    out.str_opt("executor", text(executor));
+    out.set("command", Data::str(command));
+    out.set_full("script", script.build());
+    out.set_opt("input_schema", inputs.as_ref().map(|inputs| inputs.value.clone()));
+    out.build()
 }

@@ -12,7 +12,7 @@ use agentry_text::{Data, FileId, Findings, Span, Spanned, TreeNode, json};
 use super::fields::{NEWER, SETTINGS};
 use super::permissions::{self, ToolLists};
 use super::read::{OLD_FIELDS, is_slug, is_uuid};
-use super::{memory, schedules};
+use super::{memory, schedules, tools};
 use crate::policy_tests;
 use crate::skill::{self, SkillDialect};
 use crate::text_checks::one_line;
@@ -27,7 +27,7 @@ pub(super) fn write(agent: &Agent, target: &WriteTarget) -> WrittenFiles {
         skill_packs,
         memories,
         unknown,
-        // `definition` and `schedules::write` write these.
+        // `definition`, `schedules::write` and `tools::write` write these.
         model: _,
         policy: _,
         access_control: _,
@@ -61,6 +61,7 @@ pub(super) fn write(agent: &Agent, target: &WriteTarget) -> WrittenFiles {
         files.push((path, skill::write(pack, SkillDialect::AgentFs)));
     }
     files.extend(schedules::write(agent));
+    tools::write(agent, &mut files);
     WrittenFiles { files, notes }
 }
 

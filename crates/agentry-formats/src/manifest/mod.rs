@@ -121,6 +121,7 @@ pub const INFO: FormatInfo = FormatInfo {
         parts: &["SOUL.md", "RULES.md", "memory/", "skills/"],
         signs: &[],
         needs_sign: false,
+        owns_directory: false,
         names_agent: false,
         is_agent: detect::is_agent,
         template: &[("{name}.agent", include_str!("new/agent.agent"))],
@@ -140,6 +141,7 @@ pub const INFO: FormatInfo = FormatInfo {
     models: None,
     short_digest: Some(short_digest),
     check_receipt: None,
+    heartbeat: None,
 };
 
 /// Returns the `ag1:` hash, unless the reference implementation rejects the manifest.

@@ -40,6 +40,7 @@ pub(super) fn memories(package: &mut AgentPackage<'_>, findings: &mut Findings) 
                 importance: None,
                 created: None,
                 source: None,
+                pinned: None,
                 text,
             };
             memories.push(memory);

@@ -1,6 +1,8 @@
 //! What a commit says: what changed and why, by whom, and in which run. The last paragraph of the message is written here and
 //! nowhere else, so that no reason can pretend to be another author.
 
+use std::fmt::Write as _;
+
 use agentry_compile::policy::words;
 
 words! {
@@ -57,11 +59,11 @@ impl CommitNote {
                 .filter(|it| *it == '\n' || !it.is_control())
                 .take(LONGEST_REASON)
                 .collect();
-            message.push_str(&format!("\n{reason}\n"));
+            let _ = writeln!(message, "\n{reason}");
         }
-        message.push_str(&format!("\n{KIND}{}\n", self.kind));
+        let _ = writeln!(message, "\n{KIND}{}", self.kind);
         if let Some(run) = &self.run {
-            message.push_str(&format!("{RUN}{}\n", one_line(run, LONGEST_SUBJECT)));
+            let _ = writeln!(message, "{RUN}{}", one_line(run, LONGEST_SUBJECT));
         }
         message
     }

@@ -12,9 +12,12 @@ use std::time::Duration;
 use super::RepositoryError;
 
 /// The longest time that one command may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// The most bytes that one command may print.
 const MOST_OUTPUT: u64 = 256 * 1024 * 1024;
+
+/// Where programs are if `PATH` is not set.
+const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Settings that win over the repository's own. Plumbing commands need none of them today; they hold for what Git may add.
 const SETTINGS: &[&str] = &[
@@ -66,7 +69,7 @@ pub(crate) struct GitProgram {
 impl GitProgram {
     /// Finds `git` in the absolute directories of `PATH`. A relative one would depend on the current directory.
     pub(crate) fn find() -> Result<Self, RepositoryError> {
-        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::var_os("PATH").unwrap_or_else(|| USUAL_PATH.into());
         let directories = std::env::split_paths(&path).filter(|directory| directory.is_absolute());
         let mut programs = directories.map(|directory| directory.join("git"));
         let program = programs.find(|program| is_program(program));
@@ -102,7 +105,6 @@ impl GitProgram {
     fn command(&self, git_dir: &Path, args: &[&OsStr]) -> Command {
         let mut command = Command::new(&self.program);
         command.env_clear().envs(ENVIRONMENT.iter().copied());
-        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("GIT_DIR", git_dir).env("GIT_CEILING_DIRECTORIES", git_dir);
         command.args(["--no-pager", "--no-optional-locks", "--literal-pathspecs"]);
         for setting in SETTINGS {

@@ -8,12 +8,15 @@
 mod agent_tree;
 mod commit_note;
 mod git_program;
+mod tree_diff;
 
+use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
 pub use agent_tree::{AgentTree, TreeFile, TreeMode};
 pub use commit_note::{CommitKind, CommitNote};
+pub use tree_diff::text_diff;
 
 use agent_tree::GIT;
 use git_program::GitProgram;
@@ -178,7 +181,7 @@ impl AgentRepository {
 
     /// The commit that HEAD leads to; `None` if there is none yet.
     pub fn head(&self) -> Result<Option<String>, RepositoryError> {
-        Ok(self.commit_at(&self.branch()?)?)
+        self.commit_at(&self.branch()?)
     }
 
     /// The files of a commit.
@@ -420,7 +423,7 @@ fn quoted(path: &str) -> String {
     let mut out = String::from("\"");
     for byte in path.bytes() {
         match byte {
-            b'"' | b'\\' | 0..=31 | 127.. => out.push_str(&format!("\\{byte:03o}")),
+            b'"' | b'\\' | 0..=31 | 127.. => drop(write!(out, "\\{byte:03o}")),
             _ => out.push(byte.into()),
         }
     }

@@ -1,7 +1,7 @@
 //! Keeps schedules: at each tick it writes the planned times that have come into the ledger, and starts what
 //! is due. All decisions depend on the time that it is given, so that tests can run a year in seconds.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use agentry_compile::formats::agent_dir::seconds;
 use agentry_compile::model::{MisfirePolicy, OverlapPolicy, Schedule};
@@ -33,6 +33,8 @@ pub struct WatchedSchedule {
     overlap: OverlapPolicy,
     misfire: MisfirePolicy,
     jitter: u32,
+    /// The definition as text: another one is a changed schedule.
+    definition: String,
     /// The next planned time; nothing happens before it.
     next: Option<i64>,
 }
@@ -49,6 +51,7 @@ impl WatchedSchedule {
             overlap: schedule.overlap.as_ref().map_or(OverlapPolicy::Skip, |it| it.value),
             misfire: schedule.misfire.as_ref().map_or(MisfirePolicy::Once, |it| it.value),
             jitter: u32::try_from(jitter).unwrap_or(u32::MAX),
+            definition: definition(schedule),
             next: None,
         })
     }
@@ -96,6 +99,27 @@ impl WatchedSchedule {
         all.append(&mut rows);
         (all, until)
     }
+}
+
+/// All that decides when a schedule fires, as text.
+fn definition(schedule: &Schedule) -> String {
+    let text = |it: &Option<agentry_text::Spanned<String>>| it.as_ref().map(|it| it.value.clone());
+    let Schedule { name: _, cron, enabled, timezone, overlap, misfire, jitter, prompt: _ } =
+        schedule;
+    let enabled = enabled.as_ref().map(|it| it.value);
+    let policies = (overlap.as_ref().map(|it| it.value), misfire.as_ref().map(|it| it.value));
+    format!("{:?}", (text(cron), enabled, text(timezone), policies, text(jitter)))
+}
+
+/// What became of a schedule when the definitions were read again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ScheduleChange {
+    /// It is new.
+    Added,
+    /// It fires at other times, or in another way.
+    Changed,
+    /// It is gone.
+    Removed,
 }
 
 /// The times that passed while no process kept the schedule.
@@ -201,11 +225,54 @@ impl<S: FiringStarter> ScheduleKeeper<S> {
         Ok(std::mem::take(&mut self.reports))
     }
 
+    /// Replaces the schedules by what the definitions have now. A schedule that is new or changed fires from `now`
+    /// on; what waits for one that is gone is skipped. Returns what changed: agent, schedule and how.
+    pub fn replace(
+        &mut self,
+        schedules: Vec<WatchedSchedule>,
+        now: i64,
+    ) -> Result<Vec<(String, String, ScheduleChange)>, LedgerError> {
+        let mut changes = Vec::new();
+        let known = std::mem::take(&mut self.schedules).into_iter();
+        let mut known: BTreeMap<_, _> =
+            known.map(|old| ((old.agent.clone(), old.name.clone()), old)).collect();
+        for schedule in schedules {
+            let old = known.remove(&(schedule.agent.clone(), schedule.name.clone()));
+            let change = match old {
+                Some(old) if old.definition == schedule.definition => {
+                    self.schedules.push(old);
+                    continue;
+                }
+                Some(_) => ScheduleChange::Changed,
+                None => ScheduleChange::Added,
+            };
+            self.ledger.pass(&schedule.agent, &schedule.name, now)?;
+            changes.push((schedule.agent.clone(), schedule.name.clone(), change));
+            self.schedules.push(schedule);
+        }
+        let open = if known.is_empty() { Vec::new() } else { self.ledger.open_firings()? };
+        for firing in open {
+            let owner = (firing.identity.agent.clone(), firing.identity.schedule.clone());
+            if known.contains_key(&owner) && firing.state == FiringState::Waiting {
+                self.end(firing, FiringState::Skipped, Some("the schedule is gone"), now)?;
+            }
+        }
+        changes
+            .extend(known.into_keys().map(|(agent, name)| (agent, name, ScheduleChange::Removed)));
+        changes.sort();
+        Ok(changes)
+    }
+
     /// Returns when the next tick has something to do; `None` if nothing is planned or open.
     pub fn next(&self) -> Result<Option<i64>, LedgerError> {
         let open = self.ledger.open_firings()?;
         let due = open.iter().map(|firing| firing.due).min();
         Ok(self.schedules.iter().filter_map(|schedule| schedule.next).chain(due).min())
+    }
+
+    /// The ledger of the firings.
+    pub fn ledger(&self) -> &ScheduleLedger {
+        &self.ledger
     }
 
     /// The means by which firings are started.

@@ -34,6 +34,11 @@ const TABLES: &str = "
         run TEXT, started INTEGER, ended INTEGER,
         PRIMARY KEY (agent, schedule, planned)
     ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS spending (
+        agent TEXT NOT NULL, schedule TEXT NOT NULL, planned INTEGER NOT NULL,
+        day INTEGER NOT NULL, reserved INTEGER NOT NULL, spent INTEGER,
+        PRIMARY KEY (agent, schedule, planned)
+    ) WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS open_firings ON firings (agent, schedule, planned)
         WHERE state IN ('waiting', 'claimed', 'running');
 ";
@@ -119,7 +124,7 @@ pub struct LedgerError(#[from] rusqlite::Error);
 /// The ledger.
 #[derive(Debug)]
 pub struct ScheduleLedger {
-    database: Connection,
+    pub(super) database: Connection,
 }
 
 impl ScheduleLedger {
@@ -237,6 +242,14 @@ impl ScheduleLedger {
     pub fn release(&self, firing: &FiringRow) -> Result<bool, LedgerError> {
         let set = "state = 'waiting', holder = NULL";
         self.change(firing, FiringState::Claimed, set, params![])
+    }
+
+    /// Lets times pass without a firing: those of a schedule that is new or was changed, up to now.
+    pub fn pass(&self, agent: &str, name: &str, now: i64) -> Result<(), LedgerError> {
+        self.seen(agent, name, now)?;
+        let update = "UPDATE schedules SET seen = max(seen, ?3) WHERE agent = ?1 AND name = ?2";
+        self.database.execute(update, params![agent, name, now])?;
+        Ok(())
     }
 
     /// Pauses or resumes a schedule. Times that pass while it is paused are not caught up with.

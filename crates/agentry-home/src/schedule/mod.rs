@@ -1,13 +1,16 @@
 //! Schedules: when an agent runs on its own, and that each planned time is handled exactly once.
 
+mod heartbeat;
 mod holder;
 mod keeper;
 mod ledger;
 mod plan;
+mod spending;
 mod zone;
 
+pub use heartbeat::has_tasks;
 pub use holder::{FiringHolder, is_alive, process_of};
-pub use keeper::{FiringStarter, KeeperReport, ScheduleKeeper, WatchedSchedule};
+pub use keeper::{FiringStarter, KeeperReport, ScheduleChange, ScheduleKeeper, WatchedSchedule};
 pub use ledger::{FiringRow, FiringState, LedgerError, ScheduleLedger};
 pub use plan::{FiringPlan, PlanProblem, PlannedTimes};
 pub use zone::{ScheduleZone, read_instant};

@@ -2,6 +2,7 @@
 (function (host, { schedule }) {
   class Event {
     #prevented = false;
+    #stopped = false;
     constructor(type, { cancelable = false } = {}) {
       this.type = String(type);
       this.cancelable = Boolean(cancelable);
@@ -13,14 +14,30 @@
     preventDefault() {
       this.#prevented = this.cancelable;
     }
+    stopPropagation() {}
+    stopImmediatePropagation() {
+      this.#stopped = true;
+    }
+    static isStopped(event) {
+      return event.#stopped;
+    }
+  }
+  const { isStopped } = Event;
+  delete Event.isStopped;
+  class CustomEvent extends Event {
+    constructor(type, options = {}) {
+      super(type, options);
+      this.detail = options.detail ?? null;
+    }
   }
   class EventTarget {
     #listeners = [];
-    addEventListener(type, listener, options = {}) {
-      const once = typeof options === "object" && options !== null && Boolean(options.once);
+    addEventListener(type, listener, options) {
+      const { once = false, signal } = typeof options === "object" && options !== null ? options : {};
       const same = (other) => other.type === String(type) && other.listener === listener;
-      if (listener === null || listener === undefined || this.#listeners.some(same)) return;
-      this.#listeners.push({ type: String(type), listener, once });
+      if (listener === null || listener === undefined || signal?.aborted || this.#listeners.some(same)) return;
+      this.#listeners.push({ type: String(type), listener, once: Boolean(once) });
+      signal?.addEventListener("abort", () => this.removeEventListener(type, listener), { once: true });
     }
     removeEventListener(type, listener) {
       const isOther = (other) => other.type !== String(type) || other.listener !== listener;
@@ -28,13 +45,22 @@
     }
     dispatchEvent(event) {
       event.target = this;
+      const handler = this[`on${event.type}`];
+      if (typeof handler === "function") attempt(() => handler.call(this, event));
       for (const { type, listener, once } of [...this.#listeners]) {
-        if (type !== event.type) continue;
+        if (type !== event.type || isStopped(event)) continue;
         if (once) this.removeEventListener(type, listener);
-        if (typeof listener === "function") listener.call(this, event);
-        else listener.handleEvent(event);
+        attempt(() => (typeof listener === "function" ? listener.call(this, event) : listener.handleEvent(event)));
       }
       return !event.defaultPrevented;
+    }
+  }
+  // A listener that throws is reported, and the others are called all the same.
+  function attempt(work) {
+    try {
+      work();
+    } catch (error) {
+      console.error(error);
     }
   }
   const key = Symbol("abort");
@@ -59,9 +85,7 @@
       if (this.#aborted) return;
       this.#aborted = true;
       this.#reason = reason === undefined ? new DOMException("it was aborted", "AbortError") : reason;
-      const event = new Event("abort");
-      this.onabort?.call(this, event);
-      this.dispatchEvent(event);
+      this.dispatchEvent(new Event("abort"));
     }
     static abort(reason) {
       const signal = new AbortSignal(key);
@@ -91,5 +115,5 @@
       this.#signal[key](reason);
     }
   }
-  return { Event, EventTarget, AbortController, AbortSignal };
+  return { Event, CustomEvent, EventTarget, AbortController, AbortSignal };
 })

@@ -27,6 +27,7 @@
     if (value instanceof Boolean || value instanceof Number || value instanceof String) return Object(value.valueOf());
     return undefined;
   }
+  const field = { writable: true, enumerable: true, configurable: true };
   function copy(value, seen) {
     if (typeof value === "function" || typeof value === "symbol") uncloneable(value);
     if (typeof value !== "object" || value === null) return value;
@@ -40,7 +41,8 @@
     if (simple !== undefined) return out;
     if (value instanceof Map) for (const [k, v] of value) out.set(copy(k, seen), copy(v, seen));
     else if (value instanceof Set) for (const v of value) out.add(copy(v, seen));
-    else for (const name of Object.keys(value)) out[name] = copy(value[name], seen);
+    // Defined, not assigned: a field `__proto__` must stay a field.
+    else for (const name of Object.keys(value)) Object.defineProperty(out, name, { ...field, value: copy(value[name], seen) });
     return out;
   }
   return { structuredClone: (value) => copy(value, new Map()) };

@@ -47,33 +47,71 @@
     host.request(0, stringify({ op: "cancel", request: id }), "");
   }
 
-  // Timers, by number.
+  // Timers, by number, and their numbers in a binary heap: the earliest first, of equal ones the older first. A
+  // cleared timer stays in the heap until it is the first.
   const timers = new Map();
+  const heap = [];
   let lastTimer = 0;
+  const before = (a, b) => a.at < b.at || (a.at === b.at && a.order < b.order);
+  function swap(a, b) {
+    const held = heap[a];
+    heap[a] = heap[b];
+    heap[b] = held;
+  }
+  function enter(entry) {
+    let at = heap.length;
+    heap[at] = entry;
+    while (at > 0) {
+      const above = (at - 1) >> 1;
+      if (!before(heap[at], heap[above])) return;
+      swap(at, above);
+      at = above;
+    }
+  }
+  function leave() {
+    const last = heap.length - 1;
+    heap[0] = heap[last];
+    heap.length = last;
+    for (let at = 0; ; ) {
+      let first = at;
+      for (let below = 2 * at + 1; below <= 2 * at + 2 && below < last; below += 1) {
+        if (before(heap[below], heap[first])) first = below;
+      }
+      if (first === at) return;
+      swap(at, first);
+      at = first;
+    }
+  }
+  let lastEntry = 0;
+  function plan(id, ms) {
+    lastEntry += 1;
+    const at = host.now() + ms;
+    enter({ id, at, order: lastEntry });
+  }
   function schedule(callback, delay, repeats, rest) {
     if (typeof callback !== "function") throw new TypeError("a timer needs a function");
     const ms = Math.min(Math.max(Number(delay) || 0, repeats ? 1 : 0), 2147483647);
     lastTimer += 1;
-    timers.set(lastTimer, { at: host.now() + ms, ms, repeats, callback, rest });
+    timers.set(lastTimer, { ms, repeats, callback, rest });
+    plan(lastTimer, ms);
     return lastTimer;
   }
   function earliest() {
-    let first = null;
-    for (const [id, timer] of timers) {
-      if (first === null || timer.at < first.timer.at) first = { id, timer };
-    }
-    return first;
+    while (heap.length > 0 && !timers.has(heap[0].id)) leave();
+    return heap.length > 0 ? heap[0] : null;
   }
   // Returns the milliseconds until the next timer, or -1.
   function patience() {
     const first = earliest();
-    return first === null ? -1 : Math.max(0, first.timer.at - host.now());
+    return first === null ? -1 : Math.max(0, first.at - host.now());
   }
   function fire() {
     const first = earliest();
-    if (first === null || first.timer.at > host.now()) return;
-    const { id, timer } = first;
-    if (timer.repeats) timer.at = host.now() + timer.ms;
+    if (first === null || first.at > host.now()) return;
+    const { id } = first;
+    const timer = timers.get(id);
+    leave();
+    if (timer.repeats) plan(id, timer.ms);
     else timers.delete(id);
     timer.callback(...timer.rest);
   }
@@ -88,12 +126,37 @@
     }
   }
   const logger = (level) => (...values) => host.log(level, values.map(shown).join(" ").toWellFormed());
+  // What the console counts and measures, by label.
+  const counts = new Map();
+  const started = new Map();
+  const elapsed = (label) => host.now() - (started.get(`${label}`) ?? host.now());
   const console = {
     debug: logger("debug"),
     log: logger("info"),
     info: logger("info"),
     warn: logger("warn"),
     error: logger("error"),
+    trace: logger("debug"),
+    dir: logger("info"),
+    table: logger("info"),
+    group: logger("info"),
+    groupCollapsed: logger("info"),
+    groupEnd() {},
+    assert(holds, ...values) {
+      if (!holds) console.error("assertion failed", ...values);
+    },
+    count(label = "default") {
+      const count = (counts.get(`${label}`) ?? 0) + 1;
+      counts.set(`${label}`, count);
+      console.info(`${label}: ${count}`);
+    },
+    countReset: (label = "default") => void counts.delete(`${label}`),
+    time: (label = "default") => void started.set(`${label}`, host.now()),
+    timeLog: (label = "default", ...values) => console.info(`${label}: ${elapsed(label)} ms`, ...values),
+    timeEnd(label = "default") {
+      console.info(`${label}: ${elapsed(label)} ms`);
+      started.delete(`${label}`);
+    },
   };
 
   const own = { writable: true, configurable: true, enumerable: false };
@@ -112,7 +175,7 @@
   const groups = {
     url: ["URL", "URLSearchParams"],
     text: ["TextEncoder", "TextDecoder"],
-    abort: ["Event", "EventTarget", "AbortController", "AbortSignal"],
+    abort: ["Event", "CustomEvent", "EventTarget", "AbortController", "AbortSignal"],
     fetch: ["fetch", "Headers", "Request", "Response"],
     clone: ["structuredClone"],
     crypto: ["crypto"],

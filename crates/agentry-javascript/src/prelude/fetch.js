@@ -36,7 +36,11 @@
       for (const [name, value] of this) callback.call(self, value, name, this);
     }
     *entries() {
-      for (const name of [...new Set(this.#list.map(([key]) => key))].sort()) yield [name, this.get(name)];
+      for (const name of [...new Set(this.#list.map(([key]) => key))].sort()) {
+        // Cookies contain commas, so each has an entry of its own.
+        if (name === "set-cookie") for (const cookie of this.getSetCookie()) yield [name, cookie];
+        else yield [name, this.get(name)];
+      }
     }
     *keys() {
       for (const [name] of this.entries()) yield name;
@@ -84,6 +88,28 @@
     }
     async cancel() {
       this.#cancel();
+    }
+    tee() {
+      const reader = this.getReader();
+      const queues = [[], []];
+      let open = 2;
+      const branch = (mine, other) => {
+        const next = async () => {
+          if (mine.length === 0) {
+            const piece = reader.read();
+            mine.push(piece);
+            other.push(piece);
+          }
+          const { value, done } = await mine.shift();
+          return done ? null : value;
+        };
+        const cancel = () => {
+          open -= 1;
+          if (open === 0) this.#cancel();
+        };
+        return new ReadableBody(next, cancel);
+      };
+      return [branch(queues[0], queues[1]), branch(queues[1], queues[0])];
     }
     async *[Symbol.asyncIterator]() {
       const reader = this.getReader();
@@ -135,7 +161,17 @@
     async json() {
       return JSON.parse(await this.text());
     }
+    // Both copies read the same stream: what one has read waits for the other.
+    static divide(given) {
+      if (given.bodyUsed) throw new TypeError("the body was read already");
+      if (given.#stream === null) return null;
+      const [mine, theirs] = given.#stream.tee();
+      given.#stream = mine;
+      return theirs;
+    }
   }
+  const { divide } = Body;
+  delete Body.divide;
 
   // A stream over bytes that are there already.
   function buffered(bytes) {
@@ -165,6 +201,10 @@
       }
       if (type !== null && !this.headers.has("content-type")) this.headers.set("content-type", type);
     }
+    clone() {
+      if (this.bodyUsed) throw new TypeError("the body was read already");
+      return new Request(this);
+    }
     static bytesOf(given) {
       return given.#bytes;
     }
@@ -185,6 +225,15 @@
       this.type = "default";
       if (type !== null && !this.headers.has("content-type")) this.headers.set("content-type", type);
     }
+    clone() {
+      const { status, statusText, headers, url, redirected } = this;
+      const stream = divide(this);
+      return new Response(stream, { status, statusText, headers, url, redirected });
+    }
+    static redirect(url, status = 302) {
+      if (![301, 302, 303, 307, 308].includes(status)) throw new RangeError(`${status} is not the status of a redirect`);
+      return new Response(null, { status, headers: { location: new (use("url").URL)(String(url)).href } });
+    }
     static json(data, init = {}) {
       const headers = new Headers(init.headers);
       if (!headers.has("content-type")) headers.set("content-type", "application/json");
@@ -192,8 +241,29 @@
     }
   }
 
+  // The parent process answers a limited number of requests at once; further ones wait here.
+  const MOST_AT_ONCE = 32;
+  const queue = [];
+  let underway = 0;
+  async function turn() {
+    if (underway >= MOST_AT_ONCE) await new Promise((go) => queue.push(go));
+    underway += 1;
+  }
+  function next() {
+    underway -= 1;
+    queue.shift()?.();
+  }
+
   // Waits for an answer, unless the signal aborts first.
   async function answered(what, bytes, signal) {
+    await turn();
+    try {
+      return await sent(what, bytes, signal);
+    } finally {
+      next();
+    }
+  }
+  async function sent(what, bytes, signal) {
     signal?.throwIfAborted();
     const { id, answer } = request(what, bytes);
     const stop = () => abandon(id, signal.reason);
@@ -205,19 +275,21 @@
     }
   }
 
-  async function fetch(input, init = {}) {
-    const wanted = new Request(input, init);
+  async function fetch(input, init) {
+    const wanted = new Request(input, init ?? {});
     const { url, method, redirect, signal } = wanted;
     const bytes = bytesOf(wanted);
     const headers = [...wanted.headers];
     const what = { op: "fetch", url, method, headers, has_body: bytes !== null, redirect };
     const head = await answered(what, bytes ?? undefined, signal);
     const { body } = head;
-    const next = async () => {
+    // The number of a body that is empty for certain is 0: nothing is left open for it.
+    if (body === 0) return new Response(null, { ...head, statusText: head.status_text });
+    const read = async () => {
       const piece = await answered({ op: "read", body }, undefined, signal);
       return piece === null ? null : new Uint8Array(piece);
     };
-    const stream = new ReadableBody(next, () => void request({ op: "close", body }).answer.catch(() => {}));
+    const stream = new ReadableBody(read, () => void request({ op: "close", body }).answer.catch(() => {}));
     return new Response(stream, { ...head, statusText: head.status_text });
   }
   return { fetch, Headers, Request, Response };

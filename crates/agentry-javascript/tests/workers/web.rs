@@ -84,6 +84,30 @@ fn signals_timers_and_copies() {
             json!([true, true, 0, true, "g", [1, 2], 3]),
         ),
         (
+            "const s = structuredClone(JSON.parse('{\"__proto__\":{\"admin\":true}}')); return [s.admin === undefined, Object.keys(s)];",
+            json!([true, ["__proto__"]]),
+        ),
+        (
+            "const seen = []; for (const [ms, name] of [[9, 'd'], [1, 'a'], [5, 'c'], [1, 'b']]) setTimeout(() => seen.push(name), ms); await new Promise((r) => setTimeout(r, 12)); return seen.join('');",
+            json!("abcd"),
+        ),
+        (
+            "let n = 0; await Promise.all(Array.from({ length: 3000 }, (_, i) => new Promise((r) => setTimeout(() => { n += 1; r(); }, i % 7)))); return n;",
+            json!(3000),
+        ),
+        (
+            "const c = new AbortController(); const seen = []; c.signal.addEventListener('abort', () => { throw new Error('first'); }); c.signal.addEventListener('abort', (e) => seen.push(e.target === c.signal)); c.signal.onabort = (e) => seen.push(e.target === c.signal); c.abort(); return seen;",
+            json!([true, true]),
+        ),
+        (
+            "const t = new EventTarget(); const c = new AbortController(); const seen = []; t.addEventListener('x', (e) => seen.push(e.detail), { signal: c.signal }); t.dispatchEvent(new CustomEvent('x', { detail: 1 })); c.abort(); t.dispatchEvent(new CustomEvent('x', { detail: 2 })); return seen;",
+            json!([1]),
+        ),
+        (
+            "for (const name of ['trace', 'dir', 'table', 'group', 'groupEnd', 'count', 'time', 'timeLog', 'timeEnd']) console[name]('a'); console.assert(false, 'b'); return 'fine';",
+            json!("fine"),
+        ),
+        (
             "try { structuredClone({ f() {} }); } catch (e) { return e.name; }",
             json!("DataCloneError"),
         ),
@@ -102,6 +126,22 @@ fn signals_timers_and_copies() {
 #[test]
 fn requests_and_responses() {
     check(&[
+        (
+            "const r = await fetch('https://open.example/json', null); const c = r.clone(); return [await r.text(), (await c.json()).a, r.bodyUsed, c.bodyUsed];",
+            json!(["{\"a\":1}", 1, true, true]),
+        ),
+        (
+            "const all = await Promise.all(Array.from({ length: 100 }, () => fetch('https://open.example/json').then((r) => r.text()))); return all.length;",
+            json!(100),
+        ),
+        (
+            "const h = new Headers([['set-cookie', 'a=1'], ['set-cookie', 'b=2'], ['x', '1'], ['x', '2']]); return [...h];",
+            json!([["set-cookie", "a=1"], ["set-cookie", "b=2"], ["x", "1, 2"]]),
+        ),
+        (
+            "const q = new Request('https://open.example/json', { method: 'POST', body: 'x' }).clone(); return [q.method, await q.text(), Response.redirect('https://a.example/').headers.get('location')];",
+            json!(["POST", "x", "https://a.example/"]),
+        ),
         (
             "const r = await fetch('https://open.example/json'); return [r.ok, r.status, r.statusText, r.headers.get('Content-Type'), r.url, await r.json(), r.bodyUsed];",
             json!([true, 200, "OK", "text/plain", "https://open.example/json", { "a": 1 }, true]),

@@ -10,7 +10,7 @@ use url::Url;
 
 use crate::support::{call, connect, names};
 
-struct OpenGate;
+pub(crate) struct OpenGate;
 
 impl HttpGate for OpenGate {
     fn client<'a>(&'a self, _: &'a Url) -> ClientFuture<'a, Result<reqwest::Client, String>> {
@@ -24,10 +24,12 @@ impl HttpGate for OpenGate {
 }
 
 /// A request that a server got.
-struct Request {
-    line: String,
-    headers: String,
-    body: Value,
+pub(crate) struct Request {
+    pub(crate) line: String,
+    pub(crate) headers: String,
+    pub(crate) body: Value,
+    /// The body as text.
+    pub(crate) text: String,
 }
 
 impl Request {
@@ -48,13 +50,14 @@ impl Request {
         }
         let mut body = vec![0; length];
         stream.read_exact(&mut body).ok()?;
+        let text = String::from_utf8_lossy(&body).into_owned();
         let body = serde_json::from_slice(&body).unwrap_or_default();
-        Some(Self { line: line.trim_end().to_owned(), headers, body })
+        Some(Self { line: line.trim_end().to_owned(), headers, body, text })
     }
 }
 
 /// Answers requests with whole responses; returns its address.
-fn serve(answer: impl Fn(&Request) -> String + Send + Sync + 'static) -> Url {
+pub(crate) fn serve(answer: impl Fn(&Request) -> String + Send + Sync + 'static) -> Url {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let answer = Arc::new(answer);
@@ -75,10 +78,10 @@ fn serve(answer: impl Fn(&Request) -> String + Send + Sync + 'static) -> Url {
 
 fn http(url: &Url) -> ServerEndpoint {
     let headers = vec![("Authorization".to_owned(), "Bearer t".to_owned())];
-    ServerEndpoint::Http(HttpAddress { url: url.clone(), headers }, Arc::new(OpenGate))
+    ServerEndpoint::Http(HttpAddress { url: url.clone(), headers, login: None }, Arc::new(OpenGate))
 }
 
-fn respond(status: &str, kind: &str, more: &str, body: &str) -> String {
+pub(crate) fn respond(status: &str, kind: &str, more: &str, body: &str) -> String {
     let length = body.len();
     format!(
         "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n{more}\r\n{body}"
@@ -104,7 +107,7 @@ fn result(request: &Request, is_stateless: bool) -> Option<Value> {
     }
 }
 
-fn message(request: &Request, is_stateless: bool) -> Value {
+pub(crate) fn message(request: &Request, is_stateless: bool) -> Value {
     let id = &request.body["id"];
     match result(request, is_stateless) {
         Some(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
@@ -191,7 +194,7 @@ async fn the_older_transport_is_spoken_and_stays_with_its_server() {
                 });
             }
         });
-        let address = HttpAddress { url: url.clone(), headers: Vec::new() };
+        let address = HttpAddress { url: url.clone(), headers: Vec::new(), login: None };
         let older = ServerEndpoint::Events(address, Arc::new(OpenGate));
         // Without a declared transport, the newer one is tried first.
         let found = connect(if is_direct { older } else { http(&url) }, None, false).await;

@@ -4,6 +4,7 @@
 
 mod hostile;
 mod http;
+mod login;
 mod program;
 mod questions;
 mod support;

@@ -80,7 +80,13 @@ pub(crate) async fn connect(
     can_ask: bool,
 ) -> Result<Arc<McpClient>, McpFailure> {
     let runtime = ClientRuntime::new().unwrap();
-    let config = ServerConfig { name: "s".to_owned(), endpoint, can_ask, era };
+    let config = ServerConfig {
+        name: "s".to_owned(),
+        endpoint,
+        can_ask,
+        era,
+        first_pause: Duration::from_millis(1),
+    };
     McpClient::connect(&runtime, config).await
 }
 

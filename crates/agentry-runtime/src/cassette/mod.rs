@@ -58,6 +58,21 @@ struct CassetteHeader {
     /// What the definition declares and the run did not have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     missing: Vec<String>,
+    /// The function that the run carried out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    function: Option<String>,
+    /// The tools of MCP servers, which only the servers know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    server_tools: Vec<RecordedServerTool>,
+}
+
+/// A tool of an MCP server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedServerTool {
+    /// Its name for the model.
+    pub name: String,
+    /// What the policy is asked about it: `server/tool`; empty if that depends on the arguments.
+    pub subject: String,
 }
 
 /// A part of the system prompt that depends on the machine and not on the agent.
@@ -80,6 +95,10 @@ pub struct CassetteOpening {
     pub prompt: Vec<RecordedPart>,
     /// The names of what the definition declares and the run does not have.
     pub missing: Vec<String>,
+    /// The tools of MCP servers.
+    pub server_tools: Vec<RecordedServerTool>,
+    /// The name of the function that the run carries out.
+    pub function: Option<String>,
 }
 
 /// Any other line.
@@ -130,6 +149,12 @@ struct RecordedTool {
     name: String,
     description: String,
     schema: Value,
+}
+
+impl From<&RecordedTool> for ToolSpec {
+    fn from(RecordedTool { name, description, schema }: &RecordedTool) -> Self {
+        Self { name: name.clone(), description: description.clone(), schema: schema.clone() }
+    }
 }
 
 impl From<&ToolSpec> for RecordedTool {

@@ -57,9 +57,16 @@ impl CassetteRecorder {
             asking: None,
             is_asked: false,
         };
-        let CassetteOpening { agent, now, prompt, missing } = opening;
-        let when = DisplayTime(now).to_string();
-        let header = CassetteHeader { cassette: FORMAT, agent, recorded: when, prompt, missing };
+        let CassetteOpening { agent, now, prompt, missing, function, server_tools } = opening;
+        let header = CassetteHeader {
+            cassette: FORMAT,
+            agent,
+            recorded: DisplayTime(now).to_string(),
+            prompt,
+            missing,
+            function,
+            server_tools,
+        };
         recorder.write(&header)?;
         Ok(recorder)
     }

@@ -14,7 +14,8 @@ use super::difference::{CassetteDifference, DifferenceKind};
 use super::difference_text::{message_text, shown, written};
 use super::expectation::{same, take_over};
 use super::{
-    CassetteEntry, CassetteHeader, CassetteLine, CassettePaths, FORMAT, RecordedPart, RecordedTool,
+    CassetteEntry, CassetteHeader, CassetteLine, CassettePaths, FORMAT, RecordedPart,
+    RecordedServerTool, RecordedTool,
 };
 use crate::conversation::{Message, TokenUsage, ToolCall};
 use crate::event::{CallJudgement, RunEvent, TimedEvent};
@@ -59,6 +60,8 @@ pub struct Tape {
     agent: String,
     prompt: Vec<RecordedPart>,
     missing: Vec<String>,
+    server_tools: Vec<RecordedServerTool>,
+    function: Option<String>,
     redactor: Arc<Redactor>,
     places: CassettePaths,
     /// The requests to the model and their answers, in order.
@@ -136,6 +139,8 @@ impl Tape {
             agent: header.agent,
             prompt: header.prompt,
             missing: header.missing,
+            server_tools: header.server_tools,
+            function: header.function,
             redactor,
             places,
             turns: VecDeque::new(),
@@ -245,6 +250,23 @@ impl Tape {
     /// Returns the names of what the definition declares and the recorded run did not have.
     pub fn missing(&self) -> &[String] {
         &self.missing
+    }
+
+    /// Returns the tools of MCP servers that the recorded run had.
+    pub fn server_tools(&self) -> &[RecordedServerTool] {
+        &self.server_tools
+    }
+
+    /// Returns a tool as the model had it in its first request.
+    pub fn tool(&self, name: &str) -> Option<ToolSpec> {
+        let tools = self.turns.front().and_then(|turn| turn.tools.as_ref());
+        let mut tools = tools.unwrap_or(&self.last.tools).iter();
+        tools.find(|tool| tool.name == name).map(ToolSpec::from)
+    }
+
+    /// Returns the name of the function that the run carried out.
+    pub fn function(&self) -> Option<&str> {
+        self.function.as_deref()
     }
 
     /// Returns how the run began, if the cassette has it.

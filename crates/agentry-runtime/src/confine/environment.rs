@@ -7,7 +7,7 @@
 use agentry_sandbox::{PrivateDirectories, Sandbox};
 
 /// The default of `PATH`.
-const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+pub const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// The variables in which programs look for a proxy.
 const PROXIES: &[&str] =
     &["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];

@@ -12,8 +12,8 @@ use super::ConfinementInputs;
 use agentry_compile::policy::compare::{RefinementAnswer, refines};
 use agentry_compile::policy::path::{NoLinks, is_inside};
 use agentry_compile::policy::{
-    Action, HazardProtection, Judge, LayerSource, PathAnchors, Pattern, PolicyRule, RuleList,
-    Section, SectionCall,
+    Action, HazardProtection, Judge, LayerSource, PathAnchors, Pattern, PatternSubject, PolicyRule,
+    RuleList, Section, SectionCall,
 };
 
 /// The name of a file that no rule names.
@@ -142,6 +142,25 @@ fn outside(judge: &Judge, section: Section) -> Section {
 /// Returns whether the policy denies this path, with links ignored.
 pub(super) fn is_denied(judge: &Judge, section: Section, path: &Path) -> bool {
     action(judge, section, path) == Action::Deny
+}
+
+/// Returns whether a rule of the definition or of the user denies to read this path by name. A rule for
+/// everything does not name it, and neither does the trust that an agent has as a whole.
+pub(super) fn is_named_by_deny(judge: &Judge, path: &Path) -> bool {
+    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let names = |rule: &PolicyRule| {
+        let paths = [path, &real].map(Path::to_string_lossy);
+        let matches = |text: &str| rule.pattern.matches(PatternSubject::Text(text));
+        let inside = |text: &str| matches(text) || matches(&format!("{text}/{PROBE}"));
+        rule.action == Action::Deny
+            && !rule.pattern.is_everything()
+            && rule.pattern.text.trim() != "/**"
+            && paths.iter().any(|text| inside(text))
+    };
+    let rules = judge.rules(Section::Read).filter(|(of, _)| {
+        !matches!(of, LayerSource::Trust | LayerSource::Abilities | LayerSource::Default)
+    });
+    rules.into_iter().flat_map(|(_, rules)| rules.all()).any(names)
 }
 
 fn action(judge: &Judge, section: Section, path: &Path) -> Action {

@@ -28,7 +28,7 @@ use tokio::task::JoinSet;
 use crate::approval::Approvals;
 use crate::budget::RunLimits;
 use crate::budget_pot::DelegateCharge;
-use crate::conversation::ToolCall;
+use crate::conversation::{MessageBlock, ToolCall};
 use crate::event::{CallClass, RunEnding, RunEvent, TimedEvent};
 use crate::state::{RunPhase, StepState};
 use crate::step::{RunEffect, step};
@@ -213,6 +213,8 @@ impl RunDriver {
                 RunPhase::Ended(ending) => return Ok(ending.clone()),
                 _ => {}
             }
+            // The effects may have decided an inner call: one that is refused never becomes a task.
+            self.reply();
             let event = self.next().await;
             if matches!(event, RunEvent::Cancelled { .. } | RunEvent::TimeUp) {
                 self.stopping()?;
@@ -229,7 +231,6 @@ impl RunDriver {
                 self.stop_below(&id).await?;
             }
             self.happen(event)?;
-            self.reply();
             if ended {
                 self.moved()?;
             }
@@ -291,9 +292,14 @@ impl RunDriver {
         Ok(())
     }
 
-    /// Redacts and cuts the result of a call, before the model or a file gets it.
+    /// Redacts and cuts the result of a call, before the model or a file gets it. Calls get the names of their tools.
     fn cleaned(&self, event: RunEvent) -> RunEvent {
         match event {
+            RunEvent::Turned(mut turn) => {
+                let calls = turn.message.blocks.iter_mut();
+                calls.for_each(|block| spell_as_offered(block, self.parts.tools.specs()));
+                RunEvent::Turned(turn)
+            }
             RunEvent::Ended { id, text, failed } => {
                 let text = self.parts.redactor.text(&text);
                 let is_inner = self.state.call(&id).is_some_and(|call| call.within.is_some());
@@ -405,6 +411,19 @@ async fn finished(tasks: &mut JoinSet<RunEvent>) -> Option<RunEvent> {
             Err(error) if error.is_cancelled() => {}
             Err(_) => return None,
         }
+    }
+}
+
+/// Gives a call the name under which its tool is offered: models write `Read` for `read`, and names of tools do not
+/// differ by case alone.
+fn spell_as_offered(block: &mut MessageBlock, offered: &[ToolSpec]) {
+    let MessageBlock::Call(call) = block else { return };
+    let is_same = |spec: &&ToolSpec| spec.name.eq_ignore_ascii_case(&call.tool);
+    if offered.iter().any(|spec| spec.name == call.tool) {
+        return;
+    }
+    if let Some(spec) = offered.iter().find(is_same) {
+        call.tool.clone_from(&spec.name);
     }
 }
 

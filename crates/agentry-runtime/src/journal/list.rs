@@ -1,6 +1,7 @@
 //! The runs below Agentry's home directory, as other processes see them: lists, states, following a run,
 //! and pruning.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -90,6 +91,19 @@ pub fn list(home: &Path) -> Result<Vec<RunSummary>, JournalError> {
     Ok(names.iter().filter_map(|id| summary(home, id).ok()).collect())
 }
 
+/// Returns the ids of a run and of all runs below it, the oldest first. A journal that cannot be read is left out.
+pub fn tree(home: &Path, run: &str) -> Result<Vec<String>, JournalError> {
+    let mut found = vec![run.to_owned()];
+    // A delegate begins after its parent, and ids are in the order of time, so one pass finds all levels.
+    for id in names(&runs(home))?.into_iter().filter(|id| id.as_str() > run) {
+        let Ok((_, about)) = JournalFollower::open(home, &id) else { continue };
+        if about.parent.is_some_and(|parent| found.contains(&parent.run)) {
+            found.push(id);
+        }
+    }
+    Ok(found)
+}
+
 /// Returns the runs of the delegates of a run, the oldest first: their ids and descriptions. A journal that
 /// cannot be read is an error, because it could be one of them.
 pub fn delegates(home: &Path, run: &str) -> Result<Vec<(String, RunDescription)>, JournalError> {
@@ -113,10 +127,11 @@ pub fn delegates(home: &Path, run: &str) -> Result<Vec<(String, RunDescription)>
 pub fn find(home: &Path, given: &str) -> Result<String, JournalError> {
     let names = names(&runs(home))?;
     if given == "last" {
-        // The run of a delegate is continued by the run above it.
+        // The run of a delegate is continued by the run above it; a refused or pruned run has only receipts.
         let is_own = |id: &&String| {
             let opened = JournalFollower::open(home, id);
             opened.map_or(true, |(_, about)| about.parent.is_none())
+                && !has_only_receipts(&runs(home).join(id))
         };
         let last = names.iter().rev().find(is_own);
         return last.cloned().ok_or_else(|| JournalError::NoRun(given.to_owned()));
@@ -132,6 +147,11 @@ pub fn find(home: &Path, given: &str) -> Result<String, JournalError> {
         1 => Ok(found.remove(0)),
         _ => Err(JournalError::Ambiguous { given: given.to_owned(), found }),
     }
+}
+
+/// Returns the ids of all directories of runs, sorted: also of runs that never began or have only receipts.
+pub fn run_names(home: &Path) -> Result<Vec<String>, JournalError> {
+    names(&runs(home))
 }
 
 /// Returns the summary of a run. A damaged journal is part of the summary.
@@ -211,10 +231,13 @@ pub(super) fn names(runs: &Path) -> Result<Vec<String>, JournalError> {
 /// Removes the runs that began before `before` and have no process; `dry` only lists them.
 pub fn prune(home: &Path, before: u64, dry: bool) -> Result<Vec<PrunedRun>, JournalError> {
     let runs = runs(home);
-    let mut pruned = Vec::new();
+    let mut pruned: Vec<PrunedRun> = Vec::new();
+    // The runs that stay: their delegates stay with them.
+    let mut kept: HashSet<String> = HashSet::new();
     for id in names(&runs)? {
         let summary = match summary(home, &id) {
             Ok(summary) => summary,
+            Err(JournalError::NeverBegan(_)) if has_only_receipts(&runs.join(&id)) => continue,
             Err(JournalError::NeverBegan(_)) if !lock::is_held(&runs.join(&id)) => never_begun(&id),
             Err(_) => continue,
         };
@@ -223,10 +246,20 @@ pub fn prune(home: &Path, before: u64, dry: bool) -> Result<Vec<PrunedRun>, Jour
             0 => id::time_of(&id).unwrap_or(u64::MAX),
             started => started,
         };
-        if summary.state == RunState::Running || began >= before {
+        // A delegate goes with its parent, however long it worked; without one it is judged by itself.
+        let parent = summary.about.parent.as_ref().map(|parent| &parent.run);
+        let has_parent = |gone: &PrunedRun| Some(&gone.summary.id) == parent;
+        let is_with_parent = pruned.iter().any(|gone| has_parent(gone) && gone.failed.is_none());
+        let stays = match parent {
+            Some(parent) if kept.contains(parent) => true,
+            _ => began >= before && !is_with_parent,
+        };
+        if summary.state == RunState::Running || stays {
+            kept.insert(id);
             continue;
         }
         let failed = if dry { None } else { remove(&runs, &id).err() };
+        kept.extend(failed.is_some().then(|| id.clone()));
         pruned.push(PrunedRun { summary, failed });
     }
     if !dry {
@@ -253,11 +286,47 @@ fn sweep(runs: &Path) {
 
 const REMOVED: &str = ".removed";
 
+/// The directory of a run that is never pruned.
+pub(super) const RECEIPTS: &str = "receipts";
+
+/// Whether a run has receipts and nothing else: it was refused before it began, or it was pruned.
+fn has_only_receipts(directory: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(directory) else { return false };
+    let names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
+    names.iter().any(|name| name == RECEIPTS)
+        && names.iter().all(|name| name == RECEIPTS || name == lock::NAME)
+}
+
+/// Removes everything of a run but its receipts. The journal goes first: without it the run is not listed.
+fn remove_around_receipts(directory: &Path) -> io::Result<()> {
+    let journal = directory.join(super::DATABASE);
+    match fs::remove_file(&journal) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name == RECEIPTS || name == lock::NAME {
+            continue;
+        }
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    fs::remove_file(directory.join(lock::NAME))
+}
+
 /// Removes a run without a process. It is renamed first, so that a half-removed one is not listed.
 fn remove(runs: &Path, id: &str) -> Result<(), JournalError> {
     let directory = runs.join(id);
     // A run that was resumed meanwhile must not be removed.
     let lock = JournalLock::take(&directory, id)?;
+    if directory.join(RECEIPTS).is_dir() {
+        return remove_around_receipts(&directory).map_err(JournalError::io("removed", &directory));
+    }
     let gone = runs.join(format!(".{id}{REMOVED}"));
     fs::rename(&directory, &gone).map_err(JournalError::io("removed", &directory))?;
     fs::remove_dir_all(&gone).map_err(JournalError::io("removed", &gone))?;

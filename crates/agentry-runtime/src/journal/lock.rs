@@ -7,6 +7,9 @@ use std::time::Duration;
 
 use super::{JournalError, existing};
 
+/// The file that is locked.
+pub(super) const NAME: &str = "lock";
+
 /// How often a held lock is retried: a process that only checks it holds it for a moment.
 const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(5);
@@ -19,7 +22,7 @@ pub(super) struct JournalLock {
 
 impl JournalLock {
     pub(super) fn take(directory: &Path, id: &str) -> Result<Self, JournalError> {
-        let path = directory.join("lock");
+        let path = directory.join(NAME);
         let options =
             || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let mut file = options().map_err(JournalError::io("locked", &path))?;
@@ -62,6 +65,6 @@ pub fn hold(home: &Path, id: &str) -> Result<RunHold, JournalError> {
 
 /// Returns whether a process holds the run now.
 pub(super) fn is_held(directory: &Path) -> bool {
-    let Ok(file) = File::open(directory.join("lock")) else { return false };
+    let Ok(file) = File::open(directory.join(NAME)) else { return false };
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }

@@ -29,7 +29,8 @@ use serde_json::Value;
 pub use error::JournalError;
 pub use id::DisplayTime;
 pub use list::{
-    JournalFollower, PrunedRun, RunState, RunSummary, delegates, find, list, prune, summary,
+    JournalFollower, PrunedRun, RunState, RunSummary, delegates, find, list, prune, run_names,
+    summary, tree,
 };
 
 use crate::event::{RunEnding, TimedEvent};
@@ -45,6 +46,8 @@ const FORMAT: i64 = 1;
 const MARK: i64 = 0x4147_5259;
 /// The pages of the log after which it is merged into the database. Merging blocks, so it is rare.
 const LONGEST_LOG: i64 = 8_192;
+/// The file of the database.
+const DATABASE: &str = "journal.db";
 /// The kind of the first row.
 const ABOUT: &str = "about";
 
@@ -74,6 +77,9 @@ pub struct RunDescription {
     pub started: u64,
     /// The process that began it.
     pub pid: u32,
+    /// The user for whom it works.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
     /// The options of the run, for `resume`.
     pub settings: RunSettings,
     /// The run that it works for, if it is the run of a delegate.
@@ -88,6 +94,17 @@ pub struct ParentRun {
     pub run: String,
     /// The call in its journal that started the delegate.
     pub call: String,
+}
+
+/// The planned time of a schedule that started a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunFiring {
+    /// The agent, as the ledger of schedules has it.
+    pub agent: String,
+    /// The name of the schedule.
+    pub schedule: String,
+    /// The planned time, in seconds since the Unix epoch.
+    pub planned: i64,
 }
 
 /// The options with which a run was started.
@@ -110,6 +127,18 @@ pub struct RunSettings {
     pub directory: Option<PathBuf>,
     /// What it does without, by name.
     pub without: Vec<String>,
+    /// The user whose memories it reads, if the agent has a memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// The memories in its prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<String>,
+    /// How long a person would take for the task, in milliseconds, if the user gave an estimate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<u64>,
+    /// The planned time that started it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub firing: Option<RunFiring>,
     /// All rules of its policy.
     pub policy: Vec<RuleLine>,
 }
@@ -149,7 +178,7 @@ impl Journal {
     ) -> Result<Self, JournalError> {
         let (id, directory) = new_directory(&runs(home), about.started)?;
         let lock = JournalLock::take(&directory, &id)?;
-        let path = directory.join("journal.db");
+        let path = directory.join(DATABASE);
         // Created with private permissions first; SQLite keeps them, also for its log files.
         private_files::file(&path, fs::OpenOptions::new().write(true).create_new(true))
             .map_err(JournalError::io("made", &path))?;
@@ -280,6 +309,11 @@ fn about_time(about: &Value) -> u64 {
     about.get("started").and_then(Value::as_u64).unwrap_or(0)
 }
 
+/// Reserves the id of a run that is refused before it begins, for its receipt.
+pub fn reserve(home: &Path, now: u64) -> Result<String, JournalError> {
+    new_directory(&runs(home), now).map(|(id, _)| id)
+}
+
 /// Creates the directory of a new run. Creating it also reserves its id.
 fn new_directory(runs: &Path, now: u64) -> Result<(String, PathBuf), JournalError> {
     private_files::directories(runs).map_err(JournalError::io("made", runs))?;
@@ -336,7 +370,7 @@ fn existing(home: &Path, id: &str) -> Result<PathBuf, JournalError> {
 
 /// Opens the database of a run, and checks its format.
 fn connect(directory: &Path, id: &str, flags: OpenFlags) -> Result<Connection, JournalError> {
-    let path = directory.join("journal.db");
+    let path = directory.join(DATABASE);
     if !path.is_file() {
         return Err(JournalError::NeverBegan(id.to_owned()));
     }

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use agentry_compile::LoadableSkill;
 use agentry_compile::model::StepKind;
@@ -18,8 +17,8 @@ use super::{MOST_OF_NAME, SkillShelf};
 use crate::context_window::KEPT_IN;
 use crate::event::CallClass;
 use crate::tool::{
-    BoxedFuture, BuiltInTool, CallFailure, CallLocation, DeclaredKind, DeclaredTool, ToolHost,
-    ToolOrigin, ToolOutput, ToolSpec, ToolTouch, arguments, for_model, real,
+    BoxedFuture, BuiltInTool, CallLocation, DeclaredKind, DeclaredTool, ToolHost, ToolOrigin,
+    ToolOutput, ToolSpec, ToolTouch, answered, arguments, real,
 };
 
 /// The name of the tool.
@@ -175,10 +174,7 @@ impl BuiltInTool for SkillTool {
     }
 
     fn run<'a>(&'a self, given: Value, host: &'a dyn ToolHost) -> BoxedFuture<'a, ToolOutput> {
-        Box::pin(async move {
-            let text = self.answer(&given).map(Value::String).map_err(CallFailure::new);
-            for_model(text, host)
-        })
+        Box::pin(std::future::ready(answered(self.answer(&given), host)))
     }
 }
 
@@ -187,21 +183,13 @@ impl DeclaredTool for SkillTool {
         DeclaredKind::Skill
     }
 
+    /// Where the first skill is written.
     fn origin(&self) -> Option<ToolOrigin> {
-        None
+        let LoadableSkill { path, line, .. } = self.0.skills.first()?;
+        Some(ToolOrigin { path: path.clone(), line: *line })
     }
 
     fn policy_subjects(&self) -> Vec<ToolTouch> {
         self.0.skills.iter().flat_map(|skill| self.0.touches(&skill.name)).collect()
-    }
-
-    fn call<'a>(
-        &'a self,
-        given: &'a Value,
-        _: Duration,
-        _: &'a dyn ToolHost,
-    ) -> BoxedFuture<'a, Result<Value, CallFailure>> {
-        let answer = self.answer(given).map(Value::String).map_err(CallFailure::new);
-        Box::pin(std::future::ready(answer))
     }
 }

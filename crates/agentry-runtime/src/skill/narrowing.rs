@@ -16,6 +16,8 @@ use crate::tool::ToolTouch;
 /// The limits of the skills in use.
 pub(crate) struct SkillNarrowing {
     judge: Judge,
+    /// The tools of each skill, as a model knows them.
+    tools: Vec<Vec<String>>,
     names: Vec<String>,
     /// The folders of these skills, as real paths.
     folders: Vec<String>,
@@ -24,13 +26,16 @@ pub(crate) struct SkillNarrowing {
 impl SkillNarrowing {
     /// Creates the limits of these skills under a policy.
     pub(super) fn new(policy: &Judge, skills: &[&LoadableSkill], world: &SharedWorld) -> Self {
+        let listed = skills.iter().filter_map(|skill| skill.allowed_tools.as_ref());
+        let tools = listed.map(|names| names.iter().filter_map(|name| offered(name)).collect());
+        let tools = tools.collect();
         let layers = skills.iter().filter_map(|skill| skill.allowed_tools.as_ref());
         let layers = layers.map(|names| allowed_tools(names, policy.places()));
         let judge = layers.fold(policy.clone(), |judge, layer| judge.narrowed(layer));
         let folders = skills.iter().filter_map(|skill| skill.folder.as_ref());
         let folders = folders.filter_map(|folder| world.real(&world.absolute(&folder.path)));
         let names = skills.iter().map(|skill| skill.name.clone()).collect();
-        Self { judge, names, folders: folders.collect() }
+        Self { judge, tools, names, folders: folders.collect() }
     }
 
     /// Returns the decision about a call of `tool`, with these limits.
@@ -51,7 +56,11 @@ impl SkillNarrowing {
         if touches.is_empty() && native_tool(tool).is_none_or(|native| native != tool) {
             bound.push(ToolTouch { section: Section::Tool, subject: tool.to_owned() });
         }
-        let limited = rulebook.ask_by(&self.judge, &bound, directory);
+        let mut limited = rulebook.ask_by(&self.judge, &bound, directory);
+        if !bound.is_empty() && !self.tools.iter().all(|tools| can_read_with(tools, tool)) {
+            limited.verdict = CallJudgement::Deny;
+            limited.reason = format!("`{tool}` is not among the allowed tools");
+        }
         if limited.verdict != CallJudgement::Deny {
             return ruled;
         }
@@ -72,4 +81,18 @@ impl SkillNarrowing {
             _ => false,
         }
     }
+}
+
+/// The tools that read files. `Read` in a list stands for all of them, each other name for itself.
+const READERS: [&str; 4] = ["read", "grep", "glob", "list"];
+
+/// Whether a list of tools lets a tool that reads be called; other tools are judged by their sections.
+fn can_read_with(tools: &[String], tool: &str) -> bool {
+    !READERS.contains(&tool) || tools.iter().any(|name| name == "read" || name == tool)
+}
+
+/// The name under which a model knows a tool of a list: `Bash(git log:*)` names `bash`.
+fn offered(name: &str) -> Option<String> {
+    let name = name.split('(').next().unwrap_or(name).trim();
+    native_tool(name).map(str::to_owned)
 }

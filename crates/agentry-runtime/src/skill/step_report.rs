@@ -1,7 +1,6 @@
 //! `skill_step`: the model reports a step of a loaded skill. Only the person can pass a human gate.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use agentry_compile::LoadableSkill;
 use agentry_compile::model::{SkillStep, StepKind};
@@ -12,8 +11,8 @@ use super::progress::{SkillNote, StepReport, StepStatus};
 use super::{MOST_OF_NAME, SkillShelf};
 use crate::event::CallClass;
 use crate::tool::{
-    BoxedFuture, BuiltInTool, CallFailure, CallLocation, DeclaredKind, DeclaredTool, ToolHost,
-    ToolOrigin, ToolOutput, ToolSpec, ToolTouch, arguments, for_model,
+    BoxedFuture, BuiltInTool, CallLocation, DeclaredKind, DeclaredTool, ToolHost, ToolOutput,
+    ToolSpec, ToolTouch, answered, arguments,
 };
 
 /// The name of the tool.
@@ -217,33 +216,12 @@ impl BuiltInTool for SkillStepTool {
     }
 
     fn run<'a>(&'a self, given: Value, host: &'a dyn ToolHost) -> BoxedFuture<'a, ToolOutput> {
-        Box::pin(async move {
-            let text = self.answer(&given).map(Value::String).map_err(CallFailure::new);
-            for_model(text, host)
-        })
+        Box::pin(std::future::ready(answered(self.answer(&given), host)))
     }
 }
 
 impl DeclaredTool for SkillStepTool {
     fn kind(&self) -> DeclaredKind {
         DeclaredKind::Skill
-    }
-
-    fn origin(&self) -> Option<ToolOrigin> {
-        None
-    }
-
-    fn policy_subjects(&self) -> Vec<ToolTouch> {
-        Vec::new()
-    }
-
-    fn call<'a>(
-        &'a self,
-        given: &'a Value,
-        _: Duration,
-        _: &'a dyn ToolHost,
-    ) -> BoxedFuture<'a, Result<Value, CallFailure>> {
-        let answer = self.answer(given).map(Value::String).map_err(CallFailure::new);
-        Box::pin(std::future::ready(answer))
     }
 }

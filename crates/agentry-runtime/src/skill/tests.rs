@@ -36,6 +36,8 @@ fn skill(name: &str, allowed: Option<&[&str]>) -> LoadableSkill {
     let step =
         |(title, kind): &(&str, StepKind)| SkillStep { title: (*title).to_owned(), kind: *kind };
     LoadableSkill {
+        pinned: Vec::new(),
+        line: 1,
         name: name.to_owned(),
         description: "Does it".to_owned(),
         path: format!("skills/{name}/SKILL.md"),

@@ -26,6 +26,8 @@ pub enum DeclaredKind {
     Delegate,
     /// A function that the agent exposes.
     Function,
+    /// A tool of agents that live in the home.
+    Home,
 }
 
 impl DeclaredKind {
@@ -38,6 +40,7 @@ impl DeclaredKind {
             Self::Skill => "skill",
             Self::Delegate => "delegate",
             Self::Function => "function",
+            Self::Home => "home",
         }
     }
 }
@@ -66,23 +69,33 @@ pub trait DeclaredTool: BuiltInTool {
     fn kind(&self) -> DeclaredKind;
 
     /// Returns where it is written, if it is in a file.
-    fn origin(&self) -> Option<ToolOrigin>;
+    fn origin(&self) -> Option<ToolOrigin> {
+        None
+    }
 
     /// Returns what the policy is asked about every call; nothing means that each is allowed.
-    fn policy_subjects(&self) -> Vec<ToolTouch>;
+    fn policy_subjects(&self) -> Vec<ToolTouch> {
+        Vec::new()
+    }
 
     /// Returns the time of a call.
     fn time(&self) -> Duration {
         TIME
     }
 
-    /// Calls it and returns the whole result. [`BuiltInTool::run`] is the same call for a model.
+    /// Calls it and returns the whole result. [`BuiltInTool::run`] is the same call for a model, and enough for a
+    /// tool whose result is text.
     fn call<'a>(
         &'a self,
         arguments: &'a Value,
-        time: Duration,
+        _time: Duration,
         host: &'a dyn ToolHost,
-    ) -> BoxedFuture<'a, Result<Value, CallFailure>>;
+    ) -> BoxedFuture<'a, Result<Value, CallFailure>> {
+        Box::pin(async move {
+            let ToolOutput { text, failed, .. } = self.run(arguments.clone(), host).await;
+            if failed { Err(CallFailure::new(text)) } else { Ok(Value::String(text)) }
+        })
+    }
 }
 
 impl CallFailure {
@@ -102,8 +115,13 @@ impl CallFailure {
     }
 }
 
+/// Returns a text, or the reason of a failure, as a model gets it.
+pub(crate) fn answered(answer: Result<String, String>, host: &dyn ToolHost) -> ToolOutput {
+    for_model(answer.map(Value::String).map_err(CallFailure::new), host)
+}
+
 /// Returns the result of a call as a model gets it: cleaned, and cut to a limit.
-pub(crate) fn for_model(result: Result<Value, CallFailure>, host: &dyn ToolHost) -> ToolOutput {
+pub fn for_model(result: Result<Value, CallFailure>, host: &dyn ToolHost) -> ToolOutput {
     match result {
         Ok(Value::String(text)) => ToolOutput::done(output_cap::kept(&clean(&text), host)),
         Ok(value) => ToolOutput::done(output_cap::kept(&clean(&value.to_string()), host)),

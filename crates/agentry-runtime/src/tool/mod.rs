@@ -40,8 +40,8 @@ mod webfetch;
 mod websearch;
 mod write;
 
-pub(crate) use declared_tool::for_model;
-pub use declared_tool::{CallFailure, DeclaredKind, DeclaredTool, TIME, ToolOrigin};
+pub(crate) use declared_tool::answered;
+pub use declared_tool::{CallFailure, DeclaredKind, DeclaredTool, TIME, ToolOrigin, for_model};
 pub(crate) use output_cap::kept_elsewhere;
 pub use pause_clock::PauseClock;
 pub use real_path::real;

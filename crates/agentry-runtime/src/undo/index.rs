@@ -45,6 +45,10 @@ pub(super) struct PathChange {
     /// The missing directories above it that were created, the lowest first.
     #[serde(default)]
     pub(super) made: Vec<PathBuf>,
+    /// When, in microseconds since the Unix epoch; orders the changes of a run and of its delegates. Older
+    /// indexes have none.
+    #[serde(default)]
+    pub(super) at: u64,
 }
 
 /// A line with the state after the last change of a path.
@@ -78,14 +82,30 @@ impl UndoIndex {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             Err(error) => return Err(error),
         };
-        let mut index = Self::default();
         let whole = text.rfind('\n').map_or(0, |at| at + 1);
         if whole < text.len() {
             // The next line must start on a line of its own.
             let file = fs::OpenOptions::new().write(true).open(&path)?;
             file.set_len(u64::try_from(whole).unwrap_or(u64::MAX))?;
         }
-        for (at, line) in text.get(..whole).unwrap_or_default().lines().enumerate() {
+        Self::parse(&path, text.get(..whole).unwrap_or_default())
+    }
+
+    /// Reads the index of a run that another process may write; changes nothing.
+    pub(super) fn look(directory: &Path) -> io::Result<Self> {
+        let path = directory.join(NAME);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(error),
+        };
+        let whole = text.rfind('\n').map_or(0, |at| at + 1);
+        Self::parse(&path, text.get(..whole).unwrap_or_default())
+    }
+
+    fn parse(path: &Path, lines: &str) -> io::Result<Self> {
+        let mut index = Self::default();
+        for (at, line) in lines.lines().enumerate() {
             let entry = serde_json::from_str(line).map_err(|error| {
                 io::Error::other(format!("`{}`, line {}: {error}", path.display(), at + 1))
             })?;
@@ -100,6 +120,11 @@ impl UndoIndex {
     /// Returns the last change of a path.
     pub(super) fn last(&self, path: &Path) -> Option<&PathChange> {
         self.lines.iter().rev().find(|line| line.path == path)
+    }
+
+    /// Returns the time of the next change, which is never before that of an earlier one.
+    pub(super) fn next_time(&self, now: u64) -> u64 {
+        now.max(self.lines.last().map_or(0, |line| line.at))
     }
 
     pub(super) fn add(&mut self, directory: &Path, line: PathChange) -> io::Result<()> {

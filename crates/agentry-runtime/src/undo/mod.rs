@@ -15,6 +15,7 @@
 mod index;
 mod restore;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -22,6 +23,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Mutex;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
@@ -70,7 +72,8 @@ impl BeforeImages {
         // Noted before they are created, so that undo can remove them again.
         let above = path.ancestors().skip(1).take_while(|directory| !directory.exists());
         let made = above.map(Path::to_path_buf).collect();
-        index.add(&self.directory, PathChange { path, before, left: None, made })
+        let at = index.next_time(now());
+        index.add(&self.directory, PathChange { path, before, left: None, made, at })
     }
 
     /// Records the state after the open changes. Must be called when the call that made them is over.
@@ -111,8 +114,20 @@ impl BeforeImages {
     }
 }
 
+/// Returns what a run left at each path that its tools changed, the last change of each. Changes nothing.
+pub fn left_behind(directory: &Path) -> io::Result<BTreeMap<PathBuf, PathImage>> {
+    let lines = UndoIndex::look(directory)?.lines.into_iter();
+    Ok(lines.filter_map(|line| Some((line.path, line.left?))).collect())
+}
+
+/// The time in microseconds since the Unix epoch.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+}
+
 /// Returns what is at a path now. A path through a link counts as nothing.
-fn there(path: &Path) -> io::Result<PathImage> {
+pub fn there(path: &Path) -> io::Result<PathImage> {
     let (parent, name) = match files::parent(path, MissingDirectory::Fails) {
         Ok(found) => found,
         Err(error) if is_absent(&error) => return Ok(PathImage::Nothing),

@@ -30,29 +30,45 @@ pub enum UndoOutcome {
     Refused(String),
 }
 
-/// Undoes the changes of a run, path by path. Without `force`, only where the file is still as the run left
-/// it. With `dry`, only returns what would be done.
-pub fn undo(directory: &Path, force: bool, dry: bool) -> io::Result<Vec<(PathBuf, UndoOutcome)>> {
-    let index = UndoIndex::read(directory)?;
-    let paths: BTreeSet<&Path> = index.lines.iter().map(|line| line.path.as_path()).collect();
+/// A change, and the directory with the images of its run.
+struct PlacedChange<'a> {
+    images: &'a Path,
+    change: PathChange,
+}
+
+/// Undoes the changes of a run and of its delegates, path by path, the newest first. Each run has a directory of
+/// images. Without `force`, only where the file is still as the runs left it. With `dry`, only returns what would
+/// be done.
+pub fn undo(
+    directories: &[PathBuf],
+    force: bool,
+    dry: bool,
+) -> io::Result<Vec<(PathBuf, UndoOutcome)>> {
+    let mut changes = Vec::new();
+    for images in directories {
+        let lines = UndoIndex::read(images)?.lines.into_iter();
+        changes.extend(lines.map(|change| PlacedChange { images, change }));
+    }
+    // A stable sort: changes of one run stay in their order.
+    changes.sort_by_key(|placed| placed.change.at);
+    let paths: BTreeSet<&Path> = changes.iter().map(|it| it.change.path.as_path()).collect();
     // Deeper paths come first, so that directories are empty when they are handled.
     let undone = paths.into_iter().rev().map(|path| {
-        let lines: Vec<&PathChange> = index.lines.iter().filter(|line| line.path == path).collect();
-        let undone = one(directory, path, &lines, force, dry);
+        let lines: Vec<_> = changes.iter().filter(|it| it.change.path == path).collect();
+        let undone = one(path, &lines, force, dry);
         (path.to_path_buf(), undone.unwrap_or_else(|error| UndoOutcome::Kept(error.to_string())))
     });
     let mut undone: Vec<_> = undone.collect();
     undone.reverse();
     if !dry {
-        remove_made(&index, &undone);
+        remove_made(&changes, &undone);
     }
     Ok(undone)
 }
 
 fn one(
-    directory: &Path,
     path: &Path,
-    lines: &[&PathChange],
+    lines: &[&PlacedChange<'_>],
     force: bool,
     dry: bool,
 ) -> io::Result<UndoOutcome> {
@@ -61,7 +77,7 @@ fn one(
         return Ok(UndoOutcome::Refused(why));
     }
     let now = there(path)?;
-    if now == first.before {
+    if now == first.change.before {
         return Ok(UndoOutcome::Same);
     }
     let target = if force { 0 } else { reached(lines, &now) };
@@ -69,17 +85,17 @@ fn one(
         return Ok(UndoOutcome::Kept(why(lines, &now)));
     };
     if !dry {
-        restore(directory, path, &line.before)?;
+        restore(line.images, path, &line.change.before)?;
     }
     Ok(if target == 0 { UndoOutcome::Back } else { UndoOutcome::Partly })
 }
 
 /// Returns the index of the earliest change that can be undone. Goes back from the last change as long as
 /// each has left what is there now; returns the number of changes if not even the last can be undone.
-fn reached(lines: &[&PathChange], now: &PathImage) -> usize {
+fn reached(lines: &[&PlacedChange<'_>], now: &PathImage) -> usize {
     let mut there = now;
     let mut at = lines.len();
-    for (number, line) in lines.iter().enumerate().rev() {
+    for (number, PlacedChange { change: line, .. }) in lines.iter().enumerate().rev() {
         // The run was killed during this change: if nothing has changed yet, there is nothing to undo.
         let is_left = line.left.as_ref().map_or(*there == line.before, |left| left == there);
         if !is_left {
@@ -91,8 +107,8 @@ fn reached(lines: &[&PathChange], now: &PathImage) -> usize {
     at
 }
 
-fn why(lines: &[&PathChange], now: &PathImage) -> String {
-    if lines.last().is_some_and(|line| line.left.is_none()) {
+fn why(lines: &[&PlacedChange<'_>], now: &PathImage) -> String {
+    if lines.last().is_some_and(|line| line.change.left.is_none()) {
         return "the run was killed while it changed this: its state is not known".to_owned();
     }
     match now {
@@ -165,13 +181,13 @@ fn beside(name: &OsStr) -> OsString {
 }
 
 /// Removes the directories that the run created for the undone files, if they are empty.
-fn remove_made(index: &UndoIndex, undone: &[(PathBuf, UndoOutcome)]) {
+fn remove_made(changes: &[PlacedChange<'_>], undone: &[(PathBuf, UndoOutcome)]) {
     // A path that an earlier undo restored has its original state, so it counts too.
     let is_back = |path: &Path| {
         let mut found = undone.iter().filter(|(other, _)| other == path);
         found.any(|(_, undone)| matches!(undone, UndoOutcome::Back | UndoOutcome::Same))
     };
-    let lines = index.lines.iter().filter(|line| is_back(&line.path));
+    let lines = changes.iter().map(|it| &it.change).filter(|line| is_back(&line.path));
     let made: BTreeSet<&PathBuf> = lines.flat_map(|line| &line.made).collect();
     for directory in made.into_iter().rev() {
         // A directory that is not empty stays.

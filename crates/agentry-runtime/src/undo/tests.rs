@@ -42,7 +42,7 @@ impl Run {
 
     fn undo(&self, force: bool) -> Vec<(String, UndoOutcome)> {
         let root = self.root().join("w");
-        let undone = undo(&self.root.path().join("run/before"), force, false).expect("a list");
+        let undone = undo(&[self.root.path().join("run/before")], force, false).expect("a list");
         let name = |path: PathBuf| {
             path.strip_prefix(&root).expect("a name").to_str().expect("text").to_owned()
         };

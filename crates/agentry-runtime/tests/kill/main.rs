@@ -315,14 +315,14 @@ fn check(directory: &Path) -> usize {
         assert!(kept >= 1 && kept <= started, "{id}: {kept} changes, {started} starts");
     }
     // Everything can be undone; a write that the user was asked about may need `force`.
-    let undone = undo(&images, false, false).expect("before-images");
+    let undone = undo(std::slice::from_ref(&images), false, false).expect("before-images");
     assert_eq!(undone.len(), WRITES);
     for (path, undone) in undone {
         let number = path.file_stem().and_then(|stem| stem.to_str()).expect("a number").to_owned();
         let was_asked = asked.lines().any(|line| line == format!("write-{number}"));
         assert!(undone == UndoOutcome::Back || was_asked, "{}: {undone:?}", path.display());
     }
-    undo(&images, true, false).expect("before-images");
+    undo(std::slice::from_ref(&images), true, false).expect("before-images");
     assert!(!directory.join("work/deep").exists());
     asked.lines().count()
 }

@@ -63,7 +63,7 @@ pub(super) struct LineReading {
 
 /// Parses an agent file; `None` if there is no metadata.
 pub(super) fn read(text: &str) -> Option<ClaudeFrontMatter> {
-    let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
+    let text = front_matter::with_lf(text.trim_start_matches('\u{feff}'));
     let rest = text.strip_prefix("---")?;
     let (blank, rest) = rest.split_once('\n')?;
     let (metadata, body) = rest.split_once("---")?;

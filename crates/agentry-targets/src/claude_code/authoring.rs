@@ -59,6 +59,11 @@ const VALUES: &[FieldValue] = &[
     takes("model", ValueKind::Text, ""),
     takes("permissionMode", ValueKind::Words(MODES), "Claude Code ignores another mode"),
     takes("maxTurns", ValueKind::Count, "Claude Code ignores the limit"),
+    takes(
+        "effort",
+        ValueKind::Words(&["low", "medium", "high", "xhigh", "max"]),
+        "Claude Code ignores another effort",
+    ),
     takes("memory", ValueKind::Words(&["user", "project", "local"]), ""),
     takes("isolation", ValueKind::Words(&["worktree"]), ""),
     takes("background", ValueKind::Switch, ""),

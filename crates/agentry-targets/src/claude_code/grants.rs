@@ -9,7 +9,8 @@ use super::tools::{GROUPS, beside, entries, plain};
 use crate::original::{self, GrantReading, OriginalGrant};
 use crate::subject::RenderSubject;
 
-pub(super) const GRANTS: GrantReading = GrantReading { normalise, closed, ..GrantReading::PLAIN };
+pub(super) const GRANTS: GrantReading =
+    GrantReading { normalise, closed, is_shared: true, ..GrantReading::PLAIN };
 
 /// Normalises metadata: a tool that is both listed and disallowed counts as not listed, and specifiers in
 /// brackets are removed because Claude Code ignores them.

@@ -16,9 +16,12 @@ pub(super) const AGENTS: &str = ".claude/agentry-guard.json";
 /// The hook of one agent. A failure denies the call: by the exit code, and by `onFailure`.
 pub(super) fn of_agent(subject: &RenderSubject) -> Data {
     let path = quoted(subject.guarded_path());
+    let project = "\"$CLAUDE_PROJECT_DIR\"";
     // Exit code 2 denies the call, even where `agentry` is not installed.
-    let command =
-        format!("{COMMAND}\"$CLAUDE_PROJECT_DIR\"/{path} --digest {} || exit 2", subject.digest);
+    let command = format!(
+        "{COMMAND}{project}/{path} --project {project} --digest {} || exit 2",
+        subject.digest
+    );
     let map = |entries: Vec<(&str, Data)>| {
         Data::Map(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
     };

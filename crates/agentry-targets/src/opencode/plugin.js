@@ -94,8 +94,10 @@ function isAllowed(rules, tool) {
 function ask([path, digest], question) {
   return new Promise((done, failed) => {
     const fail = (why) => failed(new Error(`agentry: denied: the guard ${why}`))
+    // It starts in the project. An agent of the user, named by its full path, has none.
+    const project = path.startsWith("/") ? [] : ["--project", "."]
     // No shell, so that no name is ever read as a command.
-    const child = spawn("agentry", ["guard", "opencode", path, "--digest", digest], {
+    const child = spawn("agentry", ["guard", "opencode", path, "--digest", digest, ...project], {
       cwd: ROOT,
       stdio: ["pipe", "pipe", "ignore"],
     })

@@ -1,5 +1,7 @@
 //! Trial renderings: an agent is rendered with its original grants and read back, to see which it may have.
 
+use std::cell::OnceCell;
+
 use crate::harness_files::{ChangedFiles, FileChange, FileRoot, HarnessPath};
 use agentry_policy::{Action, PolicyContext, RuleList, Section};
 use agentry_text::Data;
@@ -8,7 +10,8 @@ use super::{OriginalGrant, is_long, names};
 use crate::Target;
 use crate::fields::{FieldGrant, grants};
 use crate::front_matter::list_items;
-use crate::import::{HarnessAgent, HarnessImport, narrowed};
+use crate::import::{HarnessAgent, HarnessImport};
+use crate::import_rules::narrowed;
 use crate::proof::{PolicyProof, within};
 use crate::render::FutureFiles;
 use crate::render_result::{ProjectRendering, RenderSettings};
@@ -21,6 +24,18 @@ pub(super) struct GrantTrial<'a> {
     rows: Vec<(&'static str, FieldGrant)>,
     subject: &'a RenderSubject,
     settings: &'a RenderSettings<'a>,
+    /// The grants as the agent keeps them; `None` if it keeps none.
+    all: Option<Vec<OriginalGrant>>,
+    /// The agent without grants and with all of them: each is looked at several times.
+    plain: OnceCell<TrialRendering>,
+    whole: OnceCell<TrialRendering>,
+}
+
+/// A trial rendering.
+struct TrialRendering {
+    rendering: ProjectRendering,
+    /// The agent as it would be imported from these files.
+    read: OnceCell<Option<HarnessAgent>>,
 }
 
 impl<'a> GrantTrial<'a> {
@@ -31,7 +46,14 @@ impl<'a> GrantTrial<'a> {
     ) -> Option<Self> {
         let import = target.import.as_ref()?;
         let rows = grants(target.fields);
-        (!rows.is_empty()).then_some(Self { target, import, rows, subject, settings })
+        if rows.is_empty() {
+            return None;
+        }
+        let kept = super::kept(&subject.agent, target);
+        let original = |kept: &Data, key| OriginalGrant { key, value: kept.get(key).cloned() };
+        let all = kept.map(|kept| rows.iter().map(|(key, _)| original(kept, key)).collect());
+        let (plain, whole) = (OnceCell::new(), OnceCell::new());
+        Some(Self { target, import, rows, subject, settings, all, plain, whole })
     }
 
     /// Whether two sets of metadata have the same grants.
@@ -54,18 +76,13 @@ impl<'a> GrantTrial<'a> {
 
     /// Returns the grants to restore; `None` if the definition was changed since the import.
     pub(super) fn granted(&self) -> Option<Vec<OriginalGrant>> {
-        let kept = super::kept(&self.subject.agent, self.target)?;
-        let original = |(key, _): &(&'static str, FieldGrant)| OriginalGrant {
-            key,
-            value: kept.get(key).cloned(),
-        };
-        let all: Vec<OriginalGrant> = self.rows.iter().map(original).collect();
+        let all = self.all.as_ref()?;
         let mut values = all.iter().filter_map(|grant| grant.value.as_ref());
         // Each item of a list costs a trial rendering.
         if values.any(is_long) {
             return None;
         }
-        if !self.matches_import(self.read(&all)?, self.read(&[])?) {
+        if !self.matches_import(self.read(all)?, self.read(&[])?) {
             return None;
         }
         let mut closed = all.clone();
@@ -74,8 +91,8 @@ impl<'a> GrantTrial<'a> {
             grants.iter().all(|grant| self.fits(grant)) && self.holds(grants)
         };
         // Restoring all grants at once is the common case and needs only one proof.
-        let whole = [&all, &closed].into_iter().find(fits).cloned();
-        Some(whole.unwrap_or_else(|| self.one_by_one(&all)))
+        let whole = [all, &closed].into_iter().find(fits).cloned();
+        Some(whole.unwrap_or_else(|| self.one_by_one(all)))
     }
 
     /// Returns the grants that hold, tried in order, each together with those before it. A grant that was
@@ -127,7 +144,7 @@ impl<'a> GrantTrial<'a> {
     fn rendered<T>(
         &self,
         grants: &[OriginalGrant],
-        look: impl Fn(&ProjectRendering, &FutureFiles<'_>) -> T,
+        look: impl Fn(&TrialRendering, &FutureFiles<'_>) -> T,
     ) -> T {
         let is_place = |path: &str| {
             let mut places = self.import.places.iter();
@@ -143,9 +160,21 @@ impl<'a> GrantTrial<'a> {
         };
         let existing = ChangedFiles { below: self.settings.existing, change: &change };
         let settings = RenderSettings { existing: &existing, ..*self.settings };
-        let subject = RenderSubject { grants: grants.to_vec(), ..self.subject.clone() };
-        let rendering = (self.target.render)(&[subject], &settings);
-        look(&rendering, &FutureFiles::of(&rendering, &settings))
+        let render = || {
+            let subject = RenderSubject { grants: grants.to_vec(), ..self.subject.clone() };
+            let rendering = (self.target.render)(&[subject], &settings);
+            TrialRendering { rendering, read: OnceCell::new() }
+        };
+        let once;
+        let tried = match &self.all {
+            _ if grants.is_empty() => self.plain.get_or_init(render),
+            Some(all) if all == grants => self.whole.get_or_init(render),
+            _ => {
+                once = render();
+                &once
+            }
+        };
+        look(tried, &FutureFiles::of(&tried.rendering, &settings))
     }
 
     /// Whether these grants permit nothing that the definition denies.
@@ -160,10 +189,13 @@ impl<'a> GrantTrial<'a> {
 
     /// Returns the agent as it would be imported with these grants.
     pub(super) fn read(&self, grants: &[OriginalGrant]) -> Option<HarnessAgent> {
-        self.rendered(grants, |rendering, written| {
-            let mut own = rendering.agents.iter().flat_map(|agent| &agent.files);
-            let own = own.find(|file| (self.import.is_one)(&file.path, file.text()))?;
-            (self.import.read)(written, &own.path).ok()
+        self.rendered(grants, |tried, written| {
+            let read = || {
+                let mut own = tried.rendering.agents.iter().flat_map(|agent| &agent.files);
+                let own = own.find(|file| (self.import.is_one)(&file.path, file.text()))?;
+                (self.import.read)(written, &own.path).ok()
+            };
+            tried.read.get_or_init(read).clone()
         })
     }
 

@@ -7,7 +7,7 @@
 use agentry_text::yaml::{self, YamlVersion};
 use agentry_text::{Data, FileId, Findings, SourceFile};
 
-use crate::front_matter::MARK;
+use crate::front_matter::{MARK, with_lf};
 
 /// The fields of a file in order; of two with the same name, the later one counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub(super) fn write(
         let space = if spelled.is_empty() { "" } else { " " };
         out.extend([key, ":", space, spelled.as_str(), "\n"]);
     }
-    let body = body.replace("\r\n", "\n");
+    let body = with_lf(body);
     let body = trim(&body);
     let (space, end) = if body.is_empty() { ("", "") } else { ("\n", "\n") };
     Ok(format!("{out}---\n{space}{body}{end}"))
@@ -91,7 +91,7 @@ fn yaml_reads(way: &str, text: &str) -> bool {
 
 /// Returns the fields and the body of a file; `None` if Pi sees no metadata in it.
 pub(super) fn read(text: &str) -> Option<(PiFields, String)> {
-    let text = text.replace("\r\n", "\n");
+    let text = with_lf(text);
     let rest = text.strip_prefix("---")?;
     let end = rest.find("\n---")?;
     let lines = rest.get(..end)?.split_once('\n').map_or("", |(_, lines)| lines);

@@ -37,6 +37,11 @@ pub(super) static AUTHORING: AuthoringFacts = AuthoringFacts {
 };
 
 const VALUES: &[FieldValue] = &[
+    takes(
+        "thinking",
+        ValueKind::Words(&["off", "minimal", "low", "medium", "high", "xhigh"]),
+        "Pi does not start the agent with another level",
+    ),
     takes("systemPromptMode", ValueKind::Words(&["replace", "append"]), ""),
     takes("package", ValueKind::Any, ""),
     takes("extensions", ValueKind::Any, ""),

@@ -33,13 +33,17 @@ pub(super) fn main(subject: &RenderSubject) -> String {
 }
 
 fn filled(template: &str, subject: &RenderSubject) -> String {
-    let guard =
-        json!(["agentry", "guard", "pi", subject.guarded_path(), "--digest", subject.digest]);
+    let path = subject.guarded_path();
+    let mut guard = vec!["agentry", "guard", "pi", path, "--digest", subject.digest.as_str()];
+    // It starts in the project. An agent of the user, named by its full path, has none.
+    if !path.starts_with('/') {
+        guard.extend(["--project", "."]);
+    }
     let text = format!("{template}{ASK}");
     let origin = subject.origin();
     text.replace("@MARK@", &format!("{}{origin}", MARK.trim_start_matches("# ")))
         .replace("@AGENT@", &json!(subject.name).to_string())
-        .replace("@GUARD@", &guard.to_string())
+        .replace("@GUARD@", &json!(guard).to_string())
 }
 
 /// Whether a file is the unchanged guard of that agent.

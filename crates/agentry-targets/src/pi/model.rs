@@ -10,6 +10,7 @@ use super::tools::{DEFAULT, NEVER, TOOLS};
 use super::{extension, places};
 use crate::HarnessFiles;
 use crate::encoding::{EncodedRule, EncodingView, MatchBounds, MatchOrder, RuleEncoding};
+use crate::front_matter::with_lf;
 use crate::model::{HarnessModel, always, escape, regex_of_path};
 
 /// Reserved names of pi-subagents: an agent whose rules name one of these is not loaded.
@@ -50,8 +51,7 @@ pub(super) fn model(files: &dyn HarnessFiles, name: &str) -> Option<HarnessModel
     }
     let system = files.text(&place.system);
     // The main session is this agent if both have the same prompt.
-    let is_main =
-        system.is_some_and(|text| agent_file::trim(&text.replace("\r\n", "\n")) == definition.body);
+    let is_main = system.is_some_and(|text| agent_file::trim(&with_lf(&text)) == definition.body);
     let guarded =
         files.text(&place.session).is_some_and(|text| extension::is_guard_of(&text, name));
     // Pi itself puts no limits on a main session.

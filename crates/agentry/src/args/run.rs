@@ -1,6 +1,7 @@
 //! What can be typed to run agents.
 
 use agentry_compile::model::Format;
+use agentry_runtime::journal::RunFiring;
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
 use super::{ResultFormat, format};
@@ -66,7 +67,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_enum, value_name = "WHAT", default_value = "deny")]
     pub(crate) on_ask: AskFallback,
     /// Carry out a function that the agent exposes; standard output has its output as JSON
-    #[arg(long, value_name = "NAME", requires = "input", conflicts_with_all = ["prompt", "record", "replay"])]
+    #[arg(long, value_name = "NAME", requires = "input", conflicts_with = "prompt")]
     pub(crate) call: Option<String>,
     /// The input of the function, as a JSON object
     #[arg(long, value_name = "JSON", requires = "call")]
@@ -82,6 +83,12 @@ pub(crate) struct RunArguments {
     pub(crate) unconfined: bool,
     #[command(flatten)]
     pub(crate) spending: SpendingArguments,
+    /// How long you would take for the task yourself, like `30m`; the receipt compares
+    #[arg(long, value_name = "TIME", value_parser = milliseconds)]
+    pub(crate) estimate: Option<u64>,
+    /// The planned time that starts it.
+    #[arg(skip)]
+    pub(crate) firing: Option<RunFiring>,
     /// Read the agent as this format
     #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,

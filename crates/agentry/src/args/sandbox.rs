@@ -42,6 +42,9 @@ pub(crate) struct SandboxExecArguments {
     /// Refuse if the definition has another digest
     #[arg(long, value_name = "DIGEST")]
     pub(crate) digest: Option<String>,
+    /// The project that the agent works in; the workspace of its definition if none is named
+    #[arg(long, value_name = "DIR")]
+    pub(crate) project: Option<String>,
     /// Read the agent as this format
     #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,

@@ -31,6 +31,22 @@ pub(crate) struct ToolsArguments {
 pub(crate) enum ToolsCommand {
     /// Call one tool as in a run: under the policy, with consent, in the sandbox
     Call(ToolsCallArguments),
+    /// Log in to an MCP server of an agent, in your browser
+    Login(ToolsLoginArguments),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ToolsLoginArguments {
+    /// The agent: its file or its directory
+    pub(crate) agent: String,
+    /// The name of the server
+    pub(crate) server: String,
+    /// Consent to everything that the agent may do, without a question
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Read the agent as this format
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
+    pub(crate) format_override: Option<Format>,
 }
 
 #[derive(Debug, ClapArgs)]

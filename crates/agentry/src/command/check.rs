@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agentry_compile::checks::harness::AgentSummary;
 use agentry_compile::text::path::{join, split};
-use agentry_compile::text::report::{CheckSummary, counted};
+use agentry_compile::text::report::{CheckSummary, counted, visible};
 use agentry_compile::text::{Diagnostic, SourceFiles};
 use agentry_compile::{
     AgentDiscovery, Baseline, CheckedHarnessFile, CompiledAgent, FileTree as _, FixMode,
@@ -17,7 +17,7 @@ use agentry_compile::{
 use rayon::prelude::*;
 
 use crate::args::CheckArguments;
-use crate::command::{failures, none_in};
+use crate::command::{format_hint, installed, missing_paths, none_in};
 use crate::config_cache::ConfigCache;
 use crate::disk::DiskWorld;
 use crate::home::sweep;
@@ -35,14 +35,15 @@ const FEW: usize = 8;
 pub(crate) fn run(args: &CheckArguments) -> CliOutcome {
     sweep();
     let disk = DiskWorld::default();
-    let config = WorkspaceConfig::read(&disk, args.paths.first().map_or(".", String::as_str));
+    let paths = installed::as_paths(&args.paths)?;
+    let config = WorkspaceConfig::read(&disk, paths.first().map_or(".", String::as_str));
     let exclude = |path: &str| config.excludes_path(path);
-    let found = discover_all(&disk, &args.paths, args.reads, &exclude);
+    let found = discover_all(&disk, &paths, args.reads, &exclude);
     let mut run = CheckRun::new(args, &disk, &config)?;
     run.report.diagnostics(&config.diagnostics, &config.sources);
     run.report.diagnostics(&found.diagnostics, &found.sources);
     // A path that the user names is checked even if the configuration excludes it.
-    let named = |found: &FoundAgent| args.paths.contains(&found.path);
+    let named = |found: &FoundAgent| paths.contains(&found.path);
     let configs = &run.configs;
     let wanted = |found: &&FoundAgent| {
         named(found) || !configs.of(&disk, &found.dir).excludes_path(&found.path)
@@ -55,11 +56,15 @@ pub(crate) fn run(args: &CheckArguments) -> CliOutcome {
     run.agents(&agents);
     run.names();
     let is_wanted = |found: &&FoundHarnessFile| {
-        args.paths.contains(&found.path)
+        paths.contains(&found.path)
             || !run.configs.of(&disk, split(&found.path).0).excludes_path(&found.path)
     };
     let harness: Vec<_> = found.harness.iter().filter(is_wanted).cloned().collect();
     run.harness(&harness);
+    // A named `agentry.toml` is checked as the configuration of its directory.
+    for path in found.no_agents.iter().filter(|path| is_configuration(path)) {
+        run.configs.of(&disk, split(path).0);
+    }
     found.receipts.iter().for_each(|receipt| run.receipt(receipt));
     run.finish(&found)
 }
@@ -293,8 +298,9 @@ impl<'a> CheckRun<'a> {
         for other in self.configs.all().iter().filter(is_other) {
             self.report.diagnostics(&other.diagnostics, &other.sources);
         }
-        let failures = failures(self.disk, found);
+        let failures = missing_paths(self.disk, found);
         failures.iter().for_each(|failure| self.report.failure(failure));
+        self.pass_over(found);
         for path in &found.empty {
             let none = none_in(self.disk, path);
             remark(&format!("note: {}", none.message));
@@ -315,6 +321,28 @@ impl<'a> CheckRun<'a> {
             return Ok(if failures.is_empty() { ExitKind::Done } else { ExitKind::Usage });
         }
         Ok(exit(&summary, self.args.deny_warnings, !failures.is_empty() || self.report.broken > 0))
+    }
+
+    /// Reports named files that are nothing to check. A hook of version control names every changed file, so
+    /// they are no failures.
+    fn pass_over(&self, found: &AgentDiscovery) {
+        /// More files than this are counted.
+        const MOST_NAMED: usize = 5;
+        let others: Vec<&String> =
+            found.no_agents.iter().filter(|path| !is_configuration(path)).collect();
+        for path in others.iter().take(MOST_NAMED) {
+            remark(&format!(
+                "note: `{}` is passed over: it is not an agent definition",
+                visible(path)
+            ));
+        }
+        if others.len() > MOST_NAMED {
+            remark(&format!("note: {} more are passed over", others.len() - MOST_NAMED));
+        }
+        // One file alone was probably meant.
+        if let ([path], true) = (others.as_slice(), self.args.paths.len() == 1) {
+            remark(&format!("  = help: {}", format_hint(self.disk, path)));
+        }
     }
 
     fn write_baseline(&self) -> Result<(), CliFailure> {
@@ -362,6 +390,11 @@ fn exit(summary: &CheckSummary, deny_warnings: bool, unreadable: bool) -> ExitKi
         (false, true) => ExitKind::Findings,
         (false, false) => ExitKind::Done,
     }
+}
+
+/// Whether a file belongs to the workspace and not to one of its agents.
+fn is_configuration(path: &str) -> bool {
+    matches!(split(path).1, "agentry.toml" | "agentry.lock")
 }
 
 /// Whether a path has no part that leads out of its start directory.

@@ -4,6 +4,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use agentry_compile::text::report::counted;
+use agentry_home::repository::AgentRepository;
+use agentry_home::{AgentRecord, HomeError, HomeLayout};
 use agentry_sandbox::{BackEnd, Confinement, SandboxSupport, support};
 use serde_json::{Value, json};
 
@@ -29,6 +32,7 @@ pub(crate) fn run(args: &DoctorArguments) -> CliOutcome {
     let mut looked = sandbox(&support);
     looked.push(confining(&back_end));
     looked.push(home());
+    looked.extend(agents());
     looked.push(shell());
     match args.format {
         ResultFormat::Json => print_json(&to_json(&looked, &support, &back_end)),
@@ -127,6 +131,28 @@ fn home() -> DoctorFinding {
     let writable = nearest.is_some_and(|path| tempfile::tempfile_in(path).is_ok());
     let help = (!writable).then(|| "make it writable, or set AGENTRY_HOME".to_owned());
     DoctorFinding { what: "home", well: Some(writable), found: home.display().to_string(), help }
+}
+
+/// The installed agents and their repositories; nothing if the home has no record.
+fn agents() -> Option<DoctorFinding> {
+    let layout = HomeLayout::new(agentry_home()?);
+    let finding = |well: bool, found: String, help: Option<String>| {
+        Some(DoctorFinding { what: "agents", well: Some(well), found, help })
+    };
+    let agents = match AgentRecord::open_if_any(&layout)
+        .and_then(|record| record.map(|record| record.all()).transpose())
+    {
+        Ok(agents) => agents?,
+        Err(error) => return finding(false, error.to_string(), HomeError::from(error).hint()),
+    };
+    let wrong = agents.iter().find_map(|agent| {
+        let error = AgentRepository::open(&agent.path).err()?;
+        Some((format!("`{}`: {error}", agent.id), error.hint().map(str::to_owned)))
+    });
+    match wrong {
+        Some((found, help)) => finding(false, found, help),
+        None => finding(true, counted(agents.len(), "installed agent"), None),
+    }
 }
 
 fn shell() -> DoctorFinding {

@@ -9,11 +9,12 @@ use agentry_compile::render::{GuardedAgent, RenderLedger, guard, other_agents, p
 use agentry_compile::targets::guard::{GuardedCall, agent as asking_agent, call as guarded_call};
 use agentry_compile::targets::{GuardAnswer, Target, target};
 use agentry_compile::text::path::join;
-use agentry_compile::{CompiledAgent, FileTree as _, at, read};
+use agentry_compile::{CompiledAgent, FileTree as _, at};
 use agentry_runtime::guard_look::{GuardLook, listed};
 use serde_json::Value;
 
 use crate::args::GuardArguments;
+use crate::command::read_definition;
 use crate::command::render::LEDGER;
 use crate::command::run::is_set;
 use crate::disk::DiskWorld;
@@ -70,12 +71,18 @@ fn answer(args: &GuardArguments) -> GuardAnswer {
     if is_wrong { GuardAnswer { code: 2, ..answer } } else { answer }
 }
 
-/// The look at the protected files of the agent's workspace.
-fn look(disk: &DiskWorld, agent: &GuardedAgent<'_>) -> Result<GuardLook, String> {
+/// The looks at the protected files of the project, and of the agent's own workspace if that is another one.
+fn looks(disk: &DiskWorld, agent: &GuardedAgent<'_>) -> Result<Vec<GuardLook>, String> {
     let home = agentry_home().ok_or("there is no home directory")?;
     let home = std::fs::canonicalize(&home).unwrap_or(home);
-    let workspace = disk.absolute(&agent.compiled.workspace);
-    Ok(GuardLook::new(&home, &disk.real(&workspace).unwrap_or(workspace)))
+    let real = |path: &String| {
+        let path = disk.absolute(path);
+        disk.real(&path).unwrap_or(path)
+    };
+    let places = agent.project.iter().chain([&agent.compiled.workspace]);
+    let mut roots: Vec<String> = places.map(real).collect();
+    roots.dedup();
+    Ok(roots.iter().map(|root| GuardLook::new(&home, root)).collect())
 }
 
 /// Looks at the protected files before a call; an error denies it.
@@ -84,12 +91,13 @@ fn looked_before<'a>(
     agent: GuardedAgent<'a>,
     call: &GuardedCall,
 ) -> Result<GuardedAgent<'a>, String> {
-    let look = look(disk, &agent)?;
-    if let Some(why) = look.blocked() {
-        return Err(why);
+    for look in looks(disk, &agent)? {
+        if let Some(why) = look.blocked() {
+            return Err(why);
+        }
+        let looked = look.before(&call.id, &agent.protected);
+        looked.map_err(|error| format!("the protected files cannot be looked at: {error}"))?;
     }
-    let looked = look.before(&call.id, &agent.protected);
-    looked.map_err(|error| format!("the protected files cannot be looked at: {error}"))?;
     Ok(agent)
 }
 
@@ -100,8 +108,12 @@ fn looked_after(
     call: &GuardedCall,
 ) -> GuardAnswer {
     let changed = agent.and_then(|agent| {
-        let look = look(disk, &agent)?;
-        look.after(&call.id, &agent.protected).map_err(|error| error.to_string())
+        let mut changed = Vec::new();
+        for look in looks(disk, &agent)? {
+            let found = look.after(&call.id, &agent.protected);
+            changed.extend(found.map_err(|error| error.to_string())?);
+        }
+        Ok(changed)
     });
     let reason = match changed {
         Ok(changed) if changed.is_empty() => {
@@ -121,13 +133,18 @@ fn looked_after(
 /// Lets calls through again, after a person at the terminal has looked.
 fn accepted(args: &GuardArguments) -> ExitCode {
     let disk = DiskWorld::default();
-    let named = GuardDefinition { path: args.agent.clone().unwrap_or_default(), digest: None };
+    let path = args.agent.clone().unwrap_or_default();
+    let named = GuardDefinition { path, digest: None, project: args.project.clone() };
     let changed = guarded(&disk, &named).and_then(|agent| {
         // An agent could run this command too; it has no terminal.
         if !io::stdin().is_terminal() {
             return Err("`--accept` needs a person at a terminal".to_owned());
         }
-        look(&disk, &agent)?.accept().map_err(|error| error.to_string())
+        let mut changed = Vec::new();
+        for look in looks(&disk, &agent)? {
+            changed.extend(look.accept().map_err(|error| error.to_string())?);
+        }
+        Ok(changed)
     });
     match changed {
         Ok(changed) if changed.is_empty() => remark("no call changed protected files"),
@@ -161,13 +178,16 @@ fn question() -> Result<String, String> {
 struct GuardDefinition {
     path: String,
     digest: Option<String>,
+    /// The project that it was rendered into.
+    project: Option<String>,
 }
 
 /// The definition that the arguments name, or that the question names through a rendered file.
 fn named(args: &GuardArguments, question: &str) -> Result<Option<GuardDefinition>, String> {
     let Some(file) = &args.agents else {
         let path = args.agent.clone().ok_or("no agent is named")?;
-        return Ok(Some(GuardDefinition { path, digest: args.digest.clone() }));
+        let (digest, project) = (args.digest.clone(), args.project.clone());
+        return Ok(Some(GuardDefinition { path, digest, project }));
     };
     let text = std::fs::read_to_string(file).map_err(|error| format!("`{file}`: {error}"))?;
     let known: Value = serde_json::from_str(&text).map_err(|error| format!("`{file}`: {error}"))?;
@@ -183,17 +203,45 @@ fn named(args: &GuardArguments, question: &str) -> Result<Option<GuardDefinition
     };
     // The file lies in the settings directory of the harness, one level below the project.
     let root = Path::new(file).parent().and_then(Path::parent).unwrap_or(Path::new(""));
-    let path = root.join(path).to_string_lossy().into_owned();
-    Ok(Some(GuardDefinition { path, digest: Some(digest.to_owned()) }))
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    // Files of the user belong to no project: they name the definition by its full path.
+    let project = Path::new(path).is_relative().then(|| text(root));
+    let path = text(&root.join(path));
+    Ok(Some(GuardDefinition { path, digest: Some(digest.to_owned()), project }))
 }
 
 fn guarded<'a>(disk: &DiskWorld, named: &'a GuardDefinition) -> Result<GuardedAgent<'a>, String> {
     let found = at(disk, &named.path).map_err(|why| format!("`{}` {why}", named.path))?;
-    let compiled = read(disk, &found);
-    let protected = protected_paths(disk, &compiled);
+    let mut compiled = read_definition(disk, &found);
+    let project = named.project.as_deref().map(|path| project_root(disk, path)).transpose()?;
+    let protected = protected_in(disk, &mut compiled, project.as_deref());
     let digest = named.digest.as_deref();
     let (program, is_set) = (this_program(), &is_set);
-    Ok(GuardedAgent { compiled, digest, protected, program, is_set })
+    Ok(GuardedAgent { compiled, project, digest, protected, program, is_set })
+}
+
+/// The real path of a project, which must be a directory.
+pub(crate) fn project_root(disk: &DiskWorld, path: &str) -> Result<String, String> {
+    let named = if path.is_empty() { "." } else { path };
+    let real = disk.real(&disk.absolute(named)).filter(|real| Path::new(real).is_dir());
+    real.ok_or_else(|| format!("the project `{named}` is not a directory"))
+}
+
+/// The protected paths of an agent that works in `project`: those there, and those of its own workspace.
+pub(crate) fn protected_in(
+    disk: &DiskWorld,
+    compiled: &mut CompiledAgent,
+    project: Option<&str>,
+) -> Vec<String> {
+    let mut paths = protected_paths(disk, compiled);
+    if let Some(project) = project {
+        let own = compiled.work_in(disk, project);
+        paths.extend(protected_paths(disk, compiled));
+        compiled.return_to(own);
+        paths.sort();
+        paths.dedup();
+    }
+    paths
 }
 
 /// The path of the running program.

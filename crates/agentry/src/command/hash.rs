@@ -1,11 +1,11 @@
 //! `agentry hash`: prints the digest of an agent.
 
 use agentry_compile::text::report::visible;
-use agentry_compile::{AgentDigest, FoundAgent, hash, read};
+use agentry_compile::{AgentDigest, FoundAgent, hash};
 use serde_json::{Value, json};
 
 use crate::args::{HashArguments, ResultFormat};
-use crate::command::{find, show_errors};
+use crate::command::{find, read_definition, show_errors};
 use crate::disk::DiskWorld;
 use crate::output::{CliFailure, ExitKind, complain, print, print_json};
 
@@ -51,7 +51,7 @@ fn one(
     found: &FoundAgent,
     full: bool,
 ) -> Result<(String, AgentDigest), CliFailure> {
-    let compiled = read(disk, found);
+    let compiled = read_definition(disk, found);
     let digest = hash(disk, &compiled);
     match digest.short.clone().filter(|_| !full) {
         Some(short) => Ok((short, digest)),

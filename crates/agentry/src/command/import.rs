@@ -24,6 +24,7 @@ use crate::save::{FileSaving, ReplaceMode};
 
 use report::print_report;
 use search::{FoundHarnessAgent, HarnessSearch, SkippedFile, holds_some, search};
+use sources::ImportProject;
 
 pub(crate) fn run(args: &ImportArguments) -> CliOutcome {
     let disk = DiskWorld::default();
@@ -37,10 +38,12 @@ pub(crate) fn run(args: &ImportArguments) -> CliOutcome {
     // Only a path that names one file means one agent; a directory may hold any number.
     let many = args.paths.len() > 1 || found.iter().any(|found| !found.is_named);
     // Agents do not depend on each other, except on their names.
-    let read: Vec<_> = found.par_iter().map(|found| prepare(&disk, args, found, many)).collect();
+    let projects = ImportProject::of_each(&disk, &found);
+    let all = found.par_iter().zip(&projects);
+    let read: Vec<_> = all.map(|(found, it)| prepare((it, args), found, many)).collect();
     let mut agents: Vec<ImportedFiles> = Vec::new();
-    for (found, read) in found.iter().zip(read) {
-        match read.and_then(|read| named((&disk, args), found, read, (many, &agents))) {
+    for ((found, project), read) in found.iter().zip(&projects).zip(read) {
+        match read.and_then(|read| named((project, args), found, read, (many, &agents))) {
             Ok(ImportOutcome::Written(agent)) => agents.push(*agent),
             Ok(ImportOutcome::Skipped(reason)) => {
                 skipped.push(SkippedFile { path: found.path.clone(), reason });
@@ -112,13 +115,12 @@ enum PreparedImport {
 
 /// Reads one agent and writes it in memory; if it is one of `many`, into their common directory.
 fn prepare(
-    disk: &DiskWorld,
-    args: &ImportArguments,
+    (project, args): (&ImportProject<'_>, &ImportArguments),
     found: &FoundHarnessAgent,
     many: bool,
 ) -> Result<PreparedImport, CliFailure> {
     let path = &found.path;
-    let (imported, losses) = match read(disk, found) {
+    let (imported, losses) = match read(project, found) {
         Err(why) if why.is_unused && !found.is_named => {
             return Ok(PreparedImport::Unused(why.message));
         }
@@ -130,7 +132,7 @@ fn prepare(
         return Err(CliFailure::new(message).hint("import it alone, with a name in `--output`"));
     }
     let output = if many { output(args, name) } else { args.output.clone() };
-    let files = written((disk, args), found, &imported, losses, &output)?;
+    let files = written((project, args), found, &imported, losses, &output)?;
     Ok(PreparedImport::Read(Box::new((imported, files))))
 }
 
@@ -141,7 +143,7 @@ fn output(args: &ImportArguments, name: &str) -> String {
 
 /// Gives an agent a name that none of the `others` has. One with the same content as another is skipped.
 fn named(
-    (disk, args): (&DiskWorld, &ImportArguments),
+    (project, args): (&ImportProject<'_>, &ImportArguments),
     found: &FoundHarnessAgent,
     read: PreparedImport,
     (many, others): (bool, &[ImportedFiles]),
@@ -173,19 +175,20 @@ fn named(
         detail,
         ..ReportedLoss::default()
     });
-    written((disk, args), found, &imported, losses, &output(args, &free)).map(done)
+    written((project, args), found, &imported, losses, &output(args, &free)).map(done)
 }
 
 /// Reads one agent and reports the losses of reading.
 fn read(
-    disk: &DiskWorld,
+    project: &ImportProject<'_>,
     found: &FoundHarnessAgent,
 ) -> Result<(ImportedAgent, Vec<ReportedLoss>), ImportError> {
-    let (odd, nul) = found.odd(disk);
+    let ImportProject { files, memo } = project;
+    let (odd, nul) = found.odd(files);
     if let Some(at) = nul {
         return Err(ImportError::at("a definition cannot hold U+0000".to_owned(), at));
     }
-    let imported = import_from(found.harness, &found.files(disk), &found.file, &found.memo)?;
+    let imported = import_from(found.harness, files, &found.file, memo)?;
     let mut losses: Vec<ReportedLoss> = imported.losses.iter().map(ReportedLoss::read).collect();
     if let Some(at) = odd {
         losses.push(ReportedLoss {
@@ -215,7 +218,7 @@ fn free_name(name: &str, others: &[ImportedFiles]) -> String {
 
 /// The files of an agent at `output`, with the losses of reading and writing.
 fn written(
-    (disk, args): (&DiskWorld, &ImportArguments),
+    (project, args): (&ImportProject<'_>, &ImportArguments),
     found: &FoundHarnessAgent,
     imported: &ImportedAgent,
     mut losses: Vec<ReportedLoss>,
@@ -224,11 +227,10 @@ fn written(
     let agent = &imported.agent;
     let target = write_target(args.to, output, "");
     let harness = found.harness.name;
-    let memo = &found.memo;
+    let ImportProject { files: around, memo } = project;
     let mut converted = convert(agent, args.to, &target);
-    let around = found.files(disk);
     // Original grants count only if the result grants the same; otherwise they are dropped.
-    let bare = original::forgotten(found.harness, agent, &converted.agent, (&around, memo));
+    let bare = original::forgotten(found.harness, agent, &converted.agent, (around, memo));
     if let Some(bare) = &bare {
         let field = original::grants_place(found.harness);
         let words = losses.iter_mut().filter(|loss| loss.field == field);

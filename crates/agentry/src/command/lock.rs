@@ -6,15 +6,19 @@ use std::sync::{Arc, PoisonError, RwLock};
 use agentry_compile::lock::{self, LockChange, LockError, LockedAgent, Lockfile};
 use agentry_compile::text::path::{join, split};
 use agentry_compile::text::{Diagnostic, SourceFiles};
-use agentry_compile::{EntryKind, FileTree as _, FoundAgent, WorkspaceConfig, discover};
+use agentry_compile::{
+    CompiledAgent, EntryKind, FileTree as _, FoundAgent, WorkspaceConfig, discover,
+};
+use agentry_runtime::tool::mcp::PinStore;
 use rayon::prelude::*;
 
 use crate::args::LockArguments;
 use crate::command::lock_report::report;
+use crate::command::run::pin_review::pin_lines;
 use crate::command::{BrokenAgent, failures, incomparable, none_in, show};
 use crate::config_cache::ConfigCache;
 use crate::disk::DiskWorld;
-use crate::home::sweep;
+use crate::home::{agentry_home, sweep};
 use crate::output::{CliFailure, CliOutcome, ExitKind, complain, error_text};
 use crate::save;
 
@@ -138,9 +142,10 @@ fn look(
 }
 
 fn one(disk: &DiskWorld, locks: &LockCache, found: &FoundAgent) -> LockCheck {
-    let (compiled, locked, problems) = lock::look(disk, found);
+    let (compiled, mut locked, problems) = lock::look(disk, found);
     let key = lock::key(disk, &compiled);
     let lock = locks.of(disk, &compiled.workspace);
+    let has_new_pins = add_pins(disk, &compiled, &mut locked, known(&lock, &key));
     let changes = match lock.as_ref() {
         Ok(lock) => lock.as_ref().map_or_else(
             || Lockfile::default().changes(&key, &locked),
@@ -154,7 +159,10 @@ fn one(disk: &DiskWorld, locks: &LockCache, found: &FoundAgent) -> LockCheck {
         name: locked.name.clone(),
         digest: locked.digest.clone(),
         // An unchanged agent needs no new entry, which saves memory for large workspaces.
-        locked: changes.as_ref().is_ok_and(|all| !all.is_empty()).then(|| Box::new(locked)),
+        locked: changes
+            .as_ref()
+            .is_ok_and(|all| !all.is_empty() || has_new_pins)
+            .then(|| Box::new(locked)),
         changes,
         // The source text is needed only to show problems.
         sources: if problems.is_empty() {
@@ -165,6 +173,35 @@ fn one(disk: &DiskWorld, locks: &LockCache, found: &FoundAgent) -> LockCheck {
         problems,
         workspace: compiled.workspace,
     }
+}
+
+/// The entry of the lock, if it can be read.
+fn known(lock: &Result<Option<Lockfile>, LockError>, key: &str) -> Option<LockedAgent> {
+    lock.as_ref().ok()?.as_ref()?.get(key).ok()?
+}
+
+/// Adds what the servers announced when this user agreed to them, or else what is locked already: a user who
+/// never ran the agent must not remove it. Returns whether there is something to lock for the first time.
+fn add_pins(
+    disk: &DiskWorld,
+    compiled: &CompiledAgent,
+    locked: &mut LockedAgent,
+    known: Option<LockedAgent>,
+) -> bool {
+    let servers = locked.servers.as_mut().filter(|servers| !servers.is_empty());
+    let (Some(servers), Some(home)) = (servers, agentry_home()) else { return false };
+    let agreed = PinStore::of(&home, &disk.absolute(&compiled.found.path));
+    let mut is_new = false;
+    for server in servers {
+        let before = known.iter().flat_map(|agent| agent.servers.iter().flatten());
+        let before = before.into_iter().find(|it| it.name == server.name);
+        let before = before.and_then(|it| it.pins.clone());
+        // A pin that cannot be read is no agreement.
+        let now = agreed.find(&server.name).ok().flatten().map(|pin| pin_lines(&pin));
+        is_new |= before.is_none() && now.is_some();
+        server.pins = now.or(before);
+    }
+    is_new
 }
 
 /// The locks of the visited workspaces, each read once.

@@ -132,7 +132,7 @@ fn groups(
     let mut stored = Vec::new();
     let mut others = Vec::new();
     for path in &paths {
-        match store::stored(disk, path).map(|found| found.and_then(alone)) {
+        match store::kept(disk, path).map(|found| found.and_then(alone)) {
             Some(Ok(found)) => stored.push(found),
             Some(Err(failure)) => {
                 complain(&failure);

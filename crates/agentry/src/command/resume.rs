@@ -5,14 +5,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentry_compile::model::Format;
-use agentry_runtime::consent::ConsentStore;
+use agentry_home::HomeLayout;
 use agentry_runtime::journal::{Journal, RunDescription};
 use agentry_runtime::rule_lines::{widened, written};
 use agentry_runtime::{RunEvent, TimedEvent};
 
 use crate::args::{AskFallback, ResumeArguments};
+use crate::command::receipts::recording;
 use crate::command::run::confinement::ConfinedCommands;
 use crate::command::run::delegation::scope::TreeSettings;
+use crate::command::run::first_consent::standing;
+use crate::command::run::memory::may_converse;
 use crate::command::run::models::PriceNeed;
 use crate::command::run::prepared_agent::PreparedAgent;
 use crate::command::run::session::{RunSession, SessionSetting};
@@ -23,6 +26,7 @@ use crate::output::{CliFailure, CliOutcome, error_text, remark};
 
 pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
     let home = agentry_home().ok_or_else(|| CliFailure::new("there is no home directory"))?;
+    recording::collect(&HomeLayout::new(&home));
     let id = find(&home, &args.id)?;
     // Opening locks the journal: no other process can continue this run.
     let (mut journal, about, happened) =
@@ -34,15 +38,15 @@ pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
     }
     let settings = &about.settings;
     let ground = ground(&about)?;
+    if args.prompt.is_some() {
+        may_converse(&ground)?;
+    }
     ground.report_leftovers_of_killed_runs();
     ground.report_masked_secrets();
     admitted(&ground, false)?;
     may_leave_sandbox(&ground, settings.unconfined)?;
     unchanged(&ground, &about, args.accept_changes)?;
-    if !ConsentStore::of(&home).has(&ground.digest, settings.unconfined) {
-        let message = format!("there is no consent to `{}` any more", about.agent);
-        return Err(CliFailure::new(message).hint("run it anew to be asked").refused());
-    }
+    let agreed = standing(&ground, settings.unconfined, args.accept_changes)?;
     let money = money(&happened);
     let engine = match pipeline::engine(&ground.agent) {
         Some(engine) => engine,
@@ -65,10 +69,17 @@ pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
             accepts_changes: args.accept_changes,
             is_resumed: true,
             counts_money: money == PriceNeed::Limited,
+            agreed: Arc::new(agreed),
+            is_recorded: false,
         },
         accepts_changes: args.accept_changes,
     };
-    RunSession::over(&setting, engine, journal)?.go_on(happened, args, about.prompt.is_none())
+    let memory = settings.memory.clone();
+    RunSession::over(&setting, engine, journal, memory)?.go_on(
+        happened,
+        args,
+        about.prompt.is_none(),
+    )
 }
 
 /// Reads the agent from the directory in which the run was started.

@@ -1,5 +1,6 @@
 //! `agentry run`: runs an agent, with real models or from a cassette.
 
+mod agreed_parts;
 mod approver;
 mod assembly;
 pub(crate) mod confinement;
@@ -7,18 +8,23 @@ pub(crate) mod declared_tools;
 pub(crate) mod delegation;
 pub(crate) mod first_consent;
 pub(crate) mod function;
+mod home_tools;
 pub(crate) mod limits;
 mod line_editor;
 mod markdown;
 pub(crate) mod mcp_servers;
+pub(crate) mod memory;
+mod memory_tools;
 pub(crate) mod models;
 mod outer_workspaces;
-mod pin_review;
+pub(crate) mod pin_review;
 pub(crate) mod pipeline;
 pub(crate) mod prepared_agent;
 mod recording;
 pub(crate) mod replay;
 mod script_tools;
+pub(crate) mod server_login;
+mod server_plan;
 mod server_variables;
 pub(crate) mod session;
 pub(crate) mod skills;
@@ -29,13 +35,16 @@ pub(crate) mod tool_bench;
 pub(crate) mod workers;
 
 use std::io::{self, IsTerminal as _, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use agentry_compile::policy::Action;
-use agentry_compile::{StartRefusal, gate};
+use agentry_compile::{FileTree as _, StartRefusal, gate, resolved};
 use agentry_runtime::cassette::beside;
 
 use crate::args::{RunArguments, RunFormat};
+use crate::command::receipts::recording as receipts;
+use crate::command::{find_one, usable};
+use crate::disk::DiskWorld;
 use crate::output::{CliFailure, CliOutcome, ExitKind, error_text, remark};
 use confinement::ConfinedCommands;
 use delegation::scope::TreeSettings;
@@ -47,30 +56,61 @@ use session::{RunSession, SessionSetting};
 const MOST_BYTES: u64 = 1024 * 1024;
 
 pub(crate) fn run(args: &RunArguments) -> CliOutcome {
-    let ground = PreparedAgent::read(&args.agent, args.format_override)?;
+    let mut ground = PreparedAgent::read(&args.agent, args.format_override)
+        .inspect_err(|failure| record_unprepared(args, failure))?;
+    if args.record.is_some() {
+        ground.memory.leave_out_user();
+    }
     if let Some(cassette) = &args.replay {
         admitted(&ground, true)?;
         let hint = "record it again with `--record` if that is meant";
         return replay::run(&ground, Path::new(cassette), args, hint);
     }
-    may_leave_sandbox(&ground, args.unconfined)?;
-    let commands = ConfinedCommands::new(&ground, args.unconfined);
+    let started = start(&ground, args);
+    match started.inspect_err(|failure| receipts::record_refusal(&ground, args, failure))? {
+        StartedRun::Live(session, prompt) => session.run(prompt),
+        StartedRun::Recorded(cassette) => {
+            let hint = "set a key or start a server to run it, or leave out what to do to see the recording";
+            replay::run(&ground, &cassette, args, hint)
+        }
+    }
+}
+
+/// A run that may begin.
+enum StartedRun<'a> {
+    Live(Box<RunSession<'a>>, Option<String>),
+    /// No model can be used, so this cassette is played.
+    Recorded(PathBuf),
+}
+
+/// Everything before the first request to a model.
+fn start<'a>(
+    ground: &'a PreparedAgent,
+    args: &'a RunArguments,
+) -> Result<StartedRun<'a>, CliFailure> {
+    may_leave_sandbox(ground, args.unconfined)?;
+    let commands = ConfinedCommands::new(ground, args.unconfined);
     let money = PriceNeed::under(&limits::limits(&ground.agent, &args.spending, &ground.caps));
-    let requested = function::requested(&ground, args)?;
+    let requested = function::requested(ground, args)?;
     let engine = match pipeline::engine(&ground.agent) {
         Some(engine) => engine,
-        None => match models::find(&ground, args.model.as_deref(), money)? {
+        None => match models::find(ground, args.model.as_deref(), money)? {
             FoundModels::Plan(plan) => plan.into(),
-            FoundModels::Nothing(why) => return without_model(&ground, args, why),
+            FoundModels::Nothing(why) => {
+                return without_model(ground, args, why).map(StartedRun::Recorded);
+            }
         },
     };
-    admitted(&ground, false)?;
+    admitted(ground, false)?;
     let (function, prompt) = match requested {
         Some((function, prompt)) => (Some(function), Some(prompt)),
         None => (None, prompt(args)?),
     };
-    let setting = SessionSetting {
-        ground: &ground,
+    if prompt.is_none() {
+        memory::may_converse(ground)?;
+    }
+    let mut setting = SessionSetting {
+        ground,
         format: args.format,
         on_ask: args.on_ask,
         commands,
@@ -83,10 +123,22 @@ pub(crate) fn run(args: &RunArguments) -> CliOutcome {
             unconfined: args.unconfined,
             accepts_changes: args.accept_changes,
             counts_money: money == PriceNeed::Limited,
+            is_recorded: args.record.is_some(),
             ..TreeSettings::default()
         },
     };
-    RunSession::start(&setting, args, engine, prompt.as_deref())?.run(prompt)
+    let session = RunSession::start(&mut setting, args, engine, prompt.as_deref())?;
+    Ok(StartedRun::Live(Box::new(session), prompt))
+}
+
+/// Writes the receipt of an agent that could be read and not prepared, because it is refused.
+fn record_unprepared(args: &RunArguments, failure: &CliFailure) {
+    let disk = DiskWorld::default();
+    let Ok(found) = find_one(&disk, &args.agent, args.format_override) else { return };
+    let Ok(compiled) = usable(&disk, &found) else { return };
+    let path = disk.absolute(&found.path);
+    let name = resolved(&compiled).name().to_owned();
+    receipts::record_unprepared(args, (&path, &name), failure);
 }
 
 /// Refuses an agent that must not start. A replay executes nothing, so it needs no programs.
@@ -159,12 +211,12 @@ fn prompt(args: &RunArguments) -> Result<Option<String>, CliFailure> {
     if text.trim().is_empty() { Err(missing()) } else { Ok(Some(text)) }
 }
 
-/// Plays the cassette beside the agent; without one, reports which models were searched for.
+/// The cassette beside the agent; without one, reports which models were searched for.
 fn without_model(
     ground: &PreparedAgent,
     args: &RunArguments,
     looked_for: Vec<String>,
-) -> CliOutcome {
+) -> Result<PathBuf, CliFailure> {
     // A user who names a model does not want a recording.
     let beside = args.model.is_none().then(|| cassettes(ground).ok()).flatten();
     let cassettes = beside.unwrap_or_default();
@@ -188,9 +240,7 @@ fn without_model(
         first.strip_prefix(".").unwrap_or(first).display()
     ));
     remark("  = help: `agentry resolve` says which keys or servers are looked for");
-    let hint =
-        "set a key or start a server to run it, or leave out what to do to see the recording";
-    replay::run(ground, first, args, hint)
+    Ok(first.clone())
 }
 
 /// The cassettes beside an agent.

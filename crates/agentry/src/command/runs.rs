@@ -6,18 +6,31 @@ mod show;
 mod tail;
 mod undo;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use agentry_compile::text::report::visible;
-use agentry_runtime::journal::{self, DisplayTime, JournalError, RunSummary};
+use agentry_home::HomeLayout;
+use agentry_home::receipt::{RunRow, first_line};
+use agentry_runtime::budget::dollars;
+use agentry_runtime::journal::{
+    self, DisplayTime, JournalError, JournalFollower, RunState, RunSummary,
+};
 use serde_json::{Value, json};
 
+use super::receipts::recording;
 use super::suggestion::one_of;
 use crate::args::{ResultFormat, RunsArguments, RunsCommand};
-use crate::home::agentry_home;
-use crate::output::{CliFailure, CliOutcome, ExitKind, columns, print, print_json, remark};
+use crate::home::{agentry_home, current_user};
+use crate::output::{CliFailure, CliOutcome, ExitKind, columns, cut, print, print_json, remark};
+
+/// The most characters of a prompt and of an outcome in the list.
+const MOST_PROMPT: usize = 60;
+const MOST_OUTCOME: usize = 80;
 
 pub(crate) fn run(args: &RunsArguments) -> CliOutcome {
+    // First, so that a killed run has its receipt before it is shown or pruned.
+    recording::collect(&HomeLayout::new(home()?));
     match &args.command {
         None => list(args),
         Some(RunsCommand::Show(args)) => show::run(args),
@@ -28,25 +41,71 @@ pub(crate) fn run(args: &RunsArguments) -> CliOutcome {
 }
 
 fn list(args: &RunsArguments) -> CliOutcome {
-    let runs = journal::list(&home()?).map_err(failed)?;
+    let home = home()?;
+    let mut runs = journal::list(&home).map_err(failed)?;
+    // The others stay in their order, the oldest first.
+    runs.sort_by_key(|run| run.state != RunState::Parked);
+    let receipts = recording::run_rows(&HomeLayout::new(&home));
+    let listed: Vec<_> = runs.iter().map(|run| ListedRun::new(run, &receipts)).collect();
     match args.format {
-        ResultFormat::Json => print_json(&Value::Array(runs.iter().map(entry).collect())),
-        ResultFormat::Human if runs.is_empty() => remark("there are no runs"),
+        ResultFormat::Json => print_json(&Value::Array(listed.iter().map(full_entry).collect())),
+        ResultFormat::Human if listed.is_empty() => remark("there are no runs"),
         ResultFormat::Human => {
-            let row = |run: &RunSummary| {
-                let detail = run.detail.as_deref().unwrap_or_default();
-                let detail = visible(detail.lines().next().unwrap_or_default()).into_owned();
-                let (name, state) = (name(run), run.state.as_str().to_owned());
-                vec![run.id.clone(), started(run).unwrap_or_default(), name, state, detail]
-            };
-            let head = ["run", "started", "agent", "state", ""].map(str::to_owned).to_vec();
-            print(&columns(&[head].into_iter().chain(runs.iter().map(row)).collect::<Vec<_>>()));
+            let head = ["run", "started", "agent", "outcome", "cost", "receipt", "prompt"];
+            let head = head.map(str::to_owned).to_vec();
+            let rows = listed.iter().map(ListedRun::row);
+            print(&columns(&[head].into_iter().chain(rows).collect::<Vec<_>>()));
         }
     }
     Ok(ExitKind::Done)
 }
 
-/// A row of the list, as JSON.
+/// A run in the list, with what its receipt adds.
+struct ListedRun<'a> {
+    run: &'a RunSummary,
+    receipt: Option<&'a RunRow>,
+    /// The first line of what the user asked for.
+    prompt: Option<String>,
+}
+
+impl<'a> ListedRun<'a> {
+    fn new(run: &'a RunSummary, receipts: &'a BTreeMap<String, RunRow>) -> Self {
+        let prompt = run.about.prompt.as_deref().map(first_line);
+        Self { run, receipt: receipts.get(&run.id), prompt }
+    }
+
+    fn row(&self) -> Vec<String> {
+        let Self { run, receipt, prompt } = self;
+        let detail = run.detail.as_deref().and_then(|detail| detail.lines().next());
+        let outcome = match (run.state, detail) {
+            (state, Some(detail)) => format!("{}: {detail}", state.as_str()),
+            (state, None) => state.as_str().to_owned(),
+        };
+        let cost = receipt.and_then(|receipt| receipt.cost).map(dollars).unwrap_or_default();
+        let id = receipt.map(|receipt| receipt.receipt.clone()).unwrap_or_default();
+        let prompt = cut(prompt.as_deref().unwrap_or_default(), MOST_PROMPT);
+        let outcome = cut(&visible(&outcome), MOST_OUTCOME);
+        let started = started(run).unwrap_or_default();
+        let prompt = visible(&prompt).into_owned();
+        vec![run.id.clone(), started, name(run), outcome, cost, id, prompt]
+    }
+}
+
+/// A row of the list with its receipt, as JSON.
+fn full_entry(listed: &ListedRun<'_>) -> Value {
+    let mut entry = entry(listed.run);
+    if let Some(fields) = entry.as_object_mut() {
+        let receipt = listed.receipt.filter(|_| listed.run.state != RunState::Running);
+        #[expect(clippy::cast_precision_loss, reason = "no run costs 2^53 millionths of a dollar")]
+        let cost = receipt.and_then(|it| it.cost).map(|cost| cost as f64 / 1_000_000.0);
+        fields.insert("prompt".to_owned(), json!(listed.prompt));
+        fields.insert("cost".to_owned(), json!(cost));
+        fields.insert("receipt".to_owned(), json!(receipt.map(|it| &it.receipt)));
+    }
+    entry
+}
+
+/// A run as JSON.
 fn entry(run: &RunSummary) -> Value {
     let mut entry = json!({
         "id": run.id,
@@ -88,7 +147,7 @@ fn home() -> Result<PathBuf, CliFailure> {
 
 /// Finds the run that the user means.
 pub(crate) fn find(home: &Path, given: &str) -> Result<String, CliFailure> {
-    journal::find(home, given).map_err(|error| {
+    let id = journal::find(home, given).map_err(|error| {
         let is_unknown = matches!(error, JournalError::NoRun(_));
         let failure = failed(error);
         if !is_unknown {
@@ -101,7 +160,33 @@ pub(crate) fn find(home: &Path, given: &str) -> Result<String, CliFailure> {
         // Users type the end of an identifier, so suggestions include it.
         let known = known.iter().flat_map(|run| [run.id.as_str(), end(&run.id)]);
         failure.hint(one_of(given, known, "`agentry runs` lists them"))
-    })
+    })?;
+    admit_user(home, &id)?;
+    Ok(id)
+}
+
+/// Refuses a run that read what another user taught in private. A journal that cannot be read is reported later.
+fn admit_user(home: &Path, id: &str) -> Result<(), CliFailure> {
+    match memory_owner(home, id) {
+        Some(Some(owner)) => admit_owner(id, &owner),
+        _ => Ok(()),
+    }
+}
+
+/// The user whose private memories a run could read, if there is one; nothing if the journal cannot be read.
+pub(crate) fn memory_owner(home: &Path, id: &str) -> Option<Option<String>> {
+    JournalFollower::open(home, id).ok().map(|(_, about)| about.settings.user)
+}
+
+/// Refuses a run with the memories of another user.
+pub(crate) fn admit_owner(id: &str, owner: &str) -> Result<(), CliFailure> {
+    let current = current_user()?;
+    if owner == current.as_str() {
+        return Ok(());
+    }
+    let message =
+        format!("run `{id}` has memories of the user `{}`, which are private", visible(owner));
+    Err(CliFailure::new(message).hint(format!("you are `{}`", current.as_str())).refused())
 }
 
 /// The part of an identifier that distinguishes runs of the same moment.

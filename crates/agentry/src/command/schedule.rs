@@ -1,6 +1,7 @@
 //! `agentry schedule`: the schedules of agents, when they fire, and what became of their firings.
 
 mod fire;
+pub(crate) mod firing_receipts;
 pub(crate) mod found_schedules;
 mod next;
 

@@ -1,5 +1,8 @@
 //! `agentry serve --schedules`: fires the schedules of agents until it is stopped.
 
+mod watched_definitions;
+
+use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -7,16 +10,18 @@ use std::time::Duration;
 use agentry_compile::text::report::visible;
 use agentry_home::schedule::{
     FiringHolder, FiringIdentity, FiringRow, FiringStarter, FiringState, KeeperReport,
-    ScheduleKeeper, is_alive, process_of,
+    ScheduleChange, ScheduleKeeper, is_alive, process_of,
 };
 use agentry_runtime::journal::DisplayTime;
 
 use crate::args::{AskFallback, ServeArguments};
 use crate::command::run::session::now;
 use crate::command::sandbox::this_program;
-use crate::command::schedule::found_schedules::{FoundSchedule, found};
-use crate::command::schedule::{failed, holders, open_ledger, seconds};
+use crate::command::schedule::found_schedules::FoundSchedule;
+use crate::command::schedule::{failed, firing_receipts, holders, open_ledger, seconds};
 use crate::output::{CliFailure, CliOutcome, ExitKind, error_text, print, remark};
+
+use watched_definitions::WatchedDefinitions;
 
 /// The longest pause between two looks at the clock: it may be set, and the machine may sleep.
 const LONGEST: i64 = 30;
@@ -24,7 +29,8 @@ const LONGEST: i64 = 30;
 const SHORTEST: i64 = 1;
 
 pub(crate) fn run(args: &ServeArguments) -> CliOutcome {
-    let (schedules, _) = found(&args.agents);
+    let mut definitions = WatchedDefinitions::new(&args.agents);
+    let schedules = definitions.read();
     if schedules.is_empty() {
         return Err(CliFailure::new("no agent has a schedule")
             .hint("an agent directory has them in `schedules/*.md`"));
@@ -35,6 +41,7 @@ pub(crate) fn run(args: &ServeArguments) -> CliOutcome {
     let holder = FiringHolder::register(&directory, now()).map_err(|error| {
         CliFailure::new(format!("it cannot be registered: {}", error_text(&error)))
     })?;
+    firing_receipts::record_missing(&ledger);
     introduce(&schedules);
     let starter = ProcessStarter { directory, on_ask: args.on_ask, children: Vec::new() };
     let watched = schedules.into_iter().map(|schedule| schedule.watched).collect();
@@ -46,21 +53,68 @@ pub(crate) fn run(args: &ServeArguments) -> CliOutcome {
     })
     .map_err(|error| CliFailure::new(format!("signals cannot be handled: {error}")))?;
     loop {
-        let now = seconds();
-        for report in keeper.tick(now).map_err(failed)? {
-            print(&line(now, &report));
-        }
-        for report in keeper.starter().ended() {
-            print(&line(seconds(), &report));
+        tick(&mut keeper)?;
+        if definitions.have_changed() {
+            reload(&mut keeper, &mut definitions)?;
         }
         let next = keeper.next().map_err(failed)?.unwrap_or(i64::MAX);
         let pause = next.saturating_sub(seconds()).clamp(SHORTEST, LONGEST);
-        if stopped.recv_timeout(Duration::from_secs(pause.unsigned_abs())).is_ok() {
+        let pause = Duration::from_secs(pause.unsigned_abs()).min(definitions.pause());
+        if stopped.recv_timeout(pause).is_ok() {
             break;
         }
     }
     remark("stopped; runs that were started go on");
     Ok(ExitKind::Done)
+}
+
+/// Fires what is due, and writes the receipts of what was skipped or died.
+fn tick(keeper: &mut ScheduleKeeper<ProcessStarter>) -> Result<(), CliFailure> {
+    let now = seconds();
+    let reports = keeper.tick(now).map_err(failed)?;
+    reports.iter().for_each(|report| print(&line(now, report)));
+    firing_receipts::record(&reports);
+    for report in keeper.starter().ended() {
+        // The process of the firing knows why it ended so.
+        let row = keeper.ledger().firing(&report.identity).map_err(failed)?;
+        let known = row.filter(|row| row.ended.is_some());
+        let report = known.map_or(report, |row| KeeperReport {
+            identity: row.identity,
+            state: row.state,
+            reason: row.reason,
+        });
+        print(&line(seconds(), &report));
+    }
+    Ok(())
+}
+
+/// Reads the definitions again, and keeps what they have now.
+fn reload(
+    keeper: &mut ScheduleKeeper<ProcessStarter>,
+    definitions: &mut WatchedDefinitions,
+) -> Result<(), CliFailure> {
+    let now = seconds();
+    let Some(schedules) = definitions.read_again() else {
+        remark("an agent cannot be read, so all schedules stay as they were");
+        return Ok(());
+    };
+    let next: BTreeMap<_, _> =
+        schedules.iter().map(|it| ((it.key.clone(), it.name.clone()), it.next())).collect();
+    let watched = schedules.into_iter().map(|schedule| schedule.watched).collect();
+    for (agent, name, change) in keeper.replace(watched, now).map_err(failed)? {
+        let word = match change {
+            ScheduleChange::Added => "added",
+            ScheduleChange::Changed => "changed",
+            ScheduleChange::Removed => "removed",
+        };
+        let times = match next.get(&(agent.clone(), name.clone())) {
+            Some(next) => format!(": next {}", next.as_deref().unwrap_or("never")),
+            None => String::new(),
+        };
+        let (name, agent) = (visible(&name), short_name(&agent));
+        print(&format!("{} {word:<7} {name} of {}{times}\n", time(now), visible(agent)));
+    }
+    Ok(())
 }
 
 /// Shows what is kept.
@@ -83,14 +137,22 @@ fn line(now: i64, report: &KeeperReport) -> String {
         FiringState::Claimed => "started",
         other => other.as_str(),
     };
-    let time = |seconds: i64| DisplayTime(seconds.unsigned_abs().saturating_mul(1_000)).to_string();
-    let agent = agent.trim_end_matches('/');
-    let agent = agent.rsplit('/').next().unwrap_or(agent);
+    let agent = short_name(agent);
     let planned =
         if *planned == now { String::new() } else { format!(", planned {}", time(*planned)) };
     let reason = reason.as_ref().map_or(String::new(), |why| format!(": {}", visible(why)));
     let (schedule, agent) = (visible(schedule), visible(agent));
     format!("{} {word:<7} {schedule} of {agent}{planned}{reason}\n", time(now))
+}
+
+fn time(seconds: i64) -> String {
+    DisplayTime(seconds.unsigned_abs().saturating_mul(1_000)).to_string()
+}
+
+/// The last part of the path of an agent.
+fn short_name(agent: &str) -> &str {
+    let agent = agent.trim_end_matches('/');
+    agent.rsplit('/').next().unwrap_or(agent)
 }
 
 /// Starts each firing as a process of its own, which outlives this one.

@@ -2,16 +2,19 @@
 
 use agentry_compile::text::report::visible;
 use agentry_compile::{
-    CompiledAgent, PromptPart, ResolveSettings, RunPrompt, WorkspaceConfig, declared, judge,
-    loadable_skills, resolved, rows, skill_list,
+    CandidateOutcome, CompiledAgent, ModelCandidate, ModelLookup, PromptPart, ResolveSettings,
+    RunPrompt, WorkspaceConfig, declared, judge, loadable_skills, resolve, resolved, rows,
+    skill_list,
 };
 use serde_json::{Value, json};
 
 use crate::args::{ResultFormat, ShowArguments};
+use crate::command::run::memory::{self, MemoryAccess};
 use crate::command::run::prepared_agent::facts;
 use crate::command::run::skills::offered;
 use crate::command::{find_one, mask_note, reported, usable, work_here};
 use crate::disk::DiskWorld;
+use crate::home::agentry_home;
 use crate::output::{CliFailure, CliOutcome, ExitKind, columns, cut, print, print_json, remark};
 
 /// The start of the line above each part of a prompt.
@@ -60,15 +63,34 @@ fn prompt_parts(
     })?;
     let skills = offered(disk, skills, &judge);
     let switches = WorkspaceConfig::read(disk, &compiled.workspace).prompt;
+    let memory = memory_part(disk, &compiled, &settings, switches.memory)?;
     let prompt = prompt.in_workspace(disk, &compiled.workspace, switches, &facts());
     prompt.remarks.iter().for_each(|line| remark(&format!("warning: {}", visible(line))));
     let listed = skills.iter().filter(|skill| !skill.needs.is_for_people);
-    Ok(prompt.with(skill_list(listed), &prompt.machine))
+    let machine: Vec<PromptPart> = prompt.machine.iter().cloned().chain(memory).collect();
+    Ok(prompt.with(skill_list(listed), &machine))
+}
+
+/// What the agent remembers, as in a run whose prompt is not known yet.
+fn memory_part(
+    disk: &DiskWorld,
+    compiled: &CompiledAgent,
+    settings: &ResolveSettings,
+    is_in_prompt: bool,
+) -> Result<Option<PromptPart>, CliFailure> {
+    let Some(home) = agentry_home() else { return Ok(None) };
+    let access = MemoryAccess::of(disk, compiled, &home, is_in_prompt)?;
+    let Some(open) = access.open(&[]) else { return Ok(None) };
+    let plan = resolve(disk, compiled, settings, ModelLookup::Nobody);
+    let is_usable =
+        |model: &&ModelCandidate| !matches!(model.outcome, CandidateOutcome::Skipped(_));
+    let window = plan.models.iter().filter(is_usable).filter_map(|model| model.context).min();
+    Ok(open.in_prompt(None, window).map(memory::part))
 }
 
 fn show_prompt(parts: &[PromptPart], format: ResultFormat) {
-    for part in parts.iter().filter(|part| part.is_masked) {
-        remark(&format!("note: {}", mask_note(&part.origin)));
+    for place in parts.iter().flat_map(PromptPart::masked_places) {
+        remark(&format!("note: {}", mask_note(&place)));
     }
     match format {
         ResultFormat::Json => {
@@ -79,7 +101,7 @@ fn show_prompt(parts: &[PromptPart], format: ResultFormat) {
                         "name": part.name,
                         "origin": part.origin,
                         "text": part.text,
-                        "masked": part.is_masked,
+                        "masked": part.is_masked(),
                     })
                 })
                 .collect();

@@ -9,6 +9,7 @@ use agentry_registry::{
     StoreObject, StoredName, gather,
 };
 
+use crate::command::installed;
 use crate::command::suggestion::one_of;
 use crate::command::{find_one, reported, show_errors};
 use crate::disk::DiskWorld;
@@ -47,9 +48,19 @@ pub(super) fn trust(disk: &dyn World) -> Result<SignatureTrust, CliFailure> {
     })
 }
 
+/// The agent of the home that a text names: an installed one by its id, one of the store by `name@version` or a digest.
+/// `None` if it is a path.
+pub(super) fn kept(disk: &dyn World, text: &str) -> Option<Result<AgentInStore, CliFailure>> {
+    let alone = |found| AgentInStore { found, beside: None };
+    match installed::found(text) {
+        Some(found) => Some(found.map(alone)),
+        None => stored(disk, text),
+    }
+}
+
 /// The agent of the store that a text names by `name@version` or by a digest; `None` if it is a path. A path
 /// wins over a reference of the same text.
-pub(super) fn stored(disk: &dyn World, text: &str) -> Option<Result<AgentInStore, CliFailure>> {
+fn stored(disk: &dyn World, text: &str) -> Option<Result<AgentInStore, CliFailure>> {
     let is_exact = text.contains('@') || ["sha256:", "ag1:"].iter().any(|it| text.starts_with(it));
     if !is_exact || Path::new(text).exists() {
         return None;
@@ -77,7 +88,7 @@ pub(super) fn stored(disk: &dyn World, text: &str) -> Option<Result<AgentInStore
     Some(found())
 }
 
-/// An agent of the store, where its files lie there.
+/// An agent of the home, where its files lie there.
 pub(super) struct AgentInStore {
     pub(super) found: FoundAgent,
     /// A file of its workspace outside its own directory, if it has one.

@@ -19,6 +19,7 @@ use crate::command::run::declared_tools::{DeclaredTools, GatherTerms, MissingToo
 use crate::command::run::first_consent::{ConsentTerms, consent, listing};
 use crate::command::run::mcp_servers::enabled;
 use crate::command::run::prepared_agent::PreparedAgent;
+use crate::command::run::server_login;
 use crate::command::run::session::{RunObservers, now};
 use crate::command::run::tool_bench::{BenchOutcome, ToolBench, bench_directory};
 use crate::output::{
@@ -31,6 +32,7 @@ const MOST_CHARACTERS: usize = 70;
 pub(crate) fn run(args: &ToolsArguments) -> CliOutcome {
     match (&args.command, &args.agent) {
         (Some(ToolsCommand::Call(args)), _) => call(args),
+        (Some(ToolsCommand::Login(args)), _) => server_login::run(args),
         (None, Some(agent)) => list(agent, args),
         (None, None) => Err(CliFailure::new("no agent is named")),
     }
@@ -51,6 +53,7 @@ fn list(agent: &str, args: &ToolsArguments) -> CliOutcome {
         unconfined: false,
         yes: args.yes,
         can_ask: args.format == ResultFormat::Human,
+        accepts_changes: args.accept_changes,
     };
     if runs_code(&ground) {
         let sandbox = "only the code of its tools is run".to_owned();
@@ -160,7 +163,8 @@ fn call(args: &ToolsCallArguments) -> CliOutcome {
     let ground = PreparedAgent::read(&args.agent, args.format_override)?;
     let can_ask = args.format == ResultFormat::Human;
     let commands = ConfinedCommands::new(&ground, false);
-    let terms = ConsentTerms { unconfined: false, yes: args.yes, can_ask };
+    let accepts_changes = args.accept_changes;
+    let terms = ConsentTerms { unconfined: false, yes: args.yes, can_ask, accepts_changes };
     consent(&ground, terms, now(), || listing(&ground, commands.words(), Vec::new()))?;
     let format = if can_ask { RunFormat::Human } else { RunFormat::Json };
     let RunObservers { person, attendant, .. } = RunObservers::new(format, AskFallback::Deny);

@@ -318,10 +318,19 @@ fn a_file_that_is_no_agent() {
     insta::assert_snapshot!(test.run("check notes.txt"), @r#"
     $ agentry check notes.txt
     --- stderr
-    error: `notes.txt` is not an agent definition
+    note: `notes.txt` is passed over: it is not an agent definition
       = help: pass the format with `--as agent-md|agent-toml|manifest|agentfs|agent-dir`
-    --- exit 2
+    --- exit 0
     "#);
+    // A hook of version control names every changed file.
+    let test = test.file("helper.agent", HELPER);
+    let ran = test.run("check notes.txt helper.agent").exits(0);
+    assert!(ran.stdout.contains("checked 1 agent: all good"), "{ran}");
+    let test = test.file("agentry.toml", "[check]\nlevel = 1\n");
+    let ran = test.run("check helper.agent notes.txt agentry.toml");
+    assert!(ran.stdout.contains("agentry.toml:2"), "{ran}");
+    assert!(!ran.stderr.contains("`agentry.toml` is passed over"), "{ran}");
+    test.run("check notes.txt nowhere").exits(2);
 }
 
 #[test]

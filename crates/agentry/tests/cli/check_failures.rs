@@ -10,15 +10,15 @@ fn programs_read_failures() {
     let failed =
         |at: usize| (said["failures"][at]["path"].clone(), &said["failures"][at]["message"]);
     assert_eq!(failed(0), ("nope".into(), &"`nope` does not exist".into()));
-    let message = "`odd.yaml` is not an agent definition";
-    assert_eq!(failed(1), ("odd.yaml".into(), &message.into()));
+    // A file that is no definition is passed over.
+    assert_eq!(said["failures"].as_array().map(Vec::len), Some(1), "{said}");
     assert_eq!(said["agents"][0]["path"], "helper.agent");
 }
 
 /// Agents of a harness are no definitions, but they can be checked and imported.
 #[test]
 fn agents_of_a_harness_can_be_imported() {
-    let agent = "---\nname: x\ndescription: Answers\n---\nYou answer.\n";
+    let agent = "---\nname: x\ndescription: Answers questions\n---\nYou answer.\n";
     let test = Test::new()
         .file(".claude/agents/x.md", agent)
         .file("other/.cursor/agents/x.md", agent)

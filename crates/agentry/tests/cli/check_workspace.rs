@@ -36,5 +36,5 @@ fn this_repository() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let root = std::fs::canonicalize(root).expect("the repository");
     let ran = Test::new().run_args(&["check", root.to_str().expect("a path")]).exits(0);
-    assert_eq!(ran.stdout, "checked 6 agents: all good\n", "{ran}");
+    assert_eq!(ran.stdout, "checked 11 agents: all good\n", "{ran}");
 }

@@ -11,14 +11,14 @@ use crate::terminal::{Terminal, wait_for};
 use crate::test::Test;
 
 /// An agent with rules, as a directory.
-fn agent(test: Test, name: &str, rules: &str) -> Test {
+pub(crate) fn agent(test: Test, name: &str, rules: &str) -> Test {
     let definition = format!("name = \"{name}\"\ndescription = \"The {name}\"\n\n{rules}");
     let test = test.file(format!("{name}/agent.toml"), definition);
     test.file(format!("{name}/system-prompt.md"), format!("You are {name}.\n"))
 }
 
 /// A manifest that may write everywhere and names other agents.
-fn lead(agents: &str, more: &str) -> String {
+pub(crate) fn lead(agents: &str, more: &str) -> String {
     format!(
         "name: lead\nversion: 1.0.0\ndescription: Leads\nsoul: You are lead.\n\
          trust: {{filesystem: full, network: none, exec: none}}\nagents: {{{agents}}}\n\
@@ -26,25 +26,25 @@ fn lead(agents: &str, more: &str) -> String {
     )
 }
 
-const WRITES: &str =
+pub(crate) const WRITES: &str =
     "[permissions.edit]\nintent = \"allow\"\n\n[permissions.delegate]\nintent = \"allow\"\n";
 
-fn delegate(agent: &str, prompt: &str) -> Turn {
+pub(crate) fn delegate(agent: &str, prompt: &str) -> Turn {
     Turn::call("delegate", json!({ "agent": agent, "prompt": prompt }))
 }
 
-fn write(path: &str) -> Turn {
+pub(crate) fn write(path: &str) -> Turn {
     Turn::call("write", json!({ "path": path, "content": "x\n" }))
 }
 
 /// Who asks: the last word of its system prompt's first line.
-fn who(asked: &Asked) -> String {
+pub(crate) fn who(asked: &Asked) -> String {
     let first = asked.system.lines().next().unwrap_or_default();
     first.trim_start_matches("You are ").trim_end_matches('.').to_owned()
 }
 
 /// Each agent plays its own turns, by the number of its results.
-fn playing(scripts: Vec<(&'static str, Vec<Turn>)>) -> Server {
+pub(crate) fn playing(scripts: Vec<(&'static str, Vec<Turn>)>) -> Server {
     Server::answering(move |asked| {
         let turns = scripts.iter().find(|(name, _)| *name == who(asked)).map(|it| it.1.clone());
         let turn = turns.and_then(|turns| turns.get(asked.results.len()).cloned());
@@ -52,7 +52,7 @@ fn playing(scripts: Vec<(&'static str, Vec<Turn>)>) -> Server {
     })
 }
 
-fn runs(test: &Test) -> Vec<Value> {
+pub(crate) fn runs(test: &Test) -> Vec<Value> {
     test.run("runs --format json").json().as_array().expect("a list").clone()
 }
 
@@ -91,6 +91,14 @@ fn a_delegate_works_as_its_own_run_under_its_parents_policy() {
     let shown = test.run("runs show last --format json").json();
     assert_eq!(shown["spent"]["turns"], 5, "{}", shown["spent"]);
     assert_eq!(shown["delegates"][0]["agent"], runs[1]["agent"], "{shown}");
+    // Each has its own receipt, with what it spent itself: 3 and 2 turns.
+    for (run, turns) in [(1, 3), (0, 2)] {
+        let id = runs[run]["receipt"].as_str().expect("a receipt");
+        let receipt = test.run(&format!("receipts show {id} --format json")).exits(0).json();
+        assert_eq!(receipt["usage"]["turns"], turns, "{receipt}");
+        let parent = if run == 1 { runs[0]["id"].clone() } else { Value::Null };
+        assert_eq!(receipt["run"]["parent"], parent, "{receipt}");
+    }
     let child = runs[1]["id"].as_str().unwrap();
     let ran = with(&test, &server, &["resume", child]).exits(3);
     assert!(ran.stderr.contains("works for run"), "{ran}");

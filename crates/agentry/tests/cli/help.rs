@@ -28,6 +28,15 @@ fn help() {
       keygen       Create a signing key
       sign         Sign an agent of the store
       verify       Verify an agent of the store and its signatures
+      install      Install an agent in your home, or update the installed one
+      agents       List the installed agents
+      uninstall    Remove an installed agent and its history
+      export       Write the files of an installed agent, without what belongs to users and runs
+      history      List the changes of an installed agent: what, why, by whom, in which run
+      diff         Show what changed between two commits of an installed agent, and what it may do since
+      rollback     Return an installed agent to an earlier state, as a new commit
+      proposals    List, accept or reject the changes that installed agents propose to themselves
+      teach        Teach an installed agent a sentence
       lock         Pin the agents of a workspace, or list what changed since
       resolve      Show which model, tools and skills an agent gets on this machine, and why
       run          Run an agent
@@ -36,6 +45,8 @@ fn help() {
       tools        List the tools of an agent, or call one
       test         Replay the cassettes of agents and run the examples of their policies
       runs         List runs; show one, follow it, undo its changes
+      memory       Show and change what agents remember between runs
+      receipts     List, show and verify the receipts of runs, or show figures over them
       schedule     List schedules and their next times; run, pause or resume one
       serve        Keep running: fire the schedules of agents
       sandbox      Show what confines the commands of an agent

@@ -229,6 +229,46 @@ fn a_changed_command_needs_more_than_consent() {
     assert_eq!(listed["missing"], json!([]));
 }
 
+/// A lock keeps what the servers announced: nobody runs anything else, whatever they agreed to.
+#[test]
+fn a_lock_pins_what_servers_announce() {
+    let test = manifest("read-only", &server("plain"));
+    // Before the first consent there is nothing to pin.
+    test.run("lock").exits(0);
+    assert!(!test.read("agentry.lock").contains("pins = ["), "{}", test.read("agentry.lock"));
+    test.run("tools helper.agent --yes").exits(0);
+    test.run("lock --check").exits(0);
+    test.run("lock").exits(0);
+    let lock = test.read("agentry.lock");
+    for pin in ["instructions sha256:", "tool echo sha256:", "tool told sha256:"] {
+        assert!(lock.contains(pin), "{pin}: {lock}");
+    }
+    let model = Server::playing([Turn::text("Done.").into()]);
+    with(&test, &model, &["run", "helper.agent", "go"]).exits(0);
+    // Another tool description, which this user accepts for themself.
+    test.write("told.txt", "Sends everything away");
+    let listed = test.run("tools helper.agent --accept-changes --format json").exits(0).json();
+    assert_eq!(listed["missing"][0]["name"], "local__told", "{listed}");
+    let reason = listed["missing"][0]["reason"].as_str().expect("a reason").to_owned();
+    assert!(reason.contains("not as `agentry.lock` says"), "{reason}");
+    let ran = with(&test, &model, &["run", "helper.agent", "go"]).exits(3);
+    assert!(
+        ran.stderr.contains("`local__told` is not ready: it is not as `agentry.lock`"),
+        "{ran}"
+    );
+    assert_eq!(model.count(), 1, "nothing reached the model");
+    let ran = test.run("lock --check").exits(1);
+    assert!(ran.stdout.contains("the MCP server `local` changed its tool `told`"), "{ran}");
+    // A user without that consent does not remove the pins of others.
+    let mut other = test.command(["lock", "--update", "helper.agent"]);
+    let other = other.env("AGENTRY_HOME", test.path("other-home")).output().expect("it runs");
+    test.ended("lock --update", &other).exits(0);
+    assert_eq!(test.read("agentry.lock"), lock);
+    test.run("lock --update helper.agent").exits(0);
+    assert_ne!(test.read("agentry.lock"), lock);
+    with(&test, &model, &["run", "helper.agent", "go"]).exits(0);
+}
+
 /// A call that was running when the run was killed is not made again.
 #[test]
 fn a_killed_call_is_not_repeated() {

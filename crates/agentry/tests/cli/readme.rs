@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::test::Test;
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// The workspace of the pages: the shipped examples, and the files that a page shows.
-fn workspace(page: &str) -> Test {
+pub(crate) fn workspace(page: &str) -> Test {
     let test = Test::new();
     copy(&Path::new(ROOT).join("examples"), Path::new("examples"), &test);
     // A file that is shown twice changes on the way; the first text is the initial one.
@@ -86,7 +86,9 @@ fn generated_pages_show_real_output() {
         "docs/guides/build-on-another-agent.md",
         "docs/guides/check-a-repository.md",
         "docs/guides/convert-an-agent.md",
+        "docs/guides/keep-an-agent.md",
         "docs/guides/know-what-an-agent-may-do.md",
+        "docs/guides/let-agents-work-together.md",
         "docs/guides/lock-agents.md",
         "docs/guides/run-an-agent.md",
         "docs/guides/share-agents.md",
@@ -111,7 +113,7 @@ fn the_shipped_examples_have_no_finding() {
     insta::assert_snapshot!(workspace("").run("check examples"), @r#"
     $ agentry check examples
     --- stdout
-    checked 6 agents: all good
+    checked 11 agents: all good
     --- exit 0
     "#);
 }

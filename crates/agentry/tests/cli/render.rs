@@ -509,7 +509,7 @@ fn agents_of_all_formats() {
     // One has a check before its start, which is the guard's, or is left out knowingly.
     let ran = test.run_args(&args).exits(1);
     assert!(ran.stdout.contains("refused  policy-auditor: OpenCode does not check what"), "{ran}");
-    assert_eq!(count(), 5);
+    assert_eq!(count(), 10);
     test.run_args(&[&args[..], &["--accept", "required"]].concat()).exits(0);
-    assert_eq!(count(), 6);
+    assert_eq!(count(), 11);
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::run::{WRITER, write};
 use crate::server::{Reply, Server, Turn};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, wait_for};
 use crate::test::Test;
 
 /// An agent that asks about every command.
@@ -160,4 +160,57 @@ fn a_question_is_left_by_interrupting_it() {
     let shown = terminal.ends(130);
     assert!(shown.contains("agentry resume"), "{shown}");
     assert_eq!(server.count(), 1, "the turn is over");
+}
+
+/// An agent that may read, and asks about every other command.
+fn reader() -> Test {
+    let agent = format!("{ASKED}rules = [\"cat *:allow\"]\n");
+    asked().file("asked/agent.toml", &agent)
+}
+
+/// A key that was pressed before a question was on the screen does not answer it.
+#[test]
+fn keys_pressed_before_the_question_do_not_answer_it() {
+    let server = Server::playing([
+        bash("cat gate").into(),
+        bash("touch unseen").into(),
+        Turn::text("That is all.").into(),
+    ]);
+    let test = reader();
+    make_fifo(&test.path("gate"));
+    let mut terminal = Terminal::new(&test, &server, "run asked go --yes --unconfined");
+    terminal.sees("cat gate  allow");
+    // The terminal shows what is typed while the command waits at the gate.
+    terminal.types("yes");
+    terminal.sees("yes");
+    std::fs::write(test.path("gate"), "open\n").expect("the command reads it");
+    terminal.answers("n");
+    let shown = terminal.ends(0);
+    assert!(shown.contains("That is all."), "{shown}");
+    assert!(!test.has("unseen"));
+}
+
+/// A call that ends while the question about another one is open is shown after the answer.
+#[test]
+fn a_result_does_not_overwrite_the_next_question() {
+    let calls = bash("cat gate").and_call("bash", json!({ "command": "echo second" }));
+    let server = Server::playing([calls.into(), Turn::text("That is all.").into()]);
+    let test = reader();
+    make_fifo(&test.path("gate"));
+    let mut terminal = Terminal::new(&test, &server, "run asked go --yes --unconfined");
+    terminal.sees("may `bash` run?");
+    terminal.sees("[l]ater › ");
+    std::fs::write(test.path("gate"), "through the gate\n").expect("the command reads it");
+    let is_recorded = || test.run("runs show last").stdout.contains("through the gate");
+    wait_for("the result is in the journal", is_recorded);
+    terminal.types("y");
+    let shown = terminal.ends(0);
+    // The editor takes the terminal back with this sequence once the answer is there.
+    let (answered, result) = (shown.find("[?2004l"), shown.find("through the gate"));
+    assert!(answered.is_some() && answered < result, "{shown}");
+}
+
+fn make_fifo(path: &std::path::Path) {
+    let made = std::process::Command::new("mkfifo").arg(path).status();
+    assert!(made.is_ok_and(|status| status.success()), "`mkfifo` of coreutils");
 }

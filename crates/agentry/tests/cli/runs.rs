@@ -104,7 +104,8 @@ fn no_runs() {
 #[test]
 fn runs_are_listed_with_how_they_stand() {
     let test = Test::new();
-    let mut done = create(&test, &about());
+    let prompt = Some("write it\u{202e}\nand more".to_owned());
+    let mut done = create(&test, &RunDescription { prompt, ..about() });
     append(&mut done, &events());
     done.finished(&RunEnding::Done).expect("a note");
     let mut killed = create(&test, &about());
@@ -122,27 +123,36 @@ fn runs_are_listed_with_how_they_stand() {
     let shown = ids.iter().enumerate().fold(test.run("runs").to_string(), |text, (number, id)| {
         text.replace(id, &format!("RUN-{number}"))
     });
+    let receipts = test.run("receipts list --format json").exits(0).json();
+    let receipts = receipts.as_array().expect("receipts").iter();
+    let shown =
+        receipts.fold(shown, |text, it| text.replace(it["id"].as_str().expect("an id"), "RECEIPT"));
     insta::assert_snapshot!(shown, @r#"
     $ agentry runs
     --- stdout
-    run                       started               agent      state
-    RUN-0  2026-11-15T15:00:33Z  writer     done
-    RUN-1  2026-11-15T15:00:33Z  writer     interrupted
-    RUN-2  2026-11-15T15:00:33Z  writer     parked       whether `write` may run
+    run                       started               agent      outcome                          cost     receipt                      prompt
+    RUN-2  2026-11-15T15:00:33Z  writer     parked: whether `write` may run           RECEIPT
+    RUN-0  2026-11-15T15:00:33Z  writer     done                             $0.0246  RECEIPT  write it\u{202e}
+    RUN-1  2026-11-15T15:00:33Z  writer     interrupted                      $0.0123  RECEIPT
     RUN-3  2026-11-15T15:00:33Z  \u{202e}x  running
-    20990101-000000-000-zzzz                        ?          damaged      file is not a database
+    20990101-000000-000-zzzz                        ?          damaged: file is not a database
     --- exit 0
     "#);
     let list = test.run("runs --format json").exits(0).json();
+    let receipt = list[1]["receipt"].as_str().expect("a receipt");
     let first = json!({
         "id": ids[0],
         "agent": "agents/writer.agent",
         "state": "done",
         "started": "2026-11-15T15:00:33Z",
+        "prompt": "write it\u{202e}",
+        "cost": 0.0246,
+        "receipt": receipt,
     });
-    assert_eq!(list[0], first);
+    assert_eq!(list[1], first);
+    assert_eq!(list[0]["detail"], "whether `write` may run");
     let states: Vec<_> = list.as_array().expect("a list").iter().map(|run| &run["state"]).collect();
-    assert_eq!(states, ["done", "interrupted", "parked", "running", "damaged"]);
+    assert_eq!(states, ["parked", "done", "interrupted", "running", "damaged"]);
 }
 
 #[test]

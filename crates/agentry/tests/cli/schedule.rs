@@ -138,3 +138,157 @@ fn the_keeper_fires_and_survives_kills() {
     // One request for each run: no firing was run twice, and none was run without one.
     assert_eq!(runs(&test).len(), server.count());
 }
+
+fn receipts(test: &Test) -> Vec<Value> {
+    let ran = test.run("receipts list --format json").exits(0).json();
+    ran.as_array().expect("receipts").clone()
+}
+
+fn receipt(test: &Test, at: usize) -> Value {
+    let id = receipts(test)[at]["id"].as_str().expect("an id").to_owned();
+    test.run(&format!("receipts show {id} --format json")).exits(0).json()
+}
+
+/// A firing that runs, one that is refused and one that is skipped: each has a receipt that names its time.
+#[test]
+fn every_firing_has_a_receipt() {
+    let test = agent(&[("daily", "cron: '@daily'")]);
+    let args = ["schedule", "run", "reporter", "daily"];
+    let server = Server::playing([Turn::text("Hi.").into(), Turn::text("The report.").into()]);
+    with(&test, &server, &args).exits(3);
+    assert_eq!(server.count(), 0);
+    with(&test, &server, &["run", "reporter", "hello", "--yes"]).exits(0);
+    with(&test, &server, &args).exits(0);
+    // Changed instructions need consent again: the firing is skipped, with its reason.
+    test.write("reporter/instructions.md", "You report much.\n");
+    let refused = with(&test, &server, &args).exits(3);
+    assert!(refused.stderr.contains("there is no consent"), "{refused}");
+    let status: Vec<_> = receipts(&test).iter().map(|it| it["status"].clone()).collect();
+    assert_eq!(status, ["refused", "completed", "completed", "refused"]);
+    for at in [0, 2, 3] {
+        let receipt = receipt(&test, at);
+        assert_eq!(receipt["firing"]["schedule"], "daily", "{at}: {receipt}");
+        assert!(receipt["agent"]["digest"].as_str().is_some_and(|it| it.len() > 20), "{receipt}");
+    }
+    assert!(receipt(&test, 1).get("firing").is_none());
+    assert_eq!(test.run("receipts verify --format json").exits(0).json()["checked"], 4);
+}
+
+/// Times that were missed while nothing kept the schedule are skipped, and each has a receipt.
+#[test]
+fn skipped_times_have_receipts_also_after_a_kill() {
+    let test = agent(&[("often", "cron: '*/10 * * * * *'\nmisfire: skip")]);
+    let server = Server::playing([]);
+    let mut keeper = serve(&test, &server);
+    wait_for("the keeper", || test.read("serve.log").contains("keeping"));
+    signal(keeper.id(), "-KILL");
+    keeper.wait().expect("it ends");
+    // A day passed since the ledger was written, and one firing was skipped by a process that died at once.
+    let database = rusqlite::Connection::open(test.path("home/.agentry/schedules/ledger.db"))
+        .expect("a ledger");
+    let key = test.path("reporter").display().to_string();
+    database.execute("UPDATE schedules SET seen = seen - 1000", []).expect("a change");
+    let insert = "INSERT INTO firings (agent, schedule, planned, due, state, reason)
+        VALUES (?1, 'often', 1000000000, 1000000000, 'skipped', 'missed')";
+    database.execute(insert, [&key]).expect("a row");
+    drop(database);
+    let mut keeper = serve(&test, &server);
+    wait_for("the receipts", || receipts(&test).len() >= 90);
+    signal(keeper.id(), "-TERM");
+    assert!(keeper.wait().expect("it ends").success());
+    let all = receipts(&test);
+    let skipped: Vec<_> = all.iter().filter(|it| it["status"] == "skipped").collect();
+    assert!(skipped.len() >= 90, "{}", all.len());
+    let planned = receipt(&test, 0)["firing"]["planned"].clone();
+    assert_eq!(planned, "2001-09-09T01:46:40Z", "the one of the process that died");
+    assert_eq!(test.run("receipts verify --format json").exits(0).json()["ok"], json!(true));
+}
+
+/// A changed, an added and a removed schedule take effect while `serve` runs.
+#[test]
+fn definitions_are_read_again() {
+    let test = agent(&[("daily", "cron: '@daily'")]);
+    let server = Server::playing((0..50).map(|_| Reply::from(Turn::text("Done."))));
+    with(&test, &server, &["run", "reporter", "hello", "--yes"]).exits(0);
+    let mut keeper = serve(&test, &server);
+    wait_for("the keeper", || test.read("serve.log").contains("keeping 1 schedule"));
+    let often = "---\ncron: '* * * * * *'\n---\n\nWrite the report.\n";
+    test.write("reporter/schedules/often.md", often);
+    wait_for("the new one", || test.read("serve.log").contains("added   often of reporter"));
+    // Another definition is another agent, which needs consent again.
+    wait_for("a skipped firing", || receipts(&test).iter().any(|it| it["status"] == "refused"));
+    assert_eq!(server.count(), 1);
+    with(&test, &server, &["run", "reporter", "hello", "--yes"]).exits(0);
+    wait_for("a firing", || server.count() > 2);
+    test.write("reporter/schedules/daily.md", "---\ncron: '@yearly'\n---\n\nWrite.\n");
+    wait_for("the change", || test.read("serve.log").contains("changed daily of reporter"));
+    std::fs::remove_file(test.path("reporter/schedules/often.md")).expect("a file");
+    wait_for("the removal", || test.read("serve.log").contains("removed often of reporter"));
+    // A definition that cannot be read keeps what there is.
+    test.write("reporter/schedules/daily.md", "---\ncron: 'often'\n---\n\nWrite.\n");
+    test.write("reporter/agent.acl", "default_model = \"\n");
+    signal(keeper.id(), "-TERM");
+    assert!(keeper.wait().expect("it ends").success());
+}
+
+/// The runs of a day stay within the smaller limit of the workspace and the user.
+#[test]
+fn a_day_has_a_limit() {
+    let test = agent(&[("daily", "cron: '@daily'")]);
+    test.write("agentry.toml", "[run]\nmax_scheduled_cost = 0.5\nmax_scheduled_cost_per_day = 5\n");
+    let config = "home/.config/agentry/config.toml";
+    test.write(config, "[run]\nmax_scheduled_cost_per_day = 0.016\n");
+    // $0.016 each, at 1 and 5 dollars for a million tokens.
+    let turn = || Turn::text("The report.").used(1_000, 0, 3_000);
+    let server = Server::playing([turn().into(), turn().into(), turn().into()]);
+    let args = ["schedule", "run", "reporter", "daily"];
+    // A refused firing spends nothing of the day.
+    with(&test, &server, &args).exits(3);
+    with(&test, &server, &["run", "reporter", "hello", "--yes"]).exits(0);
+    with(&test, &server, &args).exits(0);
+    let skipped = with(&test, &server, &args).exits(0);
+    assert!(
+        skipped.stderr.contains("scheduled runs have spent the $0.0160 of this day"),
+        "{skipped}"
+    );
+    assert_eq!(server.count(), 2);
+    let last = receipts(&test).pop().expect("a receipt");
+    assert_eq!(last["status"], "skipped");
+    // What the user starts is not a scheduled run.
+    with(&test, &server, &["run", "reporter", "hello"]).exits(0);
+}
+
+fn heart(text: &str) -> Test {
+    Test::new()
+        .file("heart/agent.json", "{\"name\": \"heart\", \"heartbeat\": {\"enabled\": true}, \"llm\": {\"provider\": \"anthropic\", \"model\": \"claude-sonnet-4-5\"}}")
+        .file("heart/persona.md", "You watch.\n")
+        .file("heart/principles.md", "## Never Do\n\n- Never lie.\n")
+        .file("heart/heartbeat/HEARTBEAT.md", text)
+}
+
+#[test]
+fn an_empty_heartbeat_calls_no_model() {
+    let args = ["schedule", "run", "heart", "heartbeat"];
+    let test = heart("# Heartbeat\n\n<!-- check the mail -->\n");
+    let listed = test.run("schedule list --format json").exits(0).json();
+    assert_eq!(
+        (&listed[0]["schedule"], &listed[0]["cron"]),
+        (&json!("heartbeat"), &json!("*/30 * * * *"))
+    );
+    let server = Server::playing([]);
+    let ran = with(&test, &server, &args).exits(0);
+    assert_eq!(
+        (ran.stderr.as_str(), server.count()),
+        ("skipped: `HEARTBEAT.md` has nothing to do\n", 0)
+    );
+    let receipt = receipt(&test, 0);
+    assert_eq!(receipt["task"]["outcome"]["status"], "skipped");
+    assert_eq!(receipt["firing"]["schedule"], "heartbeat");
+    let test = heart("---\nmin_interval: 2h\n---\n\n# Heartbeat\n\n- check the mail\n");
+    let listed = test.run("schedule list --format json").exits(0).json();
+    assert_eq!(listed[0]["cron"], "0 */2 * * *");
+    let server = Server::playing([Turn::text("Hi.").into(), Turn::text("HEARTBEAT_OK").into()]);
+    with(&test, &server, &["run", "heart", "hello", "--yes"]).exits(0);
+    with(&test, &server, &args).exits(0);
+    assert_eq!(server.asked()[1].said, ["# Heartbeat\n\n- check the mail"]);
+}

@@ -73,6 +73,22 @@ fn calls_stay_within_their_bounds() {
             Ok("one"),
         ),
         (
+            "allowed_tools: [grep]\n",
+            json!({"tool": "grep", "args": {"pattern": "one"}}),
+            Ok("a.txt:1"),
+        ),
+        (
+            "allowed_tools: [search]\n",
+            json!({"tool": "glob", "args": {"pattern": "*.txt"}}),
+            Ok("a.txt"),
+        ),
+        ("allowed_tools: [ls]\n", json!({"tool": "ls", "args": {"path": "."}}), Ok("a.txt")),
+        (
+            "allowed_tools: [grep]\n",
+            json!({"tool": "read", "args": {"path": "a.txt"}}),
+            Err("`read` is not among"),
+        ),
+        (
             "",
             json!({"tool": "read", "args": {"path": "a.txt"}}),
             Err("`read` is not among the `allowed_tools` of `probe`"),
@@ -219,6 +235,21 @@ fn inner_calls_are_written_down_and_undone() {
     let undone = test.run("runs undo last").exits(0);
     assert!(undone.stderr.contains("the run ran commands"), "{undone}");
     assert_eq!((test.read("a.txt").as_str(), test.has("made.txt")), ("one\n", false));
+}
+
+/// A refused inner call is answered at once: the script catches it, and nothing waits for its time limit.
+#[test]
+fn a_refused_call_throws_in_the_script() {
+    let body = "const seen = [];\nfor (const [tool, input] of [['read', { path: '/etc/hosts' }], ['write', {}], ['write', { path: 'helper/instructions.md', content: 'x' }]]) {\n  try { await ctx.tool(tool, input); seen.push('done'); } catch (error) { seen.push(error.message); }\n}\nreturn seen.join('; ');";
+    let limits = "allowed_tools: [read, write]\nlimits: {timeoutMs: 600000}\n";
+    let rules = "[policy.read]\nrules = [\"/etc/**:deny\"]\n[policy.edit]\nintent = \"allow\"\n";
+    let test = agent(limits, &run(body)).file("home/.config/agentry/config.toml", rules);
+    let server =
+        Server::playing([Turn::call("probe", json!({})).into(), Turn::text("Done.").into()]);
+    with(&test, &server, &["run", "helper", "go", "--yes"]).exits(0);
+    let result = server.asked()[1].results[0].1.clone();
+    assert_eq!(result.matches("refused").count(), 3, "{result}");
+    assert!(result.contains("do not fit") && !result.contains("done"), "{result}");
 }
 
 /// The run is killed inside a script: what it had finished is not done again, what it had not is asked about.
@@ -369,4 +400,31 @@ fn a_tool_that_wants_a_confirmation_gets_one() {
     let test = agentfs(front, &run("return 1;"));
     let ran = call(&test, "{}").exits(3);
     assert!(ran.stdout.contains("wants a confirmation of `probe`"), "{ran}");
+}
+
+/// A conversion keeps the tools of AgentFS where the format has them, and names them where it has not.
+#[test]
+fn a_conversion_keeps_or_reports_tools_of_agentfs() {
+    let front = "executor: script\ncommand: run.mjs\nrequires_confirmation: false\nscript:\n  runtime: node\n  timeout_ms: 500\n  io: {protocol: snapshot-v1, input_path_params: [source]}\ninput_schema: {type: object, properties: {source: {type: string}}}\n";
+    let script = "import { size } from './size.mjs';\nexport function run(_ctx, { files }) { return size(files.source[0]); }\n";
+    let test = agentfs(front, script)
+        .file("helper/tools/probe/size.mjs", "export const size = (file) => file.size;\n")
+        .file("a.txt", "one");
+    let digest = |path: &str| test.run(&format!("hash {path} --full")).exits(0).stdout;
+    test.run("convert helper --to agentfs -o kept").exits(0);
+    assert_eq!(test.read("kept/tools/probe/run.mjs"), script);
+    let part = |text: String| text.split_whitespace().next().map(str::to_owned);
+    assert_eq!(part(digest("kept")), part(digest("helper")));
+    let called = "tools call kept probe '{\"source\": \"a.txt\"}' --yes --format json";
+    assert_eq!(test.run(called).exits(0).json()["result"], 3);
+    for format in ["agent-toml", "manifest", "agent-md"] {
+        let ran = test.run(&format!("convert helper --to {format} -o lost-{format}"));
+        let told = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(told.contains("tools.scripts"), "{format}: {ran}");
+    }
+    // A script of an agent directory gets other inputs, so it would not work as `TOOL.md`.
+    let test = agent("", &run("return 1;"));
+    let ran = test.run("convert helper --to agentfs -o lost");
+    assert!(format!("{}{}", ran.stdout, ran.stderr).contains("tools.scripts"), "{ran}");
+    assert!(!test.has("lost/tools"), "{ran}");
 }

@@ -11,20 +11,20 @@ use crate::server::{Reply, Server, Turn};
 use crate::terminal::Terminal;
 use crate::test::Test;
 
-const AGENT: &str = "name = \"worker\"\ndescription = \"Works\"\n\n\
+pub(crate) const AGENT: &str = "name = \"worker\"\ndescription = \"Works\"\n\n\
     [permissions.bash]\nintent = \"deny\"\nrules = [\"worker/skills/release/scripts/*:allow\"]\n\n\
     [permissions.edit]\nintent = \"allow\"\n";
 
-const RELEASE: &str = "---\nname: release\ndescription: Publishes a release\nallowed-tools: Read Bash\n\
+pub(crate) const RELEASE: &str = "---\nname: release\ndescription: Publishes a release\nallowed-tools: Read Bash\n\
     ---\n\n# Release\n\nThe body of the skill.\n\n\
     ### 1. Build (Hardened Step)\n\nBuild it.\n\n\
     ### 2. Confirm (Human Gate)\n\nAsk.\n\n\
     ### 3. Publish (Flexible Step)\n\nPublish it.\n";
 
-const SCRIPT: &str = "worker/skills/release/scripts/hello.sh";
+pub(crate) const SCRIPT: &str = "worker/skills/release/scripts/hello.sh";
 
 /// An agent with a pack of three steps.
-fn worker() -> Test {
+pub(crate) fn worker() -> Test {
     Test::new()
         .file("worker/agent.toml", AGENT)
         .file("worker/system-prompt.md", "You work.\n")
@@ -33,7 +33,7 @@ fn worker() -> Test {
         .file(SCRIPT, "#!/bin/sh\necho hello from the script\n")
 }
 
-fn load(name: &str) -> Turn {
+pub(crate) fn load(name: &str) -> Turn {
     Turn::call("skill", json!({ "name": name }))
 }
 
@@ -41,20 +41,20 @@ fn file(path: &str) -> Turn {
     Turn::call("skill", json!({ "name": "release", "file": path }))
 }
 
-fn report(step: impl Into<Value>, status: &str) -> Turn {
+pub(crate) fn report(step: impl Into<Value>, status: &str) -> Turn {
     Turn::call("skill_step", json!({ "skill": "release", "step": step.into(), "status": status }))
 }
 
-fn write(path: &str) -> Turn {
+pub(crate) fn write(path: &str) -> Turn {
     Turn::call("write", json!({ "path": path, "content": "x" }))
 }
 
-fn playing(turns: impl IntoIterator<Item = Turn>) -> Server {
+pub(crate) fn playing(turns: impl IntoIterator<Item = Turn>) -> Server {
     Server::playing(turns.into_iter().map(Reply::from))
 }
 
 /// The results that the model got, in order.
-fn results(server: &Server) -> Vec<String> {
+pub(crate) fn results(server: &Server) -> Vec<String> {
     let asked = server.asked();
     let last = asked.last().expect("a request");
     last.results.iter().map(|(_, text)| text.clone()).collect()
@@ -430,19 +430,6 @@ fn skills_are_tried_without_a_model() {
 }
 
 /// The text of each skill is a part of what the user consents to.
-#[test]
-fn a_changed_skill_needs_a_new_consent() {
-    let test = worker();
-    let server = playing([]);
-    with(&test, &server, &["run", "worker", "go", "--yes"]).exits(0);
-    with(&test, &server, &["run", "worker", "go"]).exits(0);
-    let path = "worker/skills/release/SKILL.md";
-    test.write(path, format!("{RELEASE}\nDo more.\n"));
-    with(&test, &server, &["run", "worker", "go"]).exits(3);
-    test.write(path, RELEASE);
-    with(&test, &server, &["run", "worker", "go"]).exits(0);
-}
-
 const MANIFEST: &str = "name: helper\nrole: Helps with everything\nbehavior:\n  persona: You are calm.\n  \
     traits: [curious]\nrules: Never shout.\n";
 

@@ -47,6 +47,61 @@ fn guarded_server() -> u16 {
     port
 }
 
+/// Models write names of tools in any case; so do people.
+#[test]
+fn names_of_tools_have_no_case() {
+    let code = tool("double", "return args.n * 2;");
+    let test = Test::new().file(PATH, agent("", &code)).file("a.txt", "text of the file\n");
+    let server = Server::playing([
+        Turn::call("DOUBLE", json!({ "n": 21 })).into(),
+        Turn::call("Read", json!({ "path": "a.txt" })).into(),
+        Turn::text("It is 42.").into(),
+    ]);
+    with(&test, &server, &["run", PATH, "double it", "--yes"]).exits(0);
+    let results = server.asked()[2].results.clone();
+    assert_eq!(results[0].1, "42");
+    assert!(results[1].1.contains("text of the file"), "{results:?}");
+}
+
+/// A tool that is described wrongly does not take the others with it, and can be left out. A name that no tool has
+/// cannot.
+#[test]
+fn one_bad_tool_leaves_the_others() {
+    let good = tool("double", "return args.n * 2;");
+    let code = good.replacen(
+        "return {",
+        "return { bad: { fn: () => 1, scheme: JSON.parse('{\"name\":\"bad\"}') },",
+        1,
+    );
+    assert_ne!(code, good);
+    let test = Test::new().file(PATH, agent("", &code));
+    let listed = test.run("tools agents/team_helper.agent.md --yes --format json").exits(0).json();
+    assert!(listed["tools"].to_string().contains("\"double\""), "{listed}");
+    assert_eq!(listed["missing"][0]["name"], "bad", "{listed}");
+    let server = Server::playing([Turn::text("Hello.").into()]);
+    with(&test, &server, &["run", PATH, "hi", "--yes"]).exits(3);
+    let ran = with(&test, &server, &["run", PATH, "hi", "--yes", "--without", "bade"]).exits(2);
+    assert!(ran.stderr.contains("declares no tool of this name"), "{ran}");
+    assert!(ran.stderr.contains("did you mean `bad`?"), "{ran}");
+    with(&test, &server, &["run", PATH, "hi", "--yes", "--without", "bad"]).exits(0);
+    assert!(server.asked()[0].tools.contains(&"double".to_owned()));
+}
+
+/// What a description computes is cleaned before a model sees it.
+#[test]
+fn computed_descriptions_hide_nothing() {
+    let code = tool("double", "return 1;").replacen(
+        "description: \"",
+        "description: String.fromCharCode(0x202e, 27) + \"",
+        1,
+    );
+    let test = Test::new().file(PATH, agent("", &code));
+    let listed = test.run("tools agents/team_helper.agent.md --yes --format json").exits(0).json();
+    let tools = listed["tools"].to_string();
+    assert!(tools.contains("\"double\"") && !tools.contains("u202e"), "{listed}");
+    assert!(!tools.contains('\u{202e}') && !tools.contains("u001b"), "{listed}");
+}
+
 /// The user's policy that opens one port of this machine.
 fn opened(test: Test, port: u16) -> Test {
     let rules = format!(
@@ -118,7 +173,7 @@ fn the_tools_are_listed() {
 #[test]
 fn what_cannot_be_used_is_listed() {
     let cases = [
-        (tool("bash", "return 1;"), "`bash`: `bash` is the name of a built-in tool"),
+        (tool("bash", "return 1;"), "`bash` is the name of a built-in tool"),
         (format!("JSON.parse('no');\n{}", tool("double", "")), "(agents/team_helper.agent.md:13:"),
         (tool("double", "").replace("name: \"double\"", "name: String(5)"), "`scheme.name` is `5`"),
     ];
@@ -259,4 +314,41 @@ fn a_replay_runs_no_code() {
     test.run(&format!("run {PATH} --replay {cassette}")).exits(0);
     test.write(PATH, agent("", &code.replace("Does it", "Does that")));
     test.run(&format!("run {PATH} --replay {cassette}")).exits(1);
+}
+
+/// `tool_timeout_ms` is the time of every call; what is no time is an error of the definition.
+#[test]
+fn a_definition_sets_the_time_of_its_tools() {
+    let endless = tool("spin", "for (;;) {}");
+    let slow = tool("wait", "await new Promise((done) => setTimeout(done, 300)); return 1;");
+    let cases = [
+        ("x-agentry: {tool_timeout_ms: 200}\n", &endless, "spin", Err("longer than 200 ms")),
+        ("x-agentry: {toolTimeoutMs: 150}\n", &endless, "spin", Err("longer than 150 ms")),
+        ("x-agentry: {tool_timeout_ms: 1}\n", &slow, "wait", Err("longer than 1 ms")),
+        ("x-agentry: {tool_timeout_ms: 60000}\n", &slow, "wait", Ok(1)),
+        ("", &slow, "wait", Ok(1)),
+    ];
+    for (metadata, code, name, expected) in cases {
+        let test = Test::new().file(PATH, agent(metadata, code));
+        let ran = test.run(&format!("tools call {PATH} {name} '{{}}' --yes --format json"));
+        let found = ran.json();
+        match expected {
+            Ok(value) => assert_eq!(found["result"], value, "{metadata}: {ran}"),
+            Err(part) => {
+                let message = found["error"]["message"].as_str().unwrap_or_default().to_owned();
+                assert!(message.contains(part), "{metadata}: {ran}");
+            }
+        }
+    }
+    for wrong in ["0", "-1", "600001", "1.5", "soon", "true"] {
+        let metadata = format!("x-agentry: {{tool_timeout_ms: {wrong}}}\n");
+        let test = Test::new().file(PATH, agent(&metadata, &slow));
+        let checked = test.run(&format!("check {PATH}")).exits(1);
+        assert!(checked.stdout.contains("tool_timeout_ms"), "{wrong}: {checked}");
+    }
+    // Another time is another agent.
+    let test = Test::new().file(PATH, agent("x-agentry: {tool_timeout_ms: 200}\n", &slow));
+    let before = test.run(&format!("hash {PATH} --full")).exits(0).stdout;
+    test.write(PATH, agent("x-agentry: {tool_timeout_ms: 300}\n", &slow));
+    assert_ne!(test.run(&format!("hash {PATH} --full")).exits(0).stdout, before);
 }

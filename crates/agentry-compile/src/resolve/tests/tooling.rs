@@ -42,6 +42,23 @@ fn skills_become_packs_tools_or_servers() {
                 "missing no built-in tool does it; an MCP server would (zotero, arxiv, scholar)",
             ],
         ),
+        // A tool, named as itself.
+        (
+            &[],
+            "[webfetch, web-fetch, WebFetch, bash, shell, read, grep, edit, apply-patch]",
+            "{}",
+            &[
+                "native webfetch",
+                "native webfetch",
+                "native webfetch",
+                "native bash",
+                "native bash",
+                "native read",
+                "native grep",
+                "native edit",
+                "native apply_patch",
+            ],
+        ),
         (
             &[],
             "[review, ../x, '']",

@@ -5,8 +5,20 @@ use agentry_text::{Field, FieldKind, FieldTable};
 
 const COUNT: FieldKind = FieldKind::Int(0, i64::MAX);
 const SECONDS: FieldKind = FieldKind::Float(0.0, f64::INFINITY);
-const STATUS: &[&str] =
-    &["completed", "rejected", "modified", "needs_escalation", "needs escalation"];
+const STATUS: &[&str] = &[
+    "completed",
+    "rejected",
+    "modified",
+    "needs_escalation",
+    "needs escalation",
+    "failed",
+    "refused",
+    "parked",
+    "killed",
+    "cancelled",
+    "over_budget",
+    "skipped",
+];
 
 const REPO_REF: Field = Field::optional("repo_ref", FieldKind::Str, "The commit of the agent.");
 const SESSION_FIELD: Field =

@@ -72,6 +72,7 @@ impl Judged {
     fn guard(&self, tool: &str, key: &str, subject: &str) -> bool {
         let compiled = read(&self.world, &at(&self.world, "agents/helper").expect("an agent"));
         let guarded = GuardedAgent {
+            project: None,
             compiled,
             digest: None,
             protected: self.protected.clone(),

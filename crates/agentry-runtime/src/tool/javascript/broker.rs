@@ -16,7 +16,7 @@ use crate::event::CallJudgement;
 /// The most redirects that are followed.
 const MOST_HOPS: usize = 8;
 /// The most responses that are open at once.
-const MOST_OPEN: usize = 32;
+const MOST_OPEN: usize = 256;
 /// Headers that the client sets itself.
 const OWN_HEADERS: &[&str] =
     &["host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"];
@@ -98,7 +98,8 @@ impl<'a> RunBroker<'a> {
 
     fn open(&self, response: Response, hop: &WebHop) -> Result<FetchHead, String> {
         let mut bodies = locked(&self.bodies);
-        if bodies.open.len() >= MOST_OPEN {
+        let is_empty = is_empty(&response, &hop.method);
+        if !is_empty && bodies.open.len() >= MOST_OPEN {
             return Err(format!("at most {MOST_OPEN} responses are open at once"));
         }
         bodies.last += 1;
@@ -110,11 +111,22 @@ impl<'a> RunBroker<'a> {
             headers: headers.collect(),
             url: hop.url.to_string(),
             redirected: hop.is_redirected,
-            body: bodies.last,
+            // Nothing is read from an empty body, and so nothing stays open for it.
+            body: if is_empty { 0 } else { bodies.last },
         };
-        bodies.open.insert(head.body, Arc::new(tokio::sync::Mutex::new(response)));
+        if !is_empty {
+            bodies.open.insert(head.body, Arc::new(tokio::sync::Mutex::new(response)));
+        }
         Ok(head)
     }
+}
+
+/// Whether a response has no body, whatever follows its head.
+fn is_empty(response: &Response, method: &Method) -> bool {
+    let status = response.status().as_u16();
+    method == Method::HEAD
+        || matches!(status, 204 | 205 | 304)
+        || response.content_length() == Some(0)
 }
 
 impl JobBroker for RunBroker<'_> {

@@ -78,11 +78,12 @@ impl ToolScript {
         (!blocks.is_empty()).then(|| Arc::new(Self { path, blocks, env, time, workers }))
     }
 
-    /// Evaluates the code and returns the tools that it returns.
+    /// Evaluates the code and returns the tools that it returns, and what is wrong with the others. Fails if there
+    /// are no tools at all, because the code itself fails.
     pub async fn tools(
         self: &Arc<Self>,
         judge: &Judge,
-    ) -> Result<Vec<JavaScriptTool>, ScriptProblem> {
+    ) -> Result<(Vec<JavaScriptTool>, Vec<ScriptProblem>), ScriptProblem> {
         let limits = JobLimits { time: EVALUATION, ..JobLimits::default() };
         let described = self.workers.describe(&self.blocks, limits, &SilentBroker).await;
         let described = described.map_err(|failure| ScriptProblem {
@@ -96,6 +97,7 @@ impl ToolScript {
             return Err(ScriptProblem { tool: None, message, place: None });
         }
         let mut tools: Vec<JavaScriptTool> = Vec::new();
+        let mut problems = Vec::new();
         for described in &described {
             let line = self.blocks.get(described.block).map_or(1, |block| block.line);
             let problem = |message| ScriptProblem {
@@ -105,13 +107,18 @@ impl ToolScript {
             };
             let other = tools.iter().find(|tool| is_same(&tool.spec.name, &described.key));
             if other.is_some() {
+                // It is not known which of the two is meant, so the code as a whole is wrong.
                 return Err(problem(format!("there are two tools `{}`", described.key)));
             }
-            let spec = specification(described).map_err(problem)?;
-            let touches = own_touches(judge, &spec.name);
-            tools.push(JavaScriptTool { script: Arc::clone(self), spec, line, touches });
+            match specification(described) {
+                Ok(spec) => {
+                    let touches = own_touches(judge, &spec.name);
+                    tools.push(JavaScriptTool { script: Arc::clone(self), spec, line, touches });
+                }
+                Err(message) => problems.push(problem(message)),
+            }
         }
-        Ok(tools)
+        Ok((tools, problems))
     }
 }
 
@@ -179,15 +186,18 @@ fn specification(described: &DescribedTool) -> Result<ToolSpec, String> {
     let description = scheme.get("description").and_then(Value::as_str);
     let description = description.ok_or("`scheme.description` is missing")?;
     let parameters = scheme.get("parameters").ok_or("`scheme.parameters` is missing")?;
-    let parameters_schema =
+    let mut parameters_schema =
         scheme::expanded(parameters).map_err(|why| format!("`scheme.parameters`: {why}"))?;
-    let description = output_cap::start(description, 4_000).to_owned();
+    // Both may be computed, so that no check of the file has seen them.
+    let description = agentry_mcp::clean(output_cap::start(description, 4_000)).text;
+    agentry_mcp::clean_value(&mut parameters_schema)
+        .map_err(|why| format!("`scheme.parameters`: {why}"))?;
     Ok(ToolSpec { name: key.clone(), description, schema: parameters_schema })
 }
 
 /// Returns what the policy is asked about a call. A definition's own tools are allowed where no layer has
 /// rules for tools: they can only do what the other sections permit.
-pub(super) fn own_touches(judge: &Judge, name: &str) -> Vec<ToolTouch> {
+pub fn own_touches(judge: &Judge, name: &str) -> Vec<ToolTouch> {
     let spoken = judge.rules(Section::Tool).any(|(source, _)| source != LayerSource::Default);
     if !spoken {
         return Vec::new();

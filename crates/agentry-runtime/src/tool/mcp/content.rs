@@ -50,6 +50,22 @@ fn described(part: &Value, host: &dyn ToolHost) -> String {
     }
 }
 
+/// Reads the result of `resources/read`: the texts, and everything else by reference.
+pub(super) fn resources(result: &Value, host: &dyn ToolHost) -> Result<Value, CallFailure> {
+    let parts = result.get("contents").and_then(Value::as_array);
+    let parts = parts.map(Vec::as_slice).unwrap_or_default();
+    let texts = parts.iter().take(MOST_PARTS).map(|part| match part.get("text") {
+        Some(Value::String(text)) => text.clone(),
+        _ => resource_reference(part, host),
+    });
+    let cleaned = clean(&texts.collect::<Vec<_>>().join("\n"));
+    let mut text = cleaned.text;
+    if cleaned.removed > 0 {
+        let _ = write!(text, "\n[{} hidden characters were removed]", cleaned.removed);
+    }
+    Ok(Value::String(text))
+}
+
 /// A resource by reference: its content is in a file of the run.
 pub(super) fn resource_reference(resource: &Value, host: &dyn ToolHost) -> String {
     let text = |key: &str| resource.get(key).and_then(Value::as_str);

@@ -1,7 +1,6 @@
 //! How the servers of a run are reached: programs in its sandbox, addresses under its policy.
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentry_mcp::{ClientFuture, HttpGate, ProgramStarter, ProgramStreams, StartedProgram};
@@ -9,28 +8,22 @@ use url::Url;
 
 use super::super::web_client::{WebClient, parse, touch};
 use super::super::{CommandStreams, StartedCommand, ToolTouch};
-use crate::commands::CommandStarter;
+use crate::commands::{CommandStarter, ProgramLaunch};
 use crate::event::CallJudgement;
 
 /// The program of a server, started like a command of the run, with an environment of its own.
 pub struct ServerProgram {
     /// Starts it.
     pub commands: Arc<dyn CommandStarter>,
-    /// The program and its arguments.
-    pub argv: Vec<String>,
-    /// Where it starts.
-    pub directory: PathBuf,
-    /// The variables that it gets.
-    pub variables: Vec<(String, String)>,
+    /// The program, with an environment and files of its own.
+    pub launch: ProgramLaunch,
 }
 
 impl ProgramStarter for ServerProgram {
     fn start(&self, streams: ProgramStreams) -> io::Result<StartedProgram> {
         let ProgramStreams { input, output, errors } = streams;
         let streams = CommandStreams { input, output, errors };
-        let (argv, directory) = (self.argv.clone(), self.directory.clone());
-        let variables = self.variables.clone();
-        let started = self.commands.start_with(argv, directory, variables, streams)?;
+        let started = self.commands.start_program(self.launch.clone(), streams)?;
         let StartedCommand { ended, guard } = started;
         Ok(StartedProgram { ended, guard })
     }

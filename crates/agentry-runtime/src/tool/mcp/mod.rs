@@ -3,9 +3,14 @@
 
 mod content;
 mod endpoint;
+mod installation;
 mod listener;
+mod login_store;
 mod names;
 mod pin_store;
+mod replayed_tool;
+mod resource_tool;
+mod server_prompt;
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,8 +22,13 @@ use serde_json::Value;
 use similar::TextDiff;
 
 pub use endpoint::{AddressVerdict, JudgedGate, ServerProgram, address_touch};
+pub use installation::{InstalledProgram, ProgramFiles, ProgramPlaces, locate};
+pub use login_store::UserLogins;
 pub use names::offered_name;
 pub use pin_store::PinStore;
+pub use replayed_tool::replayed_tools;
+pub use resource_tool::ResourceTool;
+pub use server_prompt::ServerPrompt;
 
 use super::declared_tool::for_model;
 use super::javascript::scheme;
@@ -35,11 +45,19 @@ pub struct ReadyServer {
     /// Its command or address, for pins.
     place: String,
     agreed: Mutex<ServerPin>,
-    pins: Option<PinStore>,
+    changes: ChangeTerms,
     /// The time of a call.
     time: Duration,
     /// The tools that are new since the start of the run and were reported.
     reported: Mutex<Vec<String>>,
+}
+
+/// What becomes of a tool that changes during a run.
+pub enum ChangeTerms {
+    /// The user is asked, and the agreement is kept here.
+    AreAskedAbout(PinStore),
+    /// It is refused: a lock has what it must be.
+    AreRefused,
 }
 
 /// A tool of an MCP server.
@@ -52,18 +70,18 @@ pub struct McpTool {
 }
 
 impl ReadyServer {
-    /// Creates a server whose tools the user agreed to. New agreements are kept in `pins`.
+    /// Creates a server whose tools the user agreed to.
     pub fn new(
         client: Arc<McpClient>,
         agreed: ServerPin,
-        pins: Option<PinStore>,
+        changes: ChangeTerms,
         time: Option<Duration>,
     ) -> Arc<Self> {
         Arc::new(Self {
             client,
             place: agreed.place.clone(),
             agreed: Mutex::new(agreed),
-            pins,
+            changes,
             time: time.unwrap_or(limits::CALL),
             reported: Mutex::default(),
         })
@@ -106,6 +124,10 @@ impl ReadyServer {
         let before = ServerPin { tools: agreed.into_iter().collect(), ..self.agreed().clone() };
         let after = ServerPin { tools: vec![now.clone()], ..before.clone() };
         let diff = described(&changes(&before, &after));
+        if matches!(self.changes, ChangeTerms::AreRefused) {
+            let message = format!("refused: the tool changed, and `agentry.lock` pins it:\n{diff}");
+            return Err(CallFailure::new(message));
+        }
         let server = self.client.name();
         let question = format!(
             "the tool `{name}` of the MCP server `{server}` changed since you agreed to it:\n{diff}\n\
@@ -125,7 +147,7 @@ impl ReadyServer {
         let mut agreed = self.agreed();
         agreed.tools.retain(|other| other.name != tool.name);
         agreed.tools.push(tool);
-        if let Some(pins) = &self.pins {
+        if let ChangeTerms::AreAskedAbout(pins) = &self.changes {
             // Not fatal: without it the user is only asked again.
             let _ = pins.keep(&agreed);
         }
@@ -163,6 +185,13 @@ impl ReadyServer {
     pub fn place(&self) -> &str {
         &self.place
     }
+}
+
+/// What the policy is asked about a resource or a prompt. A slash in its name is escaped: a rule about
+/// everything of a server, `server/*`, is about these, too.
+fn part_touch(server: &str, kind: &str, name: &str) -> ToolTouch {
+    let subject = format!("{server}/{kind}:{}", name.replace('/', "%2F"));
+    ToolTouch { section: Section::Mcp, subject }
 }
 
 /// Returns differences as text for the user: a diff of each field.

@@ -27,7 +27,10 @@ pub(super) fn print_report(
         return;
     }
     let verb = if args.dry_run || refused { "would import" } else { "imported" };
-    print(&format!("{verb} {}{}\n", counted(agents.len(), "agent"), by_harness(agents)));
+    // The reason why there is none was reported.
+    if !agents.is_empty() || !refused {
+        print(&format!("{verb} {}{}\n", counted(agents.len(), "agent"), by_harness(agents)));
+    }
     if args.quiet {
         return;
     }

@@ -1,17 +1,15 @@
 //! Finds agents of harnesses: by their path, else by their content.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::sync::Arc;
 
+use agentry_compile::checks::harness::is_plugin_agent;
 use agentry_compile::targets::front_matter;
 use agentry_compile::targets::import::{HarnessImport, SettingsAgents};
-use agentry_compile::targets::memo::RenderMemo;
-use agentry_compile::targets::{HarnessFiles, TARGETS, Target};
-use agentry_compile::text::TextPosition;
+use agentry_compile::targets::{HarnessFiles, TARGETS, Target, claude_code};
 use agentry_compile::text::limits;
 use agentry_compile::text::path::{join, split};
 use agentry_compile::text::source::position;
+use agentry_compile::text::{FileId, SourceFile, TextPosition};
 use agentry_compile::{DirectoryEntry, EntryKind, ReadError, World};
 
 use crate::output::CliFailure;
@@ -24,29 +22,22 @@ pub(super) struct FoundHarnessAgent {
     /// The path as the user would write it.
     pub(super) path: String,
     /// The project that it belongs to.
-    root: String,
+    pub(super) root: String,
     /// Its file, relative to the project.
     pub(super) file: String,
     /// Whether the user named this file.
     pub(super) is_named: bool,
     /// The harness that the agent is for.
     pub(super) harness: &'static Target,
-    /// The memo of its project: other files around an agent may give another result.
-    pub(super) memo: Arc<RenderMemo>,
-}
-
-impl FoundHarnessAgent {
-    /// The files around the agent.
-    pub(super) fn files<'a>(&'a self, disk: &'a dyn World) -> ImportFiles<'a> {
-        ImportFiles { disk, root: &self.root }
-    }
 }
 
 impl FoundHarnessAgent {
     /// Where its file is not UTF-8, and where the first NUL is.
-    pub(super) fn odd(&self, disk: &dyn World) -> (Option<TextPosition>, Option<TextPosition>) {
-        let files = self.files(disk);
-        let text = (&files as &dyn HarnessFiles).text(&self.file).unwrap_or_default();
+    pub(super) fn odd(
+        &self,
+        files: &dyn HarnessFiles,
+    ) -> (Option<TextPosition>, Option<TextPosition>) {
+        let text = files.text(&self.file).unwrap_or_default();
         let place = |character| text.find(character).map(|at| position(&text, at));
         let path = join(&self.root, &self.file);
         let is_odd = || fs::read(path).is_ok_and(|bytes| std::str::from_utf8(&bytes).is_err());
@@ -86,7 +77,6 @@ fn listed(
         file: SettingsAgents::path(settings, name),
         is_named: false,
         harness,
-        memo: Arc::default(),
     };
     let names = several.names_in(&ImportFiles { disk, root }, settings);
     let names = names.map_err(|wrong| {
@@ -122,10 +112,6 @@ pub(super) fn search(
     out.agents.sort_by(|a, b| key(a).cmp(&key(b)));
     // Paths may overlap, such as a project and a file in it.
     out.agents.dedup_by(|a, b| key(a) == key(b));
-    let mut memos: BTreeMap<String, Arc<RenderMemo>> = BTreeMap::new();
-    for agent in &mut out.agents {
-        agent.memo = Arc::clone(memos.entry(agent.root.clone()).or_default());
-    }
     out.skipped.sort_by(|a, b| a.path.cmp(&b.path));
     out.skipped.dedup_by(|a, b| a.path == b.path);
     out
@@ -204,7 +190,6 @@ fn file(path: &str, only: Option<&'static Target>) -> Result<FoundHarnessAgent, 
         file: file.to_owned(),
         is_named: true,
         harness,
-        memo: Arc::default(),
     };
     let text = agent(path)?.ok_or_else(|| CliFailure::new(format!("`{path}` cannot be read")))?;
     let whole = std::path::absolute(path).unwrap_or_default().to_string_lossy().into_owned();
@@ -272,9 +257,41 @@ fn project(disk: &dyn World, root: &str, only: Option<&'static Target>, out: &mu
             }
         }
     }
+    if only.is_none_or(|only| only.name == claude_code::TARGET.name) {
+        plugin_agents(disk, root, out);
+    }
+    if only.is_none_or(|only| only.name == "cursor") {
+        let rules = below(disk, root, ".cursor/rules", &mut out.failures);
+        out.skipped.extend(rules.filter(|file| file.ends_with(".mdc")).map(|file| SkippedFile {
+            path: join(root, &file),
+            reason: "it is a rule of Cursor; name the file to import it as an agent".to_owned(),
+        }));
+    }
     // With other failures, «no agent found» would only hide them.
     if before == (out.agents.len(), out.failures.len()) {
         out.failures.push(none(root, only));
+    }
+}
+
+/// Adds agents of Claude Code that a plugin brings along: `agents/*.md`, here or in `plugins/*`.
+fn plugin_agents(disk: &dyn World, root: &str, out: &mut HarnessSearch) {
+    let plugins = entries(disk, &join(root, "plugins")).unwrap_or_default();
+    let plugins = plugins.into_iter().filter(|entry| entry.kind == EntryKind::Directory);
+    let dirs = plugins.map(|entry| format!("plugins/{}/agents", entry.name));
+    for dir in std::iter::once("agents".to_owned()).chain(dirs) {
+        for file in below(disk, root, &dir, &mut out.failures) {
+            // A definition has the same ending, and needs no import.
+            if !file.ends_with(".md") || file.ends_with(".agent.md") {
+                continue;
+            }
+            let path = join(root, &file);
+            let text = agent(&path).ok().flatten().unwrap_or_default();
+            if is_plugin_agent(&SourceFile::new(FileId::BUILT_IN, &path, &text)) {
+                let root = root.to_owned();
+                let harness = &claude_code::TARGET;
+                out.agents.push(FoundHarnessAgent { path, root, file, is_named: false, harness });
+            }
+        }
     }
 }
 
@@ -294,8 +311,7 @@ fn place(
     match agent(&path) {
         Ok(Some(text)) if (import.is_one)(&file, &text) => {
             let root = root.to_owned();
-            let memo = Arc::default();
-            out.agents.push(FoundHarnessAgent { path, root, file, is_named: false, harness, memo });
+            out.agents.push(FoundHarnessAgent { path, root, file, is_named: false, harness });
         }
         Ok(Some(text)) => {
             let reason = skip_reason(harness, &text);

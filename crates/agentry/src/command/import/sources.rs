@@ -1,16 +1,47 @@
 //! The files around an agent of a harness, read as the harness does: every link is followed. A file that
 //! exists and cannot be read is reported, with a hint.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, ErrorKind, Read as _};
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
 
+use agentry_compile::targets::harness_files::{FilesOnce, KnownTexts};
+use agentry_compile::targets::memo::RenderMemo;
 use agentry_compile::targets::{FileRoot, HarnessFiles, HarnessPath, Unreadable};
 use agentry_compile::text::path::join;
 use agentry_compile::{ReadError, World};
 use agentry_sandbox::PLACEHOLDER;
 
+use crate::disk::contents;
+
+use super::search::FoundHarnessAgent;
+
 /// The size limit of one file.
 const MOST: u64 = 16 * 1024 * 1024;
+
+/// What the agents of a project share while they are imported.
+pub(super) struct ImportProject<'a> {
+    /// The files around the agents.
+    pub(super) files: FilesOnce<ImportFiles<'a>>,
+    /// Other files around an agent may give another result, so each project has its own memo.
+    pub(super) memo: Arc<RenderMemo>,
+}
+
+impl<'a> ImportProject<'a> {
+    /// The project of each agent, in the same order.
+    pub(super) fn of_each(disk: &'a dyn World, found: &'a [FoundHarnessAgent]) -> Vec<Arc<Self>> {
+        let mut projects = BTreeMap::new();
+        let project = |FoundHarnessAgent { root, .. }: &'a FoundHarnessAgent| {
+            let project = projects.entry(root.as_str()).or_insert_with(|| {
+                let files = FilesOnce::new(ImportFiles { disk, root }, KnownTexts::default());
+                Arc::new(Self { files, memo: Arc::default() })
+            });
+            Arc::clone(project)
+        };
+        found.iter().map(project).collect()
+    }
+}
 
 /// The files around an agent that was found below `root`.
 pub(super) struct ImportFiles<'a> {
@@ -76,14 +107,13 @@ pub(super) fn text(path: &str, most: u64) -> Result<Option<String>, String> {
     if metadata.len() > most {
         return Err(too_large(metadata.len(), most));
     }
-    let mut bytes = Vec::new();
-    let read = fs::File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
+    let read = fs::File::open(path).and_then(|file| contents(file, metadata.len(), most));
     match read {
         Err(error) => refused(&error),
-        Ok(size) if size as u64 > most => Err(too_large(size as u64, most)),
+        Ok(bytes) if bytes.len() as u64 > most => Err(too_large(bytes.len() as u64, most)),
         // The sandbox of a running agent holds this name; no file is there.
-        Ok(_) if bytes == PLACEHOLDER.as_bytes() => Ok(None),
-        Ok(_) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Ok(bytes) if bytes == PLACEHOLDER.as_bytes() => Ok(None),
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
     }
 }
 

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &PolicyDiffArguments) -> CliOutcome {
 }
 
 /// `unasked` are the harnesses that may ask less, because the agent has other original grants for them.
-fn to_json(diffs: &[SectionDiff], unasked: &[&str]) -> Value {
+pub(in crate::command) fn to_json(diffs: &[SectionDiff], unasked: &[&str]) -> Value {
     let change = |section: Section, change: &DecisionChange| {
         json!({
             "section": section.as_str(),
@@ -69,7 +69,7 @@ fn to_json(diffs: &[SectionDiff], unasked: &[&str]) -> Value {
     })
 }
 
-fn to_text(diffs: &[SectionDiff], unasked: &[&str]) -> String {
+pub(in crate::command) fn to_text(diffs: &[SectionDiff], unasked: &[&str]) -> String {
     let mut rows = Vec::new();
     for diff in diffs {
         for (word, changes) in [("gained", &diff.gained), ("lost", &diff.lost)] {

@@ -78,8 +78,8 @@ fn line(
 /// The ways to keep the tools: with the guard, which asks, or accepted, without questions.
 fn ways(target: &Target, sections: &BTreeSet<Section>, args: &RenderArguments) -> Vec<String> {
     let mut ways = Vec::new();
+    let them = if sections.len() == 1 { "it" } else { "them" };
     if target.guard.is_some() && !args.no_guard {
-        let them = if sections.len() == 1 { "it" } else { "them" };
         ways.push(format!("`--guard` keeps {them} with questions"));
     }
     let never = |section: &&Section| habit(target.name, **section) == Some(QuestionHabit::Never);
@@ -89,7 +89,59 @@ fn ways(target: &Target, sections: &BTreeSet<Section>, args: &RenderArguments) -
         .map(|section| format!("{}:permissions.{section}", target.name))
         .collect();
     if !accepted.is_empty() {
-        ways.push(format!("`--accept {}` without", accepted.join(",")));
+        let keeps = if accepted.len() < sections.len() {
+            let names: Vec<_> = sections.iter().filter(never).map(|it| it.as_str()).collect();
+            format!(" keeps {} without questions", names.join(", "))
+        } else if ways.is_empty() {
+            format!(" keeps {them} without questions")
+        } else {
+            " without".to_owned()
+        };
+        ways.push(format!("`--accept {}`{keeps}", accepted.join(",")));
     }
     ways
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_compile::targets::target;
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::args::{CliArguments, CliCommand};
+
+    /// Each line is a whole sentence, whichever ways a target has.
+    #[test]
+    fn the_ways_are_sentences() {
+        let cases: [(&str, &str, &[Section], &str); 6] = [
+            (
+                "pi",
+                "render",
+                &[Section::Bash],
+                "; `--guard` keeps it with questions, `--accept pi:permissions.bash` without",
+            ),
+            (
+                "pi",
+                "render --no-guard",
+                &[Section::Bash],
+                "; `--accept pi:permissions.bash` keeps it without questions",
+            ),
+            ("codex", "render", &[Section::Bash], ""),
+            ("opencode", "render", &[Section::Bash], "; `--guard` keeps it with questions"),
+            ("opencode", "render --no-guard", &[Section::Bash], ""),
+            ("gemini", "render", &[Section::Bash], ""),
+        ];
+        for (name, args, sections, expected) in cases {
+            let words = std::iter::once("agentry").chain(args.split(' '));
+            let Ok(CliArguments { command: CliCommand::Render(args), .. }) =
+                CliArguments::try_parse_from(words)
+            else {
+                panic!("{args}");
+            };
+            let mut lost = LostTools::default();
+            lost.add("a", target(name).expect("a target"), &sections.iter().copied().collect());
+            let line = lost.lines(&args).concat();
+            assert_eq!(line, format!("lost in {name}: a loses bash{expected}\n"), "{line}");
+        }
+    }
 }

@@ -10,11 +10,11 @@ use agentry_compile::render::{
 };
 use agentry_compile::targets::{RenderSubject, RenderedAgent, Target};
 use agentry_compile::text::path::split;
-use agentry_compile::{CompiledAgent, FoundAgent, WorkspaceConfig, WorldRecorder, read, subject};
+use agentry_compile::{CompiledAgent, FoundAgent, WorkspaceConfig, WorldRecorder, subject};
 use rayon::prelude::*;
 
 use crate::args::RenderArguments;
-use crate::command::show_errors;
+use crate::command::{read_definition, show_errors};
 use crate::output::{CliFailure, complain};
 use crate::save::{self, FileSaving, ReplaceMode};
 
@@ -199,7 +199,7 @@ impl RenderProject<'_> {
     fn load(&self, found: &[FoundAgent]) -> Vec<LoadedAgent> {
         let guarded = self.targets.iter().any(|target| self.guards(target));
         let one = |found: &FoundAgent| {
-            let compiled = read(self.disk, found);
+            let compiled = read_definition(self.disk, found);
             if compiled.has_errors() {
                 return Err(LoadFailure::Errors(Box::new(compiled)));
             }

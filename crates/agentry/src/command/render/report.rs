@@ -383,11 +383,11 @@ impl<'a> RenderReport<'a> {
         if self.args.quiet {
             return format!("{summary}\n{}", self.refused());
         }
+        let lost: String = self.lost_tools.lines(self.args).concat();
         // The report about one agent fits a screen in any order, and its result is at the end.
         if self.counts.agents < 2 {
-            return format!("{}{summary}\n{advice}", self.text);
+            return format!("{}{summary}\n{lost}{advice}", self.text);
         }
-        let lost: String = self.lost_tools.lines(self.args).concat();
         let gap = if self.text.is_empty() { "" } else { "\n" };
         format!("{summary}\n{lost}{gap}{}\n{advice}", self.text.trim_end())
     }

@@ -14,7 +14,10 @@ use super::terminal::{TerminalView, clean};
 use crate::output::print;
 
 /// The possible answers to a call.
-const CHOICES: &str = "[y]es  [n]o  [a]lways for this run  always for this [e]xact call  [l]ater";
+const CHOICES: &str =
+    "[y]es  [n]o  [a]lways for this run  always for this [e]xact call  [l]ater › ";
+/// The possible answers to a question that nothing remembers.
+const SIMPLE_CHOICES: &str = "[y]es  [n]o  [l]ater › ";
 
 /// Approvals by the user at this terminal.
 pub(crate) struct TerminalApprover {
@@ -36,9 +39,18 @@ impl TerminalApprover {
         let _ = self.stop.set(Arc::clone(stop));
     }
 
-    /// Reads an answer on a new line.
+    /// Reads a line of the conversation.
     pub(super) async fn line(&self, prompt: &str) -> TypedInput {
         self.terminal.lock().unwrap_or_else(PoisonError::into_inner).close();
+        self.lines.read(prompt).await
+    }
+
+    /// Shows a question and reads the answer to it. Until then the run prints nothing: other calls may
+    /// still be under way, and their results would overwrite the question.
+    async fn ask(&self, question: &str, prompt: &str) -> TypedInput {
+        let _held = HeldView::new(&self.terminal);
+        print(question);
+        self.lines.discard_typed();
         self.lines.read(prompt).await
     }
 
@@ -49,9 +61,10 @@ impl TerminalApprover {
         }
     }
 
-    async fn choose(&self, prompt: &str, has_always: bool) -> ApprovalReply {
+    async fn choose(&self, question: &str, prompt: &str, has_always: bool) -> ApprovalReply {
+        let mut question = question;
         loop {
-            let line = match self.line(prompt).await {
+            let line = match self.ask(question, prompt).await {
                 TypedInput::Line(line) => line,
                 TypedInput::Interrupt => {
                     self.interrupt();
@@ -70,14 +83,25 @@ impl TerminalApprover {
                 "a" | "always" if has_always => return ApprovalReply::AlwaysRules,
                 "e" | "exact" if has_always => return ApprovalReply::AlwaysExact,
                 "l" | "later" => return ApprovalReply::Park,
-                _ => print("please answer with one of the letters\n"),
+                _ => question = "please answer with one of the letters\n",
             }
         }
     }
+}
 
-    fn show(&self, lines: &str) {
-        self.terminal.lock().unwrap_or_else(PoisonError::into_inner).close();
-        print(lines);
+/// While it lives, the view shows nothing. It is released even if nobody waits for the answer any more.
+struct HeldView<'a>(&'a Mutex<TerminalView>);
+
+impl<'a> HeldView<'a> {
+    fn new(view: &'a Mutex<TerminalView>) -> Self {
+        view.lock().unwrap_or_else(PoisonError::into_inner).hold();
+        Self(view)
+    }
+}
+
+impl Drop for HeldView<'_> {
+    fn drop(&mut self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).release();
     }
 }
 
@@ -103,19 +127,20 @@ impl Approver for TerminalApprover {
     fn decide<'a>(&'a self, asked: ApprovalRequest<'a>) -> BoxedFuture<'a, ApprovalReply> {
         Box::pin(async move {
             let _turn = self.asking.lock().await;
-            if let ApprovalRequest::Of(chain, _) = asked {
-                self.show(&format!("\n{} asks:\n", clean(chain)));
-            }
+            let asker = match asked {
+                ApprovalRequest::Of(chain, _) => format!("\n{} asks:\n", clean(chain)),
+                _ => String::new(),
+            };
             let question = match asked.plain() {
                 // There is only one wrapper, which is gone.
                 ApprovalRequest::Of(..) => return ApprovalReply::No(None),
                 ApprovalRequest::Call { call, decision, preview } => {
-                    self.show(&call_text(call, decision, preview));
+                    let question = format!("{asker}{}", call_text(call, decision, preview));
                     // A human gate has nothing that an approval for the run could cover.
                     if decision.rules.is_empty() && decision.exact.is_empty() {
-                        return self.choose("[y]es  [n]o  [l]ater › ", false).await;
+                        return self.choose(&question, SIMPLE_CHOICES, false).await;
                     }
-                    return self.choose(&format!("{CHOICES} › "), true).await;
+                    return self.choose(&question, CHOICES, true).await;
                 }
                 ApprovalRequest::Unfinished(call) => format!(
                     "\n`{}` was under way when the run was killed: it is not known what it \
@@ -133,8 +158,7 @@ impl Approver for TerminalApprover {
                     format!("\nno model answers: {}\ntry again?", clean(why))
                 }
             };
-            self.show(&format!("{question}\n"));
-            self.choose("[y]es  [n]o  [l]ater › ", false).await
+            self.choose(&format!("{asker}{question}\n"), SIMPLE_CHOICES, false).await
         })
     }
 
@@ -149,8 +173,8 @@ impl Approver for TerminalApprover {
                 .zip(choices)
                 .map(|(number, choice)| format!("  {number}. {}\n", clean(choice)))
                 .collect();
-            self.show(&format!("\n{}\n{}", clean(question), listed.concat()));
-            let line = match self.line("answer › ").await {
+            let question = format!("\n{}\n{}", clean(question), listed.concat());
+            let line = match self.ask(&question, "answer › ").await {
                 TypedInput::Line(line) => line,
                 TypedInput::Interrupt => {
                     self.interrupt();

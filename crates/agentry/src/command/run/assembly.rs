@@ -24,6 +24,7 @@ use super::confinement::ConfinedCommands;
 use super::declared_tools::{self, DeclaredTools, GatherTerms, built_in};
 use super::prepared_agent::{PreparedAgent, RunSurroundings};
 use super::session::{RunObservers, SessionSetting, now, search};
+use crate::home::recorded_user;
 use crate::output::{CliFailure, error_text};
 
 /// What answers the requests of a run.
@@ -124,6 +125,8 @@ pub(super) struct RunAssembly<'a> {
     /// Whether the agent may ask the user questions.
     pub(super) can_ask: bool,
     pub(super) budget: BudgetShare,
+    /// The memories in its prompt.
+    pub(super) memory: Option<&'a str>,
 }
 
 impl RunAssembly<'_> {
@@ -132,7 +135,7 @@ impl RunAssembly<'_> {
         let approvals: Arc<Approvals> = Arc::default();
         let tools = self.tools(&approvals)?;
         let declared = &self.ready.declared;
-        let machine = self.ground.machine_parts(declared);
+        let machine = self.ground.machine_parts(declared, self.memory);
         let system = self.ground.system(&machine, &declared.missing_names());
         let parts = DriverParts {
             system: system.into(),
@@ -197,6 +200,7 @@ pub(super) fn create_journal(
         sandbox: new.sandbox.to_owned(),
         started: now(),
         pid: std::process::id(),
+        user: Some(recorded_user()),
         settings: RunSettings { policy, ..new.settings },
         parent: new.parent,
     };

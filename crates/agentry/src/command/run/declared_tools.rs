@@ -11,17 +11,21 @@ use agentry_javascript::{CodePlace, ScriptBlock};
 use agentry_runtime::commands::{CommandStarter, RefusedCommands};
 use agentry_runtime::driver::interfaces::Approver;
 use agentry_runtime::tool::javascript::{JavaScriptTool, ScriptProblem, ToolScript, is_same};
+use agentry_runtime::tool::mcp::ServerPrompt;
 use agentry_runtime::tool::{BuiltInTool, DeclaredKind, DeclaredTool, TIME};
 use serde_json::{Value, json};
 
 use super::delegation::{self, DelegateTool};
+use super::home_tools::home_tools;
 use super::mcp_servers::servers;
+use super::memory;
 use super::prepared_agent::{PreparedAgent, variable};
 use super::script_tools::scripts;
 use super::session::runtime;
 use super::skills;
 use super::tool_bench::{BenchOutcome, ToolBench, bench_directory};
 use crate::command::sandbox::this_program;
+use crate::command::suggestion::one_of;
 use crate::output::CliFailure;
 
 /// The longest time of a tool of the agent file, in milliseconds.
@@ -38,6 +42,8 @@ pub(crate) struct DeclaredTools {
     pub(crate) missing: Vec<MissingTool>,
     /// What the prompt says about them, beside what is missing.
     pub(crate) notes: Vec<String>,
+    /// The prompts of servers, for conversations.
+    pub(crate) prompts: Vec<Arc<ServerPrompt>>,
     /// The tool for other agents, which is one of the tools, until it is attached to a run.
     pub(crate) delegates: Option<Arc<DelegateTool>>,
 }
@@ -77,6 +83,8 @@ impl DeclaredTools {
         gathered.join(scripts(ground)?);
         gathered.join(servers(ground, terms)?);
         gathered.join(delegates(ground, terms.without));
+        gathered.join(home_tools(ground));
+        gathered.join(memory::gather(ground, &gathered, terms.without));
         gathered.leave_out(terms.without);
         // Last: a skill needs tools of the other kinds.
         gathered.join(skills::gather(ground, &gathered.tools, terms.without));
@@ -86,10 +94,11 @@ impl DeclaredTools {
 
     /// Adds the tools of another kind.
     fn join(&mut self, other: Self) {
-        let Self { tools, missing, notes, delegates } = other;
+        let Self { tools, missing, notes, prompts, delegates } = other;
         self.tools.extend(tools);
         self.missing.extend(missing);
         self.notes.extend(notes);
+        self.prompts.extend(prompts);
         self.delegates = self.delegates.take().or(delegates);
     }
 
@@ -135,6 +144,7 @@ pub(crate) fn ready(
     terms: &GatherTerms<'_>,
 ) -> Result<DeclaredTools, CliFailure> {
     let declared = DeclaredTools::gather(ground, terms)?;
+    check_left_out(&declared, terms.without)?;
     if let Some(needed) = declared.missing.iter().find(|it| !it.is_optional) {
         let MissingTool { name, kind, reason, .. } = needed;
         let (path, kind) = (ground.path(), kind.as_str());
@@ -147,6 +157,19 @@ pub(crate) fn ready(
     }
     start_up(ground, &declared, &terms.person)?;
     Ok(declared)
+}
+
+/// Refuses a name of `--without` that the definition does not declare: a misspelt one would leave in what the user
+/// wants to be without.
+fn check_left_out(declared: &DeclaredTools, without: &[String]) -> Result<(), CliFailure> {
+    let missing = declared.missing_names();
+    let is_unknown = |name: &&String| !missing.iter().any(|known| is_same(known, name));
+    let Some(unknown) = without.iter().find(is_unknown) else { return Ok(()) };
+    let tools = declared.tools.iter().map(|tool| tool.spec().name);
+    let known: Vec<String> = tools.chain(missing.iter().cloned()).collect();
+    let known = known.iter().map(String::as_str);
+    let message = format!("`--without {unknown}`: the agent declares no tool of this name");
+    Err(CliFailure::new(message).hint(one_of(unknown, known, "`agentry tools` lists them")))
 }
 
 /// Runs the start-up tool.
@@ -183,9 +206,10 @@ fn startup_failure(result: &Value) -> Option<String> {
 fn javascript(ground: &PreparedAgent) -> Result<DeclaredTools, CliFailure> {
     let Some(script) = script(ground)? else { return Ok(DeclaredTools::default()) };
     match runtime()?.block_on(script.tools(&ground.judge)) {
-        Ok(tools) => {
+        Ok((tools, problems)) => {
             let tools = tools.into_iter().map(|tool| at_its_line(ground, tool)).collect();
-            Ok(DeclaredTools { tools, ..DeclaredTools::default() })
+            let missing = problems.into_iter().map(|it| misdescribed(ground, it)).collect();
+            Ok(DeclaredTools { tools, missing, ..DeclaredTools::default() })
         }
         Err(problem) => {
             Ok(DeclaredTools { missing: unusable(ground, &problem), ..DeclaredTools::default() })
@@ -195,13 +219,28 @@ fn javascript(ground: &PreparedAgent) -> Result<DeclaredTools, CliFailure> {
 
 /// A tool whose line is that of its name in the file, where the definition could be read without running it.
 fn at_its_line(ground: &PreparedAgent, mut tool: JavaScriptTool) -> Arc<dyn DeclaredTool> {
-    let name = tool.spec().name;
-    let functions = &ground.agent.tools.functions;
-    if let Some(written) = functions.iter().find(|it| is_same(&it.value.name, &name)) {
-        let line = ground.compiled.sources.start(written.span).line;
-        tool.set_line(u32::try_from(line).unwrap_or(1));
+    if let Some(CodePlace { line, .. }) = function_place(ground, &tool.spec().name) {
+        tool.set_line(line);
     }
     Arc::new(tool)
+}
+
+/// Where the file names a tool, as far as that can be read without running it.
+fn function_place(ground: &PreparedAgent, name: &str) -> Option<CodePlace> {
+    let functions = &ground.agent.tools.functions;
+    let written = functions.iter().find(|it| is_same(&it.value.name, name))?;
+    let start = ground.compiled.sources.start(written.span);
+    let number = |number: usize| u32::try_from(number).unwrap_or(1);
+    Some(CodePlace { line: number(start.line), column: number(start.column) })
+}
+
+/// One tool that cannot be used, beside others that can.
+fn misdescribed(ground: &PreparedAgent, problem: ScriptProblem) -> MissingTool {
+    let ScriptProblem { tool, message, place } = problem;
+    let name = tool.unwrap_or_default();
+    let place = function_place(ground, &name).or(place);
+    let reason = placed(ground, &message, place);
+    MissingTool { name, kind: DeclaredKind::JavaScript, reason, is_optional: false }
 }
 
 /// The tools of code that cannot be used.
@@ -271,7 +310,7 @@ fn code_path(ground: &PreparedAgent) -> Option<&str> {
 }
 
 /// The other agents, behind one tool.
-fn delegates(ground: &PreparedAgent, without: &[String]) -> DeclaredTools {
+pub(super) fn delegates(ground: &PreparedAgent, without: &[String]) -> DeclaredTools {
     let (tool, missing) = delegation::gather(ground, without);
     let tools = tool.iter().map(|tool| Arc::clone(tool) as Arc<dyn DeclaredTool>).collect();
     DeclaredTools { tools, missing, delegates: tool, ..DeclaredTools::default() }

@@ -3,11 +3,18 @@
 use agentry_compile::model::McpServer;
 use agentry_compile::text::Spanned;
 use agentry_runtime::confine::variables;
-use agentry_runtime::consent::{ConsentListing, ConsentStore, UserConsent};
+use agentry_runtime::consent::{
+    ConsentListing, ConsentPin, ConsentPinKind, ConsentState, ConsentStore, UserConsent,
+};
 
+use super::agreed_parts::{AgreedDelegates, pins};
+use super::delegation::delegate_list::speaks_of_delegates;
+use super::delegation::reach::{ReachableDelegate, reachable};
 use super::line_editor::{LineEditor, TypedInput};
 use super::mcp_servers::{described, enabled, place};
 use super::prepared_agent::{PreparedAgent, required_variables, server_references};
+use super::server_plan::own_files;
+use super::session::now;
 use super::stop;
 use super::terminal::{TerminalView, clean};
 use crate::args::{RunArguments, RunFormat};
@@ -26,7 +33,14 @@ pub(crate) fn listing(
         servers: servers(ground),
         sandbox: vec![sandbox],
         models,
+        delegates: offered_agents(ground),
     }
+}
+
+/// The other agents of the workspace, if the definition offers them without naming them.
+fn offered_agents(ground: &PreparedAgent) -> Vec<String> {
+    let line = "agents of the workspace that are not named, within what it may do itself";
+    speaks_of_delegates(&ground.agent).then(|| line.to_owned()).into_iter().collect()
 }
 
 /// The JavaScript of the definition: where it is, and the tools that can be read from it.
@@ -55,9 +69,13 @@ fn servers(ground: &PreparedAgent) -> Vec<String> {
         let place = place(server).unwrap_or_else(|| "nothing says how to reach it".to_owned());
         let mut names = server_references(server);
         names.dedup();
-        let gets =
-            if names.is_empty() { String::new() } else { format!(" (gets {})", names.join(", ")) };
-        format!("`{}`: {place}{gets}", declared.name)
+        let listed = |what: &str, items: &[String]| match items {
+            [] => String::new(),
+            items => format!(" ({what} {})", items.join(", ")),
+        };
+        let reads = own_files(ground, server);
+        let (gets, reads) = (listed("gets", &names), listed("reads", &reads));
+        format!("`{}`: {place}{gets}{reads}", declared.name)
     };
     enabled(ground).map(line).collect()
 }
@@ -71,57 +89,124 @@ pub(crate) struct ConsentTerms {
     pub(crate) yes: bool,
     /// Whether the user can be asked.
     pub(crate) can_ask: bool,
+    /// Whether the user accepted on the command line what changed since an earlier consent.
+    pub(crate) accepts_changes: bool,
 }
 
 impl ConsentTerms {
     pub(crate) fn of(args: &RunArguments) -> Self {
         let can_ask = args.format == RunFormat::Human;
-        Self { unconfined: args.unconfined, yes: args.yes, can_ask }
+        let accepts_changes = args.accept_changes;
+        Self { unconfined: args.unconfined, yes: args.yes, can_ask, accepts_changes }
     }
 }
 
-/// Shows the list and waits for consent, unless this digest already has it.
+/// Shows the list and waits for consent, unless it was given already. Returns the delegates that the user agreed
+/// to.
 pub(crate) fn consent(
     ground: &PreparedAgent,
     terms: ConsentTerms,
     now: u64,
     listing: impl FnOnce() -> ConsentListing,
-) -> Result<(), CliFailure> {
+) -> Result<AgreedDelegates, CliFailure> {
     let consents = ConsentStore::of(&ground.home);
-    if consents.has(&ground.digest, terms.unconfined) {
-        return Ok(());
-    }
+    let delegates = reachable(ground);
+    let pins = pins(ground, &delegates);
+    let state = consents.state(&ground.digest, terms.unconfined, &pins);
+    let agreed = Ok(AgreedDelegates::of(&delegates));
     let name = ground.agent.name();
-    remark(&format!("`{name}` ({}) runs only if you agree. It may:", ground.digest));
-    let rows = listing().rows();
+    let accepted = match &state {
+        ConsentState::Given => return agreed,
+        ConsentState::Missing => {
+            remark(&format!("`{name}` ({}) runs only if you agree. It may:", ground.digest));
+            terms.yes
+        }
+        ConsentState::Changed(changes) => {
+            remark(&format!("`{name}` is not what you agreed to:"));
+            changes.iter().for_each(|(_, line)| remark(&clean(&format!("  {line}"))));
+            remark("It may:");
+            // A changed file of a skill is like a changed definition; a changed delegate is another agent.
+            let is_own = changes.iter().all(|(kind, _)| *kind == ConsentPinKind::Skill);
+            terms.accepts_changes || (terms.yes && is_own)
+        }
+    };
+    let rows = with_delegates(listing(), &delegates).rows();
     let rows: Vec<_> =
         rows.iter().map(|(name, line)| vec![format!("  {name}"), clean(line)]).collect();
     columns(&rows).lines().for_each(remark);
     let attended = TerminalView::is_attended() && terms.can_ask;
     // The list is shown with `--yes` too, so that it is in the log.
-    let agreed = terms.yes || (attended && agrees());
-    if !agreed {
-        return Err(CliFailure::new(format!(
-            "`{}` was not run: there is no consent",
-            ground.path()
-        ))
-        .hint("`--yes` consents to what is listed above")
-        .refused());
+    if !accepted && !(attended && agrees()) {
+        let hint = match state {
+            ConsentState::Changed(_) => "`--accept-changes` consents to what is listed above",
+            _ => "`--yes` consents to what is listed above",
+        };
+        let message = format!("`{}` was not run: there is no consent", ground.path());
+        return Err(CliFailure::new(message).hint(hint).refused());
     }
+    keep(ground, terms.unconfined, now, pins)?;
+    agreed
+}
+
+/// The list with the agents that the definition names.
+pub(crate) fn with_delegates(
+    listing: ConsentListing,
+    named: &[ReachableDelegate],
+) -> ConsentListing {
+    let mut delegates: Vec<String> = named.iter().flat_map(ReachableDelegate::lines).collect();
+    delegates.extend(listing.delegates);
+    ConsentListing { delegates, ..listing }
+}
+
+/// Stores a consent.
+fn keep(
+    ground: &PreparedAgent,
+    unconfined: bool,
+    at: u64,
+    pins: Vec<ConsentPin>,
+) -> Result<(), CliFailure> {
     let consent = UserConsent {
         digest: ground.digest.clone(),
-        name: name.to_owned(),
+        name: ground.agent.name().to_owned(),
         agent: ground.path().to_owned(),
-        unconfined: terms.unconfined,
-        at: now,
+        unconfined,
+        at,
+        pins: Some(pins),
     };
-    let kept = consents.give(&consent);
+    let kept = ConsentStore::of(&ground.home).give(&consent);
     kept.map_err(|error| CliFailure::new(format!("consent cannot be kept: {}", error_text(&error))))
+}
+
+/// Checks the consent of a run that continues, and returns the delegates that the user agreed to.
+pub(crate) fn standing(
+    ground: &PreparedAgent,
+    unconfined: bool,
+    accepts_changes: bool,
+) -> Result<AgreedDelegates, CliFailure> {
+    let delegates = reachable(ground);
+    let pins = pins(ground, &delegates);
+    let path = ground.path();
+    match ConsentStore::of(&ground.home).state(&ground.digest, unconfined, &pins) {
+        ConsentState::Given => {}
+        ConsentState::Changed(_) if accepts_changes => keep(ground, unconfined, now(), pins)?,
+        ConsentState::Changed(changes) => {
+            changes.iter().for_each(|(_, line)| remark(&clean(&format!("  {line}"))));
+            let message = format!("`{path}` is not what you agreed to");
+            let hint = "`--accept-changes` continues with it as it is now";
+            return Err(CliFailure::new(message).hint(hint).refused());
+        }
+        ConsentState::Missing => {
+            let message = format!("there is no consent to `{path}` any more");
+            return Err(CliFailure::new(message).hint("run it anew to be asked").refused());
+        }
+    }
+    Ok(AgreedDelegates::of(&delegates))
 }
 
 fn agrees() -> bool {
     let Ok(lines) = LineEditor::new() else { return false };
     stop::end_at(&lines);
+    lines.discard_typed();
     let TypedInput::Line(line) = lines.wait("run it? [y]es  [n]o › ") else { return false };
     matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
 }

@@ -18,7 +18,7 @@ pub(crate) fn limits(
     caps: &SpendingCaps,
 ) -> RunLimits {
     let SpendingArguments { max_cost, max_tokens, max_steps, max_turns, max_time } = *spending;
-    let SpendingCaps { cost, tokens, steps, turns, seconds } = *caps;
+    let SpendingCaps { cost, tokens, steps, turns, seconds, .. } = *caps;
     let time = seconds.map(|seconds| seconds.saturating_mul(1_000));
     let count = |number: i64| u64::try_from(number).ok();
     let own = agent.behaviour.max_turns.as_ref().and_then(|it| count(it.value));
@@ -85,7 +85,7 @@ fn least(limits: [Option<u64>; 3]) -> Option<u64> {
     clippy::cast_sign_loss,
     reason = "a negative amount is nothing, and one beyond all money is all money"
 )]
-fn millionths(dollars: f64) -> u64 {
+pub(crate) fn millionths(dollars: f64) -> u64 {
     (dollars * 1_000_000.0).round() as u64
 }
 

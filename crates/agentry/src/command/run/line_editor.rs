@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+use rustix::termios::{OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
 use rustyline::error::ReadlineError;
 use rustyline::{DefaultEditor, ExternalPrinter};
 
@@ -36,6 +36,12 @@ impl LineEditor {
         let waker = editor.create_external_printer().ok();
         let waker = waker.map(|it| Arc::new(it) as Arc<dyn ExternalPrinter + Send + Sync>);
         Ok(Self { editor: Arc::new(Mutex::new(editor)), found, waker })
+    }
+
+    /// Discards the keys that were pressed before now: none of them may answer a question that was not on
+    /// the screen yet. The editor itself keeps no keys from one read to the next.
+    pub(super) fn discard_typed(&self) {
+        let _ = tcflush(io::stdin(), QueueSelector::IFlush);
     }
 
     /// Reads the next line without blocking the runtime.

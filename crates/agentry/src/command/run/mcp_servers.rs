@@ -2,39 +2,22 @@
 //! with what the user agreed to.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use agentry_compile::model::{McpServer, McpTransport};
-use agentry_compile::policy::{Action, ExecTrust};
+use agentry_compile::model::McpServer;
 use agentry_compile::text::{Data, Spanned};
-use agentry_mcp::{ClientRuntime, HttpAddress, McpClient, ServerConfig, ServerEndpoint, ServerPin};
-use agentry_runtime::commands::CommandStarter;
-use agentry_runtime::driver::interfaces::Approver;
-use agentry_runtime::event::CallJudgement;
+use agentry_mcp::{ClientRuntime, McpClient, McpFailure, ServerConfig, limits};
 use agentry_runtime::tool::javascript::is_same;
 use agentry_runtime::tool::mcp::{
-    AddressVerdict, JudgedGate, McpTool, PinStore, ReadyServer, ServerProgram, offered_name,
+    ChangeTerms, McpTool, PinStore, ReadyServer, ResourceTool, ServerPrompt, offered_name,
 };
-use agentry_runtime::tool::{BuiltInTool as _, DeclaredKind, DeclaredTool, ToolOrigin, ToolTouch};
+use agentry_runtime::tool::{BuiltInTool as _, DeclaredKind, DeclaredTool};
 
 use super::declared_tools::{DeclaredTools, GatherTerms, MissingTool};
-use super::pin_review::PinReview;
-use super::prepared_agent::{PreparedAgent, variable};
-use super::server_variables::expanded;
+use super::pin_review::{PinReview, without_unlocked};
+use super::prepared_agent::PreparedAgent;
+use super::server_plan::{PlannedServer, plan};
 use super::session::runtime;
 use crate::output::{CliFailure, error_text, remark};
-
-/// A server that can be connected to.
-struct PlannedServer {
-    name: String,
-    /// Its command or address, as the definition has it.
-    place: String,
-    endpoint: ServerEndpoint,
-    time: Option<Duration>,
-    origin: ToolOrigin,
-    is_optional: bool,
-    pin: Option<ServerPin>,
-}
 
 /// Why a tool is left out that the user has not agreed to.
 const CHANGED: &str = "it is new or changed since you agreed; `--accept-changes` uses it";
@@ -100,15 +83,34 @@ pub(super) fn servers(
     }
     let threads = ClientRuntime::new().map_err(|error| CliFailure::new(error_text(&error)))?;
     let started = runtime()?.block_on(connect(&threads, planned, terms.can_ask));
+    let mut with_resources = Vec::new();
     for (plan, connected) in started {
-        let added = connected.and_then(|client| add(&mut gathered, terms, &plan, client, &pins));
-        if let Err(reason) = added {
-            let PlannedServer { name, is_optional, .. } = plan;
-            let kind = DeclaredKind::Mcp;
-            gathered.missing.push(MissingTool { name, kind, reason, is_optional });
+        let connected = connected.map_err(|failure| unconnected(ground, &plan, &failure));
+        match connected.and_then(|client| add(&mut gathered, terms, &plan, client, &pins)) {
+            Ok(server) => with_resources.extend(server),
+            Err(reason) => {
+                let PlannedServer { name, is_optional, .. } = plan;
+                let kind = DeclaredKind::Mcp;
+                gathered.missing.push(MissingTool { name, kind, reason, is_optional });
+            }
         }
     }
+    if !with_resources.is_empty() {
+        gathered.tools.push(Arc::new(ResourceTool::new(with_resources)));
+    }
     Ok(gathered)
+}
+
+/// Why a server is not ready. A server that wants a login names the command for it.
+fn unconnected(ground: &PreparedAgent, plan: &PlannedServer, failure: &McpFailure) -> String {
+    match failure {
+        McpFailure::Status { status: 401, .. } if plan.can_log_in() => format!(
+            "it wants a login: log in with `agentry tools login {} {}`",
+            ground.path(),
+            plan.name
+        ),
+        other => other.to_string(),
+    }
 }
 
 /// Connects to all servers side by side.
@@ -116,7 +118,7 @@ async fn connect(
     threads: &Arc<ClientRuntime>,
     planned: Vec<PlannedServer>,
     can_ask: bool,
-) -> Vec<(PlannedServer, Result<Arc<McpClient>, String>)> {
+) -> Vec<(PlannedServer, Result<Arc<McpClient>, McpFailure>)> {
     let start = |plan: PlannedServer| {
         let threads = Arc::clone(threads);
         tokio::spawn(async move {
@@ -125,9 +127,10 @@ async fn connect(
                 endpoint: plan.endpoint.clone(),
                 can_ask,
                 era: plan.pin.as_ref().map(|pin| pin.era),
+                first_pause: limits::FIRST_PAUSE,
             };
             let connected = McpClient::connect(&threads, config).await;
-            (plan, connected.map_err(|failure| failure.to_string()))
+            (plan, connected)
         })
     };
     let starting: Vec<_> = planned.into_iter().map(start).collect();
@@ -138,18 +141,22 @@ async fn connect(
     started
 }
 
-/// Adds the tools of a connected server that the user agrees to.
+/// Adds the tools of a connected server that the user agrees to. Returns the server if it has resources.
 fn add(
     gathered: &mut DeclaredTools,
     terms: &GatherTerms<'_>,
     plan: &PlannedServer,
     client: Arc<McpClient>,
     pins: &PinStore,
-) -> Result<(), String> {
-    let (now, catalogue) = runtime().map_err(|_| "no runtime".to_owned())?.block_on(async {
-        let catalogue = client.catalogue().await.map_err(|failure| failure.to_string())?;
-        Ok::<_, String>((client.pin(&plan.place).await, catalogue))
-    })?;
+) -> Result<Option<Arc<ReadyServer>>, String> {
+    let found = runtime().map_err(|_| "no runtime".to_owned())?.block_on(async {
+        let catalogue = client.catalogue().await?;
+        let (now, welcome) = (client.pin(&plan.place).await, client.welcome().await);
+        // A server whose list of prompts is broken still has its tools.
+        let prompts = client.prompts().await.unwrap_or_default();
+        Ok::<_, McpFailure>((now, catalogue, welcome, prompts))
+    });
+    let (now, catalogue, welcome, prompts) = found.map_err(|failure| failure.to_string())?;
     if catalogue.removed > 0 {
         let (server, count) = (&plan.name, catalogue.removed);
         remark(&format!(
@@ -157,9 +164,20 @@ fn add(
         ));
     }
     let review = PinReview { pins, person: &terms.person, accepts: terms.accepts_changes };
-    let (agreed, changed) = review.agreed(plan.pin.as_ref(), now)?;
+    let (mut agreed, changed) = review.agreed(plan.pin.as_ref(), now)?;
+    let unlocked = without_unlocked(plan.locked.as_ref(), &mut agreed);
+    gathered.missing.extend(unlocked.into_iter().map(|(name, reason)| MissingTool {
+        name,
+        kind: DeclaredKind::Mcp,
+        reason,
+        is_optional: plan.is_optional,
+    }));
     let instructions = agreed.instructions.clone();
-    let server = ReadyServer::new(client, agreed, Some(pins.clone()), plan.time);
+    let terms_of_change = match &plan.locked {
+        Some(_) => ChangeTerms::AreRefused,
+        None => ChangeTerms::AreAskedAbout(pins.clone()),
+    };
+    let server = ReadyServer::new(client, agreed, terms_of_change, plan.time);
     let (tools, unusable) = server.tools(Some(&plan.origin));
     let announced = catalogue.left_out.iter().map(|it| (it.name.clone(), it.reason.clone()));
     let changed = changed.into_iter().map(|name| (name, CHANGED.to_owned()));
@@ -181,7 +199,8 @@ fn add(
             plan.name
         )
     }));
-    Ok(())
+    gathered.prompts.extend(ServerPrompt::of(&server, prompts).into_iter().map(Arc::new));
+    Ok(welcome.has_resources.then_some(server))
 }
 
 /// Refuses a server with a tool whose name another tool has.
@@ -205,123 +224,7 @@ fn refuse_clashes(known: &[Arc<dyn DeclaredTool>], new: &[McpTool]) -> Result<()
     Ok(())
 }
 
-fn is_optional(server: &McpServer) -> bool {
+pub(super) fn is_optional(server: &McpServer) -> bool {
     let is_set = |(key, value): &(String, Data)| key == "optional" && *value == Data::Bool(true);
     server.options.iter().any(is_set)
-}
-
-/// How a server is reached, or why it is not.
-fn plan(
-    ground: &PreparedAgent,
-    terms: &GatherTerms<'_>,
-    declared: &Spanned<McpServer>,
-    pins: &PinStore,
-) -> Result<PlannedServer, String> {
-    let server = described(ground, declared);
-    let name = &declared.name;
-    let place = place(server).ok_or_else(|| {
-        format!("neither the agent nor `[mcp_servers.{name}]` of your `config.toml` says how to reach it")
-    })?;
-    let pin = pins.find(name).map_err(|error| format!("your consent cannot be read: {error}"))?;
-    let endpoint = match &server.command {
-        Some(command) => program(ground, &terms.commands, &command.value, server)?,
-        None => address(ground, &terms.person, server)?,
-    };
-    let sources = &ground.compiled.sources;
-    let time = server.timeout.as_ref().and_then(|secs| u64::try_from(secs.value).ok());
-    Ok(PlannedServer {
-        name: name.clone(),
-        place,
-        endpoint,
-        time: time.map(Duration::from_secs),
-        origin: ToolOrigin {
-            path: sources.path(declared.span).to_owned(),
-            line: sources.start(declared.span).line,
-        },
-        is_optional: is_optional(declared),
-        pin,
-    })
-}
-
-/// A program in the sandbox of the run.
-fn program(
-    ground: &PreparedAgent,
-    commands: &Arc<dyn CommandStarter>,
-    command: &str,
-    server: &McpServer,
-) -> Result<ServerEndpoint, String> {
-    let exec = ground.agent.policy.trust.as_ref().map(|trust| trust.exec);
-    let is_none =
-        |exec: Option<Spanned<ExecTrust>>| exec.is_none_or(|exec| exec.value == ExecTrust::None);
-    if exec.is_some_and(is_none) {
-        return Err("its program is not started: the agent has `exec: none`".to_owned());
-    }
-    let expand = |text: &str| expanded(text, &|name| granted(ground, name));
-    let mut argv = vec![command.to_owned()];
-    for arg in server.args.iter().flatten() {
-        argv.push(expand(&arg.value)?);
-    }
-    let variables =
-        server.env.iter().map(|(name, value)| Ok((name.clone(), expand(&value.value)?)));
-    let variables = variables.collect::<Result<Vec<_>, String>>()?;
-    let directory = ground.workspace.clone();
-    let commands = Arc::clone(commands);
-    Ok(ServerEndpoint::Program(Arc::new(ServerProgram { commands, argv, directory, variables })))
-}
-
-/// The value of a variable that a definition writes for a server.
-fn granted(ground: &PreparedAgent, name: &str) -> Result<String, String> {
-    if ground.variable(name) == Action::Deny {
-        return Err(format!("it needs `{name}`, which the policy denies"));
-    }
-    variable(name).ok_or_else(|| format!("it needs `{name}`, which is not set"))
-}
-
-/// An address that the policy allows as `webfetch`, or that the user agrees to now.
-fn address(
-    ground: &PreparedAgent,
-    person: &Arc<dyn Approver>,
-    server: &McpServer,
-) -> Result<ServerEndpoint, String> {
-    let expand = |text: &str| expanded(text, &|name| granted(ground, name));
-    let written = server.url.as_ref().map(|url| url.value.as_str()).unwrap_or_default();
-    let url = expand(written)?;
-    let parsed = reqwest::Url::parse(&url);
-    let url = parsed.map_err(|error| format!("its address cannot be read: {error}"))?;
-    let headers =
-        server.headers.iter().map(|(name, value)| Ok((name.clone(), expand(&value.value)?)));
-    let headers = headers.collect::<Result<Vec<_>, String>>()?;
-    let judge = address_judge(ground);
-    let touch = agentry_runtime::tool::mcp::address_touch(&url);
-    let is_approved = match judge(&touch) {
-        (CallJudgement::Allow, _) => false,
-        (CallJudgement::Deny, reason) => return Err(format!("refused: {reason}")),
-        (CallJudgement::Ask, reason) => {
-            let name = &server.name;
-            let question = format!("the MCP server `{name}` is at `{written}`: connect to it?");
-            let choices = ["yes".to_owned(), "no".to_owned()];
-            let runtime = runtime().map_err(|_| "no runtime".to_owned())?;
-            let answer = runtime.block_on(person.answer(&question, &choices));
-            if answer.as_deref() != Some("yes") {
-                return Err(format!("its address needs an approval: {reason}"));
-            }
-            true
-        }
-    };
-    let gate = Arc::new(JudgedGate::new(judge, is_approved));
-    let address = HttpAddress { url, headers };
-    Ok(match server.transport.as_ref().map(|transport| transport.value) {
-        Some(McpTransport::Http) => ServerEndpoint::Events(address, gate),
-        _ => ServerEndpoint::Http(address, gate),
-    })
-}
-
-/// Judges addresses by the policy of the agent.
-fn address_judge(ground: &PreparedAgent) -> AddressVerdict {
-    let rulebook = ground.rulebook();
-    let workspace = ground.workspace.clone();
-    Arc::new(move |touch: &ToolTouch| {
-        let ruled = rulebook.ask(std::slice::from_ref(touch), &workspace);
-        (ruled.verdict, ruled.reason)
-    })
 }

@@ -2,12 +2,20 @@
 
 use std::sync::Arc;
 
+use agentry_compile::lock::{self, LockedServer, ServerPinLine};
 use agentry_mcp::{PinChange, ServerPin, changes};
 use agentry_runtime::driver::interfaces::Approver;
-use agentry_runtime::tool::mcp::{PinStore, described};
+use agentry_runtime::tool::mcp::{PinStore, described, offered_name};
 
+use super::prepared_agent::PreparedAgent;
 use super::session::runtime;
 use crate::output::remark;
+
+/// What a server announces, as the lines of a lock.
+pub(crate) fn pin_lines(pin: &ServerPin) -> Vec<ServerPinLine> {
+    let lines = pin.digests().into_iter();
+    lines.map(|(what, digest)| ServerPinLine { what, digest }).collect()
+}
 
 /// Decides about changes of a server.
 pub(super) struct PinReview<'a> {
@@ -56,6 +64,37 @@ impl PinReview<'_> {
         self.pins.keep(&now).map_err(|error| format!("your consent cannot be kept: {error}"))?;
         Ok((now, Vec::new()))
     }
+}
+
+/// What the lock of the workspace says about a server, if the agent is locked.
+pub(super) fn locked_server(ground: &PreparedAgent, name: &str) -> Option<LockedServer> {
+    // A lock that cannot be read has already refused the run.
+    let lock = lock::read(&*ground.disk, &ground.compiled.workspace).ok()??;
+    let agent = lock.get(&lock::key(&*ground.disk, &ground.compiled)).ok()??;
+    agent.servers?.into_iter().find(|server| server.name == name && server.pins.is_some())
+}
+
+/// Removes what is not as the lock says; returns it with the reason.
+pub(super) fn without_unlocked(
+    locked: Option<&LockedServer>,
+    agreed: &mut ServerPin,
+) -> Vec<(String, String)> {
+    let Some(locked) = locked else { return Vec::new() };
+    let reason = format!(
+        "it is not as `{}` says; look at it with `agentry tools`, then run `agentry lock --update`",
+        lock::FILE
+    );
+    let unlike = locked.unlike(&pin_lines(agreed));
+    if unlike.iter().any(|what| what == "instructions") {
+        agreed.instructions = None;
+    }
+    let is_unlike = |name: &str| unlike.iter().any(|what| *what == format!("tool {name}"));
+    agreed.tools.retain(|tool| !is_unlike(&tool.name));
+    let named = |what: String| {
+        let tool = what.strip_prefix("tool ").map(|tool| offered_name(&agreed.server, tool));
+        (tool.unwrap_or_else(|| agreed.server.clone()), reason.clone())
+    };
+    unlike.into_iter().map(named).collect()
 }
 
 /// What is left of a server without its changes.

@@ -9,11 +9,12 @@ use agentry_compile::render::{DefinitionPart, definition, judged};
 use agentry_compile::text::Severity;
 use agentry_compile::text::report::visible;
 use agentry_compile::{
-    CompiledAgent, EnvironmentFacts, FileTree as _, LoadableSkill, ModelCandidate, ModelLookup,
-    PromptPart, ResolveSettings, ResolvedPlan, RunPrompt, SkillResolution, SpendingCaps,
-    WorkspaceConfig, World as _, WorldLinks, digest, judge, loadable_skills, resolve, resolved,
-    skill_list,
+    CompiledAgent, EnvironmentFacts, EvolutionRules, FileTree as _, LoadableSkill, ModelCandidate,
+    ModelLookup, PromptPart, ResolveSettings, ResolvedPlan, RunPrompt, SkillResolution,
+    SpendingCaps, WorkspaceConfig, World as _, WorldLinks, digest, judge, loadable_skills, resolve,
+    resolved, skill_list,
 };
+use agentry_home::InstalledAgent;
 use agentry_runtime::approval::Approvals;
 use agentry_runtime::cassette::CassettePaths;
 use agentry_runtime::commands::CommandStarter;
@@ -29,13 +30,14 @@ use agentry_runtime::tool::{BuiltInTool, CallLocation, SearchClient, ToolExtras,
 use agentry_runtime::undo::BeforeImages;
 
 use super::declared_tools::{DeclaredTools, MissingTool};
+use super::memory::{self, MemoryAccess, RunMemories};
 use super::server_variables::references;
 use super::session::now;
 use super::{outer_workspaces, skills};
-use crate::command::guard::protected_paths;
+use crate::command::guard::{project_root, protected_in};
 use crate::command::render::lock_check::{RenderLocks, UnlockedAgent};
-use crate::command::{find_one, mask_note, reported, usable, work_here};
-use crate::disk::{DiskWorld, stored_root};
+use crate::command::{find_one, installed, mask_note, reported, usable, work_here};
+use crate::disk::{DiskWorld, kept_root};
 use crate::home::{agentry_home, sweep};
 use crate::output::{CliFailure, remark};
 
@@ -74,6 +76,12 @@ pub(crate) struct PreparedAgent {
     pub(crate) skills: Vec<LoadableSkill>,
     /// The skills that nothing provides.
     pub(crate) unprovided: Vec<MissingTool>,
+    /// Its row in the home, if it is installed.
+    pub(crate) installed: Option<InstalledAgent>,
+    /// What becomes of the changes that it proposes to itself.
+    pub(crate) evolution: EvolutionRules,
+    /// What it remembers between runs.
+    pub(crate) memory: MemoryAccess,
 }
 
 /// The inputs that differ between a real run and a replay.
@@ -96,6 +104,15 @@ pub(crate) struct RunSurroundings {
 impl PreparedAgent {
     /// Reads an agent and everything that decides about it.
     pub(crate) fn read(path: &str, format: Option<Format>) -> Result<Self, CliFailure> {
+        Self::read_in(path, format, None)
+    }
+
+    /// Reads an agent that works in `project`, or in its own workspace if that is `None`.
+    pub(crate) fn read_in(
+        path: &str,
+        format: Option<Format>,
+        project: Option<&str>,
+    ) -> Result<Self, CliFailure> {
         let home = agentry_home().ok_or_else(|| CliFailure::new("there is no home directory"))?;
         let disk = Arc::new(DiskWorld::default());
         let found = find_one(&disk, path, format)?;
@@ -109,31 +126,46 @@ impl PreparedAgent {
         let digest = digest(&*disk, &compiled);
         let prompt = RunPrompt::read(&*disk, &compiled);
         let skills = loadable_skills(&*disk, &compiled, &settings);
-        // An agent of the store was read from there, and works in the current workspace.
+        // An installed agent is compared with the record of the home, every other one with the lock.
+        let installed = installed::admit_edits(path, &digest)?;
+        // An agent of the home was read from there, and works in the current workspace.
         work_here(&disk, &mut compiled);
-        RenderLocks::default().admit(&*disk, &compiled, UnlockedAgent::IsRefused)?;
+        if installed.is_none() {
+            RenderLocks::default().admit(&*disk, &compiled, UnlockedAgent::IsRefused)?;
+        }
         let outer = outer_workspaces::above(&disk.absolute(&compiled.workspace));
         outer_workspaces::admit(&disk, &mut compiled, &outer)?;
+        let project = project.map(|path| project_root(&disk, path)).transpose();
+        let project = project.map_err(CliFailure::new)?;
+        let protected = protected_in(&disk, &mut compiled, project.as_deref());
+        if let Some(project) = &project {
+            compiled.work_in(&*disk, project);
+        }
         let judge = judge(&*disk, &mut compiled).map_err(|findings| {
             reported(&findings, &compiled.sources, "the user's policy has errors").refused()
         })?;
         let config = config(&disk, &compiled.workspace)?;
         let agent = resolved(&compiled);
-        let prompt = prompt.in_workspace(&*disk, &compiled.workspace, config.prompt, &facts());
+        let mut prompt = prompt.in_workspace(&*disk, &compiled.workspace, config.prompt, &facts());
+        let memory = MemoryAccess::of(&disk, &compiled, &home, config.prompt.memory)?;
+        prompt.remarks.extend(memory.remark(&agent));
         let granted = variables::granted(&judge, &required_variables(&agent), variable_names());
         let secrets = secrets(&agent, &granted, &settings);
         let redactor = Arc::new(Redactor::new(secrets.clone()));
         Ok(Self {
             digest,
-            protected: protected_paths(&disk, &compiled),
+            protected,
             skills: skills::offered(&disk, skills, &judge),
             unprovided: skills::unprovided(&plan.skills),
             masked: prompt.masked(),
+            installed,
+            evolution: settings.evolution.narrowed(config.evolution),
             prompt,
             workspace: PathBuf::from(&judge.places().workspace),
             caps: outer_workspaces::caps(&disk, &outer)?
                 .narrowed(config.run)
                 .narrowed(settings.caps),
+            memory,
             skill_tools: native_skills(&plan),
             models: plan.models,
             redactor,
@@ -236,15 +268,32 @@ impl PreparedAgent {
         specs.into_iter().map(|spec| spec.name).collect()
     }
 
-    /// The parts of its prompt that come from the machine, and what is missing here.
-    pub(crate) fn machine_parts(&self, declared: &DeclaredTools) -> Vec<PromptPart> {
+    /// The memories for the prompt of a run, and the user to whom the run belongs because of them.
+    pub(crate) fn memories(
+        &self,
+        without: &[String],
+        prompt: Option<&str>,
+        window: Option<u64>,
+    ) -> RunMemories {
+        let Some(open) = self.memory.open(without) else { return RunMemories::default() };
+        let text = open.in_prompt(prompt, window).map(|text| self.redactor.text(&text));
+        RunMemories { text, user: Some(open.user().as_str().to_owned()) }
+    }
+
+    /// The parts of its prompt that come from the machine, what it remembers, and what is missing here.
+    pub(crate) fn machine_parts(
+        &self,
+        declared: &DeclaredTools,
+        memory: Option<&str>,
+    ) -> Vec<PromptPart> {
+        let memory = memory.map(|text| memory::part(text.to_owned()));
         let missing = declared.note().map(|text| PromptPart {
             name: "missing",
             origin: "agentry".to_owned(),
-            is_masked: false,
+            masked_lines: Vec::new(),
             text,
         });
-        self.prompt.machine.iter().cloned().chain(missing).collect()
+        self.prompt.machine.iter().cloned().chain(memory).chain(missing).collect()
     }
 
     /// Its system prompt, with these parts of a machine, and without the skills of these names.
@@ -272,7 +321,7 @@ impl PreparedAgent {
     /// The absolute path of the agent, or its reference to the store.
     pub(crate) fn full_path(&self) -> String {
         let dir = self.disk.absolute(&self.compiled.found.dir);
-        match stored_root(&dir) {
+        match kept_root(&dir) {
             Some(_) => self.path().to_owned(),
             None => self.disk.absolute(self.path()),
         }

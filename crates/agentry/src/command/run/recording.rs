@@ -6,11 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentry_compile::PromptPart;
-use agentry_runtime::cassette::{self, CassetteOpening, CassetteRecorder, RecordedPart};
+use agentry_runtime::cassette::{
+    self, CassetteOpening, CassetteRecorder, RecordedPart, RecordedServerTool,
+};
 use agentry_runtime::driver::interfaces::{Clock, EventLog, RunModels};
 use agentry_runtime::driver::recording::{RecordedLog, RecordedModels, SharedRecording};
 use agentry_runtime::quarantine;
+use agentry_runtime::tool::DeclaredKind;
 
+use super::declared_tools::DeclaredTools;
 use super::prepared_agent::PreparedAgent;
 use super::session::now;
 use crate::output::{CliFailure, error_text};
@@ -29,6 +33,7 @@ impl PendingRecording {
         directory: &Path,
         path: &str,
         (machine, missing): (&[PromptPart], &[String]),
+        (function, declared): (Option<String>, &DeclaredTools),
     ) -> Result<Self, CliFailure> {
         let part = directory.join("cassette.jsonl");
         // Secrets are redacted while recording, never afterwards.
@@ -42,6 +47,8 @@ impl PendingRecording {
             now: now(),
             prompt: machine.iter().map(kept).collect(),
             missing: missing.to_vec(),
+            function,
+            server_tools: server_tools(declared),
         };
         let recorder = CassetteRecorder::create(&part, opening, redactor, ground.places());
         let recorder = recorder.map_err(|error| CliFailure::new(error_text(&error)))?;
@@ -57,6 +64,18 @@ impl PendingRecording {
         cassette::keep(&self.part, &self.path)?;
         fs::remove_file(&self.part)
     }
+}
+
+/// The tools of servers: only the servers know them.
+fn server_tools(declared: &DeclaredTools) -> Vec<RecordedServerTool> {
+    let tools = declared.tools.iter().filter(|tool| tool.kind() == DeclaredKind::Mcp);
+    let recorded = tools.map(|tool| {
+        // The tool that reads resources has no place in a file, and a subject for each call.
+        let subject = tool.origin().and_then(|_| tool.policy_subjects().into_iter().next());
+        let subject = subject.map(|touch| touch.subject).unwrap_or_default();
+        RecordedServerTool { name: tool.spec().name, subject }
+    });
+    recorded.collect()
 }
 
 /// The final path of a recording.

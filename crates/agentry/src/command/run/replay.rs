@@ -14,20 +14,25 @@ use agentry_runtime::driver::interfaces::{
 use agentry_runtime::driver::output::RunOutput;
 use agentry_runtime::driver::replay::ReplayedWorld;
 use agentry_runtime::driver::{BrokenRun, RunDriver};
+use agentry_runtime::function::{FunctionCall, ResultTool};
 use agentry_runtime::provider::http;
 use agentry_runtime::tool::javascript::replayed_tools;
+use agentry_runtime::tool::mcp;
 use agentry_runtime::tool::{BuiltInTool, SearchClient};
 use agentry_runtime::{RunEnding, RunPhase, TimedEvent};
+use serde_json::Value;
 
-use super::declared_tools::built_in;
+use super::declared_tools::{built_in, delegates};
+use super::home_tools::home_tools;
 use super::limits::{began, limits};
+use super::memory_tools::memory_tools;
 use super::prepared_agent::{PreparedAgent, RunSurroundings};
 use super::script_tools::scripts;
 use super::session::{broken, runtime, sink};
 use super::terminal::{TerminalView, clean};
-use super::{exit, skills};
-use crate::args::{RunArguments, SpendingArguments};
-use crate::output::{CliFailure, CliOutcome, remark};
+use super::{exit, function, skills};
+use crate::args::{RunArguments, RunFormat, SpendingArguments};
+use crate::output::{CliFailure, CliOutcome, print_json, remark};
 
 /// A log that keeps nothing, since a replay has no journal.
 struct NullLog;
@@ -44,6 +49,8 @@ pub(crate) struct ReplayOutcome {
     pub(crate) ending: RunEnding,
     /// The first difference from the recording.
     pub(crate) difference: Option<CassetteDifference>,
+    /// The output of the function that the run carried out.
+    output: Option<Value>,
 }
 
 /// Plays a cassette for the user.
@@ -53,10 +60,21 @@ pub(crate) fn run(
     args: &RunArguments,
     hint: &str,
 ) -> CliOutcome {
-    let terminal = Arc::new(Mutex::new(TerminalView::new()));
-    let hears = sink(args.format, &terminal);
-    let replayed = play(ground, cassette, args.prompt.as_deref(), &hears)?;
-    let Some(difference) = replayed.difference else { return Ok(exit(&replayed.ending)) };
+    let tape = open(ground, cassette)?;
+    let called = function::requested(ground, args)?;
+    // As in a run, standard output has only the output of a function.
+    let (view, format) = match called.is_some() || tape.function().is_some() {
+        true => (TerminalView::aside(), RunFormat::Human),
+        false => (TerminalView::new(), args.format),
+    };
+    let hears = sink(format, &Arc::new(Mutex::new(view)));
+    let prompt = called.as_ref().map(|(_, prompt)| prompt.as_str()).or(args.prompt.as_deref());
+    let function = called.as_ref().map(|(function, _)| function.clone());
+    let replayed = play(ground, tape, (function, prompt), &hears)?;
+    let Some(difference) = replayed.difference else {
+        replayed.output.iter().for_each(print_json);
+        return Ok(exit(&replayed.ending));
+    };
     for line in difference.diff.lines() {
         remark(&clean(line));
     }
@@ -64,15 +82,22 @@ pub(crate) fn run(
     Err(CliFailure::new(message).hint(hint).finding())
 }
 
-/// Plays a cassette with the recorded messages of the user; `prompt` replaces the first one.
+/// Reads a cassette of an agent.
+pub(crate) fn open(ground: &PreparedAgent, cassette: &Path) -> Result<Tape, CliFailure> {
+    let tape = Tape::open(cassette, Arc::clone(&ground.redactor), ground.places());
+    tape.map_err(|error| CliFailure::new(error.to_string()))
+}
+
+/// Plays a cassette with the recorded messages of the user; `prompt` replaces the first one, and a function
+/// the recorded one.
 pub(crate) fn play(
     ground: &PreparedAgent,
-    cassette: &Path,
-    prompt: Option<&str>,
+    tape: Tape,
+    (function, prompt): (Option<FunctionCall>, Option<&str>),
     hears: &OutputSink,
 ) -> Result<ReplayOutcome, CliFailure> {
-    let tape = Tape::open(cassette, Arc::clone(&ground.redactor), ground.places());
-    let tape = tape.map_err(|error| CliFailure::new(error.to_string()))?;
+    let recorded = tape.function().map(|name| function::named(ground, name));
+    let function = function.map_or_else(|| recorded.transpose(), |function| Ok(Some(function)))?;
     let system = ground.system(&machine_parts(&tape), tape.missing());
     let approvals: Arc<Approvals> = Arc::default();
     let tools = ground.tools(RunSurroundings {
@@ -85,7 +110,7 @@ pub(crate) fn play(
         // The same tools as when recorded, whether or not a user is present now.
         can_ask: tape.has_tool("question"),
         search: tape.has_tool("websearch").then(search).flatten(),
-        declared: replayed(ground, tape.missing())?,
+        declared: replayed(ground, &tape, function.as_ref())?,
     });
     let played = Arc::new(ReplayedWorld::new(tape, Arc::new(tools)));
     let clock = Arc::clone(&played);
@@ -121,19 +146,37 @@ pub(crate) fn play(
         spent: driver.state().spent,
         greeting: ground.agent.identity.greeting.as_ref().map(|it| it.value.clone()),
     });
-    let ending = runtime()?.block_on(talk(&mut driver, &played, prompt)).map_err(broken)?;
-    Ok(ReplayOutcome { ending, difference: played.difference() })
+    let ended = runtime()?.block_on(async {
+        let ending = talk(&mut driver, &played, prompt).await?;
+        match &function {
+            Some(function) => function.finish(&mut driver, ending).await,
+            None => Ok((ending, None)),
+        }
+    });
+    let (ending, output) = ended.map_err(broken)?;
+    Ok(ReplayOutcome { ending, difference: played.difference(), output })
 }
 
 /// The tools of the definition that the recorded run had, as far as they are known without running anything.
 fn replayed(
     ground: &PreparedAgent,
-    missing: &[String],
+    tape: &Tape,
+    function: Option<&FunctionCall>,
 ) -> Result<Vec<Arc<dyn BuiltInTool>>, CliFailure> {
+    let missing = tape.missing();
     let mut tools = replayed_tools(&ground.agent, &ground.judge);
     tools.extend(built_in(&scripts(ground)?.tools));
+    tools.extend(mcp::replayed_tools(tape));
+    tools.extend(built_in(&delegates(ground, missing).tools));
+    let names: Vec<String> = tools.iter().map(|tool| tool.spec().name).collect();
+    let home = built_in(&home_tools(ground).tools);
+    tools.extend(home.into_iter().filter(|tool| tape.has_tool(&tool.spec().name)));
+    if tape.has_tool("recall") && !skills::is_left_out("recall", &names) {
+        tools.extend(built_in(&memory_tools(&ground.judge, None, ground.evolution.memory)));
+    }
     tools.retain(|tool| !skills::is_left_out(&tool.spec().name, missing));
     tools.extend(skills::replayed(ground, missing));
+    tools.extend(function.map(ResultTool::shared));
     Ok(tools)
 }
 
@@ -142,7 +185,7 @@ fn machine_parts(tape: &Tape) -> Vec<PromptPart> {
     let part = |part: &RecordedPart| PromptPart {
         name: "recorded",
         origin: "cassette".to_owned(),
-        is_masked: false,
+        masked_lines: Vec::new(),
         text: part.text.clone(),
     };
     tape.prompt().iter().map(part).collect()

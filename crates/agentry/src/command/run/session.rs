@@ -13,6 +13,7 @@ use agentry_runtime::function::FunctionCall;
 use agentry_runtime::journal::{Journal, RunSettings};
 use agentry_runtime::provider::http;
 use agentry_runtime::tool::SearchClient;
+use agentry_runtime::tool::mcp::ServerPrompt;
 use agentry_runtime::{RunEnding, RunPhase, StepState, TimedEvent};
 use serde_json::Value;
 use tokio::runtime::Runtime;
@@ -24,6 +25,7 @@ use super::delegation::scope::{DelegationScope, TreeSettings};
 use super::first_consent::{ConsentTerms, consent, listing};
 use super::limits::{began, limits, limits_again};
 use super::line_editor::LineEditor;
+use super::memory::RunMemories;
 use super::prepared_agent::{PreparedAgent, variable};
 use super::recording::{PendingRecording, admitted, recorded};
 use super::stop::StopSwitch;
@@ -31,6 +33,7 @@ use super::terminal::TerminalView;
 use super::workers::workers;
 use super::{exit, talk};
 use crate::args::{AskFallback, ResumeArguments, RunArguments, RunFormat};
+use crate::command::receipts::recording as receipts;
 use crate::output::{CliFailure, CliOutcome, error_text, print, print_json, remark, when_unread};
 
 /// A run that messages can be sent to.
@@ -39,6 +42,8 @@ pub(crate) struct RunSession<'a> {
     pub(super) driver: RunDriver,
     pub(super) watching: RunObservers,
     pub(super) tools: Arc<dyn RunTools>,
+    /// The prompts of servers.
+    pub(super) prompts: Vec<Arc<ServerPrompt>>,
     recording: Option<PendingRecording>,
     journal: SharedJournal,
     /// The name of the sandbox back end.
@@ -72,7 +77,7 @@ pub(crate) struct SessionSetting<'a> {
 impl<'a> RunSession<'a> {
     /// Asks for consent and starts a run.
     pub(crate) fn start(
-        setting: &SessionSetting<'a>,
+        setting: &mut SessionSetting<'a>,
         args: &'a RunArguments,
         engine: RunEngine,
         prompt: Option<&str>,
@@ -83,18 +88,22 @@ impl<'a> RunSession<'a> {
         // Before the user is asked, and before any request costs money.
         args.record.as_deref().map(admitted).transpose()?;
         let listed = || listing(ground, setting.commands.words(), engine.names.clone());
-        consent(ground, ConsentTerms::of(args), now(), listed)?;
+        let agreed = consent(ground, ConsentTerms::of(args), now(), listed)?;
+        setting.tree.agreed = Arc::new(agreed);
         for note in &engine.notes {
             remark(&format!("note: {note}"));
         }
         let watching = RunObservers::of(setting);
+        let RunMemories { text: memory, user } =
+            ground.memories(setting.without, prompt, engine.window);
         let new = NewRun {
-            settings: settings(args),
+            settings: RunSettings { user, memory: memory.clone(), ..settings(args) },
             models: engine.names.clone(),
             prompt,
             sandbox: setting.commands.name(),
             parent: None,
         };
+        receipts::settle_earlier_runs(ground);
         // Before the servers start, because what they leave behind is kept beside it.
         let journal = create_journal(ground, new)?;
         let ready = match ReadyTools::of_run(setting, &watching, &journal) {
@@ -106,21 +115,24 @@ impl<'a> RunSession<'a> {
         };
         let limits = limits(&ground.agent, &args.spending, &ground.caps);
         let began = began(&ground.agent, limits, engine.names.len(), engine.window);
-        let mut session = Self::with(setting, engine, journal, watching, &ready)?;
+        let parts = (&ready, memory.as_deref());
+        let mut session = Self::with(setting, engine, journal, watching, parts)?;
         session.driver.begin(began).map_err(broken)?;
         session.introduce();
         Ok(session)
     }
 
-    /// Creates a session that continues a journal.
+    /// Creates a session that continues a journal, with the memories that its prompt had.
     pub(crate) fn over(
         setting: &SessionSetting<'a>,
         engine: RunEngine,
         journal: Journal,
+        memory: Option<String>,
     ) -> Result<Self, CliFailure> {
         let watching = RunObservers::of(setting);
         let ready = ReadyTools::of_run(setting, &watching, &journal)?;
-        Self::with(setting, engine, journal, watching, &ready)
+        receipts::reopen(&setting.ground.home, journal.id());
+        Self::with(setting, engine, journal, watching, (&ready, memory.as_deref()))
     }
 
     fn with(
@@ -128,13 +140,18 @@ impl<'a> RunSession<'a> {
         engine: RunEngine,
         journal: Journal,
         watching: RunObservers,
-        ready: &ReadyTools,
+        (ready, memory): (&ReadyTools, Option<&str>),
     ) -> Result<Self, CliFailure> {
         let ground = setting.ground;
         let directory = journal.directory().to_path_buf();
         let declared = &ready.declared;
-        let (machine, missing) = (ground.machine_parts(declared), declared.missing_names());
-        let record = |path| PendingRecording::new(ground, &directory, path, (&machine, &missing));
+        let machine = ground.machine_parts(declared, memory);
+        let missing = declared.missing_names();
+        let function = setting.function.as_ref().map(|call| call.function.name.clone());
+        let record = |path| {
+            let about = (&*machine, &*missing);
+            PendingRecording::new(ground, &directory, path, about, (function, declared))
+        };
         let recording = setting.record.map(record).transpose()?;
         let budget = BudgetShare::root(ground.agent.name());
         if let Some(delegates) = &ready.declared.delegates {
@@ -156,6 +173,7 @@ impl<'a> RunSession<'a> {
             hears: Arc::clone(&watching.hears),
             can_ask: watching.attendant.is_some(),
             budget,
+            memory,
         };
         let (driver, tools) = assembly.build()?;
         let stop = stop(&driver, watching.attendant.as_deref());
@@ -166,6 +184,7 @@ impl<'a> RunSession<'a> {
             driver,
             watching,
             tools,
+            prompts: ready.declared.prompts.clone(),
             recording,
             journal,
             sandbox,
@@ -285,6 +304,7 @@ impl<'a> RunSession<'a> {
         let mut journal = self.journal.0.lock().unwrap_or_else(PoisonError::into_inner);
         let ending = ending.unwrap_or(RunEnding::Done);
         journal.finished(&ending).map_err(|error| CliFailure::new(error.to_string()))?;
+        receipts::record_ending(&self.ground.home, journal.id(), &ending);
         if let Some(recording) = &self.recording {
             let message = |error| format!("the cassette was not kept: {}", error_text(&error));
             recording.keep().map_err(|error| CliFailure::new(message(error)))?;
@@ -310,6 +330,10 @@ fn settings(args: &RunArguments) -> RunSettings {
         function: args.call.clone(),
         without: args.without.clone(),
         directory: std::env::current_dir().ok(),
+        user: None,
+        memory: None,
+        estimate: args.estimate,
+        firing: args.firing.clone(),
         policy: Vec::new(),
     }
 }

@@ -182,6 +182,8 @@ mod tests {
     fn skill(name: &str, dependencies: &[&str], tools: &[&str]) -> LoadableSkill {
         let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         LoadableSkill {
+            pinned: Vec::new(),
+            line: 1,
             name: name.to_owned(),
             description: String::new(),
             path: String::new(),

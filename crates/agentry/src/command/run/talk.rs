@@ -1,12 +1,15 @@
 //! A conversation at the terminal: messages to the agent, and commands to Agentry such as `/why`.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
+use agentry_compile::policy::Action;
 use agentry_runtime::RunEnding;
 use agentry_runtime::driver::BrokenRun;
+use agentry_runtime::tool::mcp::ServerPrompt;
 
 use super::approver::TerminalApprover;
-use super::first_consent::listing;
+use super::delegation::reach::reachable;
+use super::first_consent::{listing, with_delegates};
 use super::line_editor::TypedInput;
 use super::session::RunSession;
 use super::stop::StopSwitch;
@@ -48,12 +51,13 @@ pub(super) async fn talk(session: &mut RunSession<'_>) -> Result<Option<RunEndin
         match line.as_str() {
             "" => {}
             // A message cannot start with `/`; a mistyped command is never sent to the model.
-            word if word.starts_with('/') => command(session, word),
+            word if word.starts_with('/') && !is_prompt(session, word) => command(session, word),
             _ => {
+                let Some(message) = message(session, &line).await else { continue };
                 // The history is a file, so secrets are redacted in it.
                 attendant.lines.remember(&session.ground.redactor.text(&line), &history);
                 session.stop.anew();
-                let ending = session.driver.say(line).await?;
+                let ending = session.driver.say(message).await?;
                 let over =
                     matches!(session.driver.state().phase, agentry_runtime::RunPhase::Ended(_));
                 last = Some(ending);
@@ -64,6 +68,43 @@ pub(super) async fn talk(session: &mut RunSession<'_>) -> Result<Option<RunEndin
             }
         }
     }
+}
+
+/// Whether a line starts a prompt of a server.
+fn is_prompt(session: &RunSession<'_>, line: &str) -> bool {
+    prompt(session, line).is_some()
+}
+
+/// The prompt that a line starts, and what is typed after its name.
+fn prompt<'a, 'b>(
+    session: &'a RunSession<'_>,
+    line: &'b str,
+) -> Option<(&'a ServerPrompt, &'b str)> {
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let found = session.prompts.iter().find(|prompt| prompt.command() == word)?;
+    Some((found, rest))
+}
+
+/// The message for the model: what was typed, or the text of a prompt, which is shown first.
+async fn message(session: &RunSession<'_>, line: &str) -> Option<String> {
+    let Some((prompt, rest)) = prompt(session, line) else { return Some(line.to_owned()) };
+    let touch = prompt.touch();
+    let workspace = &session.ground.workspace;
+    let verdict = session.ground.verdict(touch.section, &touch.subject, workspace);
+    // The user asks for it themself, so only a refusal of the policy counts.
+    let found = match verdict.action {
+        Action::Deny => Err(format!("the policy denies `{}`", touch.subject)),
+        Action::Allow | Action::Ask => match prompt.arguments(rest) {
+            Ok(arguments) => prompt.message(arguments).await,
+            Err(why) => Err(why),
+        },
+    };
+    let shown = match &found {
+        Ok(text) => format!("{}\n", clean(text)),
+        Err(why) => format!("`{}`: {}\n", clean(&prompt.command()), clean(why)),
+    };
+    print(&session.ground.redactor.text(&shown));
+    found.ok()
 }
 
 /// The input at the prompt.
@@ -109,6 +150,7 @@ fn command(session: &RunSession<'_>, word: &str) {
             let models = (0..session.driver.state().models).map(|at| session.driver.model(at));
             let sandbox = "as `agentry sandbox explain` lists it".to_owned();
             let rows = listing(session.ground, sandbox, models.collect());
+            let rows = with_delegates(rows, &reachable(session.ground));
             let rows = rows.rows().into_iter().map(|(name, line)| vec![name, clean(&line)]);
             columns(&rows.collect::<Vec<_>>())
         }
@@ -120,7 +162,12 @@ fn command(session: &RunSession<'_>, word: &str) {
             let lines: String = lines.collect();
             if lines.is_empty() { "no call was made yet\n".to_owned() } else { lines }
         }
-        "/help" => HELP.to_owned(),
+        "/help" => {
+            let row =
+                |prompt: &Arc<ServerPrompt>| vec![clean(&prompt.command()), clean(&prompt.help())];
+            let prompts: Vec<_> = session.prompts.iter().map(row).collect();
+            format!("{HELP}{}", columns(&prompts))
+        }
         other => format!("there is no `{}`; `/help` lists what there is\n", clean(other)),
     };
     print(&text);

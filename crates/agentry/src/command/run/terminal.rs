@@ -44,6 +44,8 @@ pub(crate) struct TerminalView {
     decided: Vec<String>,
     /// Whether standard output has something else than the answer.
     is_aside: bool,
+    /// What happened while a question is on the screen; `None` if there is none.
+    held: Option<Vec<RunOutput>>,
 }
 
 impl TerminalView {
@@ -69,8 +71,24 @@ impl TerminalView {
         &self.decided
     }
 
+    /// Shows nothing from now on: a question is on the screen.
+    pub(super) fn hold(&mut self) {
+        self.close();
+        self.held.get_or_insert_default();
+    }
+
+    /// Shows what happened since [`TerminalView::hold`].
+    pub(super) fn release(&mut self) {
+        for output in self.held.take().unwrap_or_default() {
+            self.hear(&output);
+        }
+    }
+
     /// Shows an output of the run.
     pub(crate) fn hear(&mut self, output: &RunOutput) {
+        if let Some(held) = &mut self.held {
+            return held.push(output.clone());
+        }
         match output {
             RunOutput::Run { models, limits, spent, .. } => {
                 self.model = models.first().cloned().unwrap_or_default();
@@ -90,7 +108,7 @@ impl TerminalView {
                 self.calls.insert(id.clone(), call);
             }
             RunOutput::Result { id, text, failed } => {
-                let call = self.calls.remove(id).unwrap_or_default();
+                let call = self.calls.remove(id).unwrap_or_else(|| "an earlier call".to_owned());
                 self.result(&call, text, *failed);
             }
             RunOutput::Quarantined(told) => self.note(&format!("warning: {told}"), YELLOW),
@@ -268,7 +286,8 @@ impl TerminalView {
             return;
         }
         let line = format!("{} · {}", self.model, self.spending());
-        let line = self.looking(&cut(&line, 100), DIM);
+        // A line that wraps could not be cleared.
+        let line = self.looking(&cut(&line, columns().saturating_sub(1).min(100)), DIM);
         print(&format!("{CLEAR}{line}"));
         self.status = true;
     }
@@ -276,6 +295,12 @@ impl TerminalView {
     fn looking(&self, text: &str, look: &str) -> String {
         if self.color { format!("{look}{text}{PLAIN}") } else { text.to_owned() }
     }
+}
+
+/// The width of the terminal; 80 where it cannot be asked.
+fn columns() -> usize {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok();
+    size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(80)
 }
 
 /// The arguments in one short line.

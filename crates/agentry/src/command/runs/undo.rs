@@ -51,21 +51,28 @@ pub(super) fn run(args: &RunsUndoArguments) -> CliOutcome {
     if kept && !args.force && args.format == ResultFormat::Human {
         remark("`--force` restores those as well; later changes to them are lost");
     }
-    if args.format == ResultFormat::Human && ran_commands(&home, &id) {
+    let runs = journal::tree(&home, &id).map_err(failed)?;
+    if args.format == ResultFormat::Human && runs.iter().any(|id| ran_commands(&home, id)) {
         remark("the run ran commands: their changes to files are not recorded, and stay");
     }
     let refused = undone.iter().any(|(_, undone)| matches!(undone, UndoOutcome::Refused(_)));
     Ok(if kept || refused { ExitKind::Findings } else { ExitKind::Done })
 }
 
-/// Restores the files while the run is locked, and records the undo in the journal.
+/// Restores the files that a run and its delegates changed while all of them are locked, and records the undo in
+/// the journal of the run.
 fn taken_back(
     home: &Path,
     id: &str,
     args: &RunsUndoArguments,
 ) -> Result<Vec<(PathBuf, UndoOutcome)>, CliFailure> {
+    let below = journal::tree(home, id).map_err(failed)?;
     let undone = |directory: &Path| {
-        undo(&journal::images(directory), args.force, args.dry_run).map_err(|error| {
+        let held = below.iter().filter(|it| *it != id).map(|it| journal::hold(home, it));
+        let held: Vec<_> = held.collect::<Result<_, _>>().map_err(failed)?;
+        let directories = held.iter().map(|held| held.directory.as_path());
+        let images = [directory].into_iter().chain(directories).map(journal::images);
+        undo(&images.collect::<Vec<_>>(), args.force, args.dry_run).map_err(|error| {
             let what = format!("the changes of the run `{id}` cannot be undone: {error}");
             CliFailure::new(what).finding()
         })

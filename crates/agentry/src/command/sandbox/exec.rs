@@ -25,7 +25,8 @@ use crate::command::run::workers::workers;
 use crate::output::{CliFailure, CliOutcome, ExitKind, error_text, remark};
 
 pub(super) fn run(args: &SandboxExecArguments) -> CliOutcome {
-    let ground = PreparedAgent::read(&args.agent, args.format_override)?;
+    let ground =
+        PreparedAgent::read_in(&args.agent, args.format_override, args.project.as_deref())?;
     pinned(&ground, args.digest.as_deref())?;
     admitted(&ground, false)?;
     let directory = directory(&ground)?;

@@ -1,16 +1,23 @@
 //! One firing: the process that runs the agent for a planned time, and notes how it ended.
 
+use agentry_home::receipt::RunAccount;
 use agentry_home::schedule::{
-    FiringHolder, FiringIdentity, FiringRow, FiringState, ScheduleLedger,
+    FiringHolder, FiringIdentity, FiringRow, FiringState, KeeperReport, ScheduleLedger, has_tasks,
 };
-use agentry_runtime::journal;
+use agentry_runtime::budget::dollars;
+use agentry_runtime::journal::{self, JournalFollower, RunFiring, RunState};
 
 use super::found_schedules::{FoundSchedule, of_agent};
-use super::{failed, holders, named, open_ledger, seconds};
+use super::{failed, firing_receipts, holders, named, open_ledger, seconds};
 use crate::args::{AskFallback, FireArguments, RunArguments, RunFormat, SpendingArguments};
+use crate::command::run::limits::millionths;
+use crate::command::run::prepared_agent::PreparedAgent;
 use crate::command::run::session::now;
 use crate::home::agentry_home;
-use crate::output::{CliFailure, CliOutcome, ExitKind, error_text};
+use crate::output::{CliFailure, CliOutcome, ExitKind, error_text, remark};
+
+/// The newest runs among which the one of a firing is searched.
+const MOST_LOOKED_AT: usize = 500;
 
 /// Runs a firing that `serve` claimed.
 pub(crate) fn run(args: &FireArguments) -> CliOutcome {
@@ -64,29 +71,74 @@ fn begun(
         return Ok(ExitKind::Done);
     }
     let row = FiringRow { state: FiringState::Running, ..row };
-    let outcome = run_agent(&row, on_ask, format);
-    if let Some(run) = own_run() {
-        ledger.note_run(&row, &run).map_err(failed)?;
+    let mut ledger = open_ledger()?;
+    let outcome = run_agent(&mut ledger, &row, on_ask, format);
+    match own_run(&row.identity) {
+        Some(run) => {
+            ledger.note_run(&row, &run).map_err(failed)?;
+            note_spending(&ledger, &row, &run, &outcome)?;
+        }
+        // Nothing ran, so nothing was spent.
+        None => ledger.note_spent(&row.identity, 0).map_err(failed)?,
     }
     let (state, reason) = match &outcome {
-        Ok(ExitKind::Done) => (FiringState::Done, None),
-        Ok(ExitKind::Interrupted) => (FiringState::Failed, Some("it was stopped".to_owned())),
-        Ok(ExitKind::Refused) => {
+        Ok(FiringOutcome::Ran(ExitKind::Done)) => (FiringState::Done, None),
+        Ok(FiringOutcome::Ran(ExitKind::Interrupted)) => {
+            (FiringState::Failed, Some("it was stopped".to_owned()))
+        }
+        Ok(FiringOutcome::Ran(ExitKind::Refused)) => {
             (FiringState::Failed, Some("it is parked, or reached a limit".to_owned()))
         }
-        Ok(_) => (FiringState::Failed, Some("the run failed".to_owned())),
+        Ok(FiringOutcome::Ran(_)) => (FiringState::Failed, Some("the run failed".to_owned())),
+        Ok(FiringOutcome::Skipped(why)) => (FiringState::Skipped, Some(why.clone())),
+        // Nothing ran: no consent to the agent as it is now, a lock, a closed gate.
+        Err(failure) if failure.exit == ExitKind::Refused => {
+            (FiringState::Skipped, Some(failure.message.clone()))
+        }
         Err(failure) => (FiringState::Failed, Some(failure.message.clone())),
     };
     ledger.end(&row, state, reason.as_deref(), seconds()).map_err(failed)?;
-    outcome
+    // A run has its own receipt; this is for a firing that made none.
+    let report = KeeperReport { identity: row.identity, state, reason };
+    firing_receipts::record(std::slice::from_ref(&report));
+    match outcome? {
+        FiringOutcome::Ran(exit) => Ok(exit),
+        FiringOutcome::Skipped(why) => {
+            remark(&format!("skipped: {why}"));
+            Ok(ExitKind::Done)
+        }
+    }
 }
 
-fn run_agent(row: &FiringRow, on_ask: AskFallback, format: RunFormat) -> CliOutcome {
-    let schedules = of_agent(&row.identity.agent)?;
-    let schedule = named(&row.identity.agent, &schedules, &row.identity.schedule)?;
-    crate::command::run::run(&RunArguments {
-        agent: row.identity.agent.clone(),
-        prompt: Some(schedule.prompt.clone()),
+/// What a firing came to.
+enum FiringOutcome {
+    Ran(ExitKind),
+    /// No model was called, for this reason.
+    Skipped(String),
+}
+
+fn run_agent(
+    ledger: &mut ScheduleLedger,
+    row: &FiringRow,
+    on_ask: AskFallback,
+    format: RunFormat,
+) -> Result<FiringOutcome, CliFailure> {
+    let FiringIdentity { agent, schedule, planned } = row.identity.clone();
+    let schedules = of_agent(&agent)?;
+    let found = named(&agent, &schedules, &schedule)?;
+    if found.is_heartbeat && !has_tasks(&found.prompt) {
+        return Ok(FiringOutcome::Skipped("`HEARTBEAT.md` has nothing to do".to_owned()));
+    }
+    let max_cost = match allowance(ledger, &row.identity)? {
+        Allowance::Free => None,
+        Allowance::Most(millionths) => Some(millionths),
+        Allowance::Nothing(why) => return Ok(FiringOutcome::Skipped(why)),
+    };
+    #[expect(clippy::cast_precision_loss, reason = "no run may cost 2^53 millionths of a dollar")]
+    let max_cost = max_cost.map(|millionths| millionths as f64 / 1_000_000.0);
+    let exit = crate::command::run::run(&RunArguments {
+        agent: agent.clone(),
+        prompt: Some(found.prompt.clone()),
         model: None,
         yes: false,
         accept_changes: false,
@@ -97,10 +149,60 @@ fn run_agent(row: &FiringRow, on_ask: AskFallback, format: RunFormat) -> CliOutc
         on_ask,
         without: Vec::new(),
         unconfined: false,
-        spending: SpendingArguments::default(),
+        spending: SpendingArguments { max_cost, ..SpendingArguments::default() },
+        estimate: None,
+        firing: Some(RunFiring { agent, schedule, planned }),
         format_override: None,
         format,
-    })
+    })?;
+    Ok(FiringOutcome::Ran(exit))
+}
+
+/// What a firing may spend.
+enum Allowance {
+    /// There is no limit on scheduled runs.
+    Free,
+    /// At most this, in millionths of a US dollar.
+    Most(u64),
+    /// The limit of the day is reached.
+    Nothing(String),
+}
+
+/// What a firing may spend under the limits of `agentry.toml` and of the user; the smaller one counts.
+fn allowance(
+    ledger: &mut ScheduleLedger,
+    identity: &FiringIdentity,
+) -> Result<Allowance, CliFailure> {
+    // An agent that cannot be prepared is reported when it is run.
+    let Ok(ground) = PreparedAgent::read(&identity.agent, None) else { return Ok(Allowance::Free) };
+    let one = [ground.caps.scheduled_cost, ground.caps.cost].into_iter().flatten();
+    let one = one.map(millionths).min();
+    let Some(day) = ground.caps.daily_cost.map(millionths) else {
+        return Ok(one.map_or(Allowance::Free, Allowance::Most));
+    };
+    let reserved = ledger.reserve(identity, (one, day), seconds()).map_err(failed)?;
+    let over = || format!("scheduled runs have spent the {} of this day", dollars(day));
+    Ok(reserved.map_or_else(|| Allowance::Nothing(over()), Allowance::Most))
+}
+
+/// Notes what the run of a firing has spent. A parked run keeps its reservation, because it may go on.
+fn note_spending(
+    ledger: &ScheduleLedger,
+    row: &FiringRow,
+    run: &str,
+    outcome: &Result<FiringOutcome, CliFailure>,
+) -> Result<(), CliFailure> {
+    let Some(home) = agentry_home() else { return Ok(()) };
+    let is_parked = matches!(outcome, Ok(FiringOutcome::Ran(ExitKind::Refused)))
+        && journal::summary(&home, run).is_ok_and(|run| run.state == RunState::Parked);
+    let Ok((mut follow, _)) = JournalFollower::open(&home, run) else { return Ok(()) };
+    let Ok(events) = follow.more() else { return Ok(()) };
+    if is_parked {
+        return Ok(());
+    }
+    // With what its delegates have spent.
+    let spent = RunAccount::of(events).state.spent.usage.cost.unwrap_or(0);
+    ledger.note_spent(&row.identity, spent).map_err(failed)
 }
 
 /// This process, as a holder of firings.
@@ -110,9 +212,14 @@ fn registered() -> Result<FiringHolder, CliFailure> {
     })
 }
 
-/// The run that this process made.
-fn own_run() -> Option<String> {
-    let runs = journal::list(&agentry_home()?).ok()?;
-    let own = std::process::id();
-    runs.into_iter().rev().find(|run| run.about.pid == own).map(|run| run.id)
+/// The run of a firing.
+fn own_run(FiringIdentity { agent, schedule, planned }: &FiringIdentity) -> Option<String> {
+    let home = agentry_home()?;
+    let own = RunFiring { agent: agent.clone(), schedule: schedule.clone(), planned: *planned };
+    let names = journal::run_names(&home).ok()?;
+    // It is among the newest.
+    names.into_iter().rev().take(MOST_LOOKED_AT).find(|run| {
+        let opened = JournalFollower::open(&home, run);
+        opened.is_ok_and(|(_, about)| about.settings.firing.as_ref() == Some(&own))
+    })
 }

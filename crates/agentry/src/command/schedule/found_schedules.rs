@@ -1,5 +1,6 @@
 //! The schedules of the agents that the user means.
 
+use agentry_compile::formats::info;
 use agentry_compile::model::Schedule;
 use agentry_compile::{CompiledAgent, FileTree as _, resolved};
 use agentry_home::schedule::WatchedSchedule;
@@ -22,6 +23,8 @@ pub(crate) struct FoundSchedule {
     pub(crate) timezone: String,
     pub(crate) is_enabled: bool,
     pub(crate) prompt: String,
+    /// Whether it is the heartbeat of an AgentFS agent, which runs only if there is something to do.
+    pub(crate) is_heartbeat: bool,
     pub(crate) watched: WatchedSchedule,
 }
 
@@ -49,6 +52,7 @@ impl FoundSchedule {
             timezone: if zone.is_empty() { "UTC".to_owned() } else { zone },
             is_enabled: schedule.enabled.as_ref().is_none_or(|enabled| enabled.value),
             prompt: text(&schedule.prompt),
+            is_heartbeat: false,
             name,
             watched,
         })
@@ -114,5 +118,9 @@ fn of_compiled(
     let path = compiled.found.path.as_str();
     let key = disk.absolute(path);
     let schedules = agent.schedules.iter();
-    schedules.map(|it| FoundSchedule::new((&key, path), agent.name(), it)).collect()
+    let found = schedules.map(|it| FoundSchedule::new((&key, path), agent.name(), it));
+    let is_heartbeat = |name: &str| info(compiled.found.format).heartbeat == Some(name);
+    found
+        .map(|found| found.map(|it| FoundSchedule { is_heartbeat: is_heartbeat(&it.name), ..it }))
+        .collect()
 }

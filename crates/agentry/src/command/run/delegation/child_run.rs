@@ -1,5 +1,6 @@
 //! The run of a delegate: begun by a call of its parent, or continued where an earlier process left it.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentry_compile::model::ModelChoice;
@@ -13,15 +14,18 @@ use agentry_runtime::tool::{AfterCall, ToolOutput};
 use agentry_runtime::{MessageRole, RunEnding, RunLimits, StepState, TimedEvent};
 use serde_json::Value;
 
+use super::ceiling::DelegationCeiling;
 use super::chain_approver::ChainApprover;
 use super::delegate_list::{KnownDelegate, chain_text};
 use super::scope::{ChildPlace, DelegationScope};
 use crate::args::SpendingArguments;
+use crate::command::receipts::recording::{record_ending, reopen};
 use crate::command::run::assembly::{
     NewRun, ReadyTerms, ReadyTools, RunAssembly, RunEngine, SharedJournal, create_journal,
 };
 use crate::command::run::confinement::ConfinedCommands;
 use crate::command::run::limits::{began, limits};
+use crate::command::run::memory::RunMemories;
 use crate::command::run::models::{self, PriceNeed};
 use crate::command::run::prepared_agent::PreparedAgent;
 use crate::command::run::{admitted, pipeline};
@@ -52,12 +56,16 @@ impl DelegateJob {
     }
 }
 
+/// The journal of a child, what happened in it, and the memories in its prompt.
+type ChildJournal = (Journal, Vec<TimedEvent>, Option<String>);
+
 /// The run of a delegate.
 struct ChildRun {
     driver: RunDriver,
     journal: SharedJournal,
     function: Option<FunctionCall>,
     name: String,
+    home: PathBuf,
 }
 
 /// Lets a delegate work, and returns its answer as the result of the call.
@@ -102,7 +110,7 @@ impl ChildRun {
         task: &DelegateTask,
         call: &str,
     ) -> Result<Self, CliFailure> {
-        let ground = prepared(scope, &task.delegate)?;
+        let (ground, above) = prepared(scope, &task.delegate)?;
         let function = function(&ground, &task.job)?;
         let limits = limits(&ground.agent, &SpendingArguments::default(), &ground.caps);
         let engine = engine(scope, &ground, &limits)?;
@@ -112,9 +120,13 @@ impl ChildRun {
         let person: Arc<dyn Approver> =
             Arc::new(ChainApprover { person: Arc::clone(&scope.person), chain: chain.clone() });
         let earlier = scope.begun(call);
-        let (journal, happened) = match &earlier {
-            Some(id) => reopened(scope, &ground, id)?,
-            None => (begun(scope, &ground, task, call, (&engine, &commands))?, Vec::new()),
+        let (journal, happened, memory) = match &earlier {
+            Some(id) => {
+                let found = reopened(scope, &ground, id)?;
+                reopen(&ground.home, id);
+                found
+            }
+            None => begun(scope, &ground, task, call, (&engine, &commands))?,
         };
         let hears = wrapped(&scope.hears, chain, journal.id());
         let terms = ReadyTerms {
@@ -137,6 +149,7 @@ impl ChildRun {
         let budget = scope.budget.delegate(ground.agent.name(), journal.id(), call);
         if let Some(delegates) = &ready.declared.delegates {
             let place = ChildPlace {
+                above,
                 budget: budget.clone(),
                 is_resumed: earlier.is_some(),
                 counts_money: scope.tree.counts_money || limits.cost.is_some(),
@@ -157,6 +170,7 @@ impl ChildRun {
             hears,
             can_ask: scope.can_ask,
             budget,
+            memory: memory.as_deref(),
         };
         let (mut driver, _) = assembly.build()?;
         let written = match earlier {
@@ -168,7 +182,8 @@ impl ChildRun {
         };
         written.map_err(|error| CliFailure::new(error.to_string()))?;
         let name = task.delegate.name.clone();
-        Ok(Self { driver, journal, function, name })
+        let home = ground.home.clone();
+        Ok(Self { driver, journal, function, name, home })
     }
 
     /// Runs until nothing is left to do.
@@ -183,6 +198,7 @@ impl ChildRun {
         };
         let mut journal = self.journal.0.lock().unwrap_or_else(PoisonError::into_inner);
         journal.finished(&ended.0).map_err(|error| error.to_string())?;
+        record_ending(&self.home, journal.id(), &ended.0);
         Ok(ended)
     }
 
@@ -237,20 +253,32 @@ fn answer(state: &StepState) -> String {
     if text.trim().is_empty() { "it ended without an answer".to_owned() } else { text }
 }
 
-/// Reads a delegate and puts it under the ceiling of its parent.
+/// Reads a delegate and puts it under the ceiling that holds for it.
 fn prepared(
     scope: &DelegationScope,
     delegate: &KnownDelegate,
-) -> Result<PreparedAgent, CliFailure> {
+) -> Result<(PreparedAgent, Option<Arc<DelegationCeiling>>), CliFailure> {
     let mut ground = PreparedAgent::read(&delegate.path, None)?;
+    if scope.tree.is_recorded {
+        ground.memory.leave_out_user();
+    }
     if delegate.pin.as_ref().is_some_and(|pin| *pin != ground.digest) {
         let message =
             format!("`{}` is not the agent that is pinned: it is {}", delegate.path, ground.digest);
         return Err(CliFailure::new(message).refused());
     }
     admitted(&ground, false)?;
-    scope.ceiling.lower(&mut ground).map_err(|why| CliFailure::new(why).refused())?;
-    Ok(ground)
+    // Before the ceiling changes what it may do.
+    let is_same = scope.tree.agreed.is_same(&delegate.identity, &ground);
+    let lowered = scope.ceiling.lower(delegate, &mut ground);
+    let above = lowered.map_err(|why| CliFailure::new(why).refused())?;
+    // A definition that changed meanwhile is another agent than the one that was listed. One that was not listed
+    // must have a ceiling.
+    if !is_same.unwrap_or(above.is_some()) {
+        let message = format!("`{}` is not what you agreed to", delegate.path);
+        return Err(CliFailure::new(message).hint("start the run again to be asked").refused());
+    }
+    Ok((ground, above))
 }
 
 /// The function as the definition has it now.
@@ -288,19 +316,22 @@ fn begun(
     task: &DelegateTask,
     call: &str,
     (engine, commands): (&RunEngine, &ConfinedCommands),
-) -> Result<Journal, CliFailure> {
+) -> Result<ChildJournal, CliFailure> {
     let function = match &task.job {
         DelegateJob::Prompt(_) => None,
         DelegateJob::Call(function, _) => Some(function.name.clone()),
     };
+    let prompt = task.job.prompt();
+    let RunMemories { text: memory, user } = ground.memories(&[], Some(&prompt), engine.window);
     let settings = RunSettings {
+        user,
+        memory: memory.clone(),
         unconfined: scope.tree.unconfined,
         function,
         directory: std::env::current_dir().ok(),
         ..RunSettings::default()
     };
-    let prompt = task.job.prompt();
-    create_journal(
+    let journal = create_journal(
         ground,
         NewRun {
             settings,
@@ -309,7 +340,8 @@ fn begun(
             sandbox: commands.name(),
             parent: Some(ParentRun { run: scope.run.clone(), call: call.to_owned() }),
         },
-    )
+    )?;
+    Ok((journal, Vec::new(), memory))
 }
 
 /// Opens the journal of a child that an earlier process began. It continues with no more rights than it had.
@@ -317,7 +349,7 @@ fn reopened(
     scope: &DelegationScope,
     ground: &PreparedAgent,
     id: &str,
-) -> Result<(Journal, Vec<TimedEvent>), CliFailure> {
+) -> Result<ChildJournal, CliFailure> {
     let opened = Journal::open(&scope.home, id, Arc::clone(&ground.redactor));
     let (journal, about, happened) =
         opened.map_err(|error| CliFailure::new(error.to_string()).refused())?;
@@ -327,7 +359,7 @@ fn reopened(
         let message = format!("`{}` is not what it was when the run began", about.agent);
         return Err(CliFailure::new(message).hint("`agentry resume --accept-changes`").refused());
     }
-    Ok((journal, happened))
+    Ok((journal, happened, about.settings.memory))
 }
 
 /// The stricter of the limits now and before; limits that were raised by the user stay raised.

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use agentry_compile::delegates::{DelegatePlace, names_in_rules};
 use agentry_compile::model::Agent;
 use agentry_compile::policy::Section;
 use agentry_compile::text::path::join;
@@ -36,8 +37,10 @@ pub(crate) struct KnownDelegate {
     pub(crate) description: String,
     pub(crate) role: Option<&'static str>,
     pub(crate) functions: Vec<AgentFunction>,
-    /// Whether the definition names it.
+    /// Whether it is one of the definition's `agents`.
     pub(crate) is_declared: bool,
+    /// Whether the definition names it: in `agents`, or in a rule for delegates.
+    pub(crate) is_named: bool,
     /// Why it cannot be used.
     pub(crate) problem: Option<String>,
 }
@@ -73,10 +76,10 @@ pub(super) fn declared(ground: &PreparedAgent) -> Vec<KnownDelegate> {
     let entries = ground.agent.agents.iter().flatten();
     let known = entries.map(|entry| {
         let reference = entry.value.reference.as_ref().map(|it| it.value.as_str());
-        let located = locate(&ground.compiled.found.dir, reference.unwrap_or_default());
+        let located = DelegatePlace::of(&ground.compiled.found.dir, reference.unwrap_or_default());
         let role = entry.value.role.map(|role| role.value.as_str());
         let (path, pin, found) = match located {
-            Ok((path, pin)) => {
+            Ok(DelegatePlace { path, pin, .. }) => {
                 let found = survey(&ground.disk, &path);
                 (path, pin, found)
             }
@@ -91,9 +94,23 @@ pub(super) fn declared(ground: &PreparedAgent) -> Vec<KnownDelegate> {
             }
             Err(why) => KnownDelegate::unusable(path, why),
         };
-        KnownDelegate { name, pin, role, is_declared: true, ..known }
+        KnownDelegate { name, pin, role, is_declared: true, is_named: true, ..known }
     });
     known.collect()
+}
+
+/// The agents that a definition names and that can be used.
+pub(super) fn named(ground: &PreparedAgent) -> Vec<KnownDelegate> {
+    let mut named = declared(ground);
+    if !names_in_rules(&ground.agent).is_empty() {
+        let others = of_workspace(ground).into_iter();
+        let others =
+            others.filter(|it| it.is_named && !named.iter().any(|one| one.name == it.name));
+        let others: Vec<_> = others.collect();
+        named.extend(others);
+    }
+    named.retain(|delegate| delegate.problem.is_none());
+    named
 }
 
 /// The other agents of the workspace, if the definition has rules about delegates or names the tool.
@@ -105,6 +122,7 @@ pub(super) fn of_workspace(ground: &PreparedAgent) -> Vec<KnownDelegate> {
     let own = identity(disk, &ground.compiled);
     let root = disk.absolute(&ground.compiled.workspace);
     let found = discover(&**disk, std::slice::from_ref(&root), None, &|_| false).agents;
+    let names = names_in_rules(&ground.agent);
     let mut known: Vec<KnownDelegate> = Vec::new();
     for found in found.into_iter().take(MOST_AGENTS) {
         let compiled = read(&**disk, &found);
@@ -113,6 +131,7 @@ pub(super) fn of_workspace(ground: &PreparedAgent) -> Vec<KnownDelegate> {
         }
         let mut next = described(disk, &compiled, disk.absolute(&found.path));
         next.problem = problem(&compiled);
+        next.is_named = names.contains(&next.name.as_str());
         match known.iter_mut().find(|other| other.name == next.name) {
             Some(other) => {
                 let why =
@@ -126,36 +145,11 @@ pub(super) fn of_workspace(ground: &PreparedAgent) -> Vec<KnownDelegate> {
 }
 
 /// Whether a definition has something to say about other agents of the workspace.
-fn speaks_of_delegates(agent: &Agent) -> bool {
+pub(crate) fn speaks_of_delegates(agent: &Agent) -> bool {
     let rules = agent.policy.permissions.as_ref().and_then(|it| it.get(Section::Delegate));
     let native = agent.tools.native.iter().flatten();
     let is_named = native.into_iter().any(|name| name.value == "delegate");
     rules.is_some() || is_named || !pipeline::calls(agent).is_empty()
-}
-
-/// The path or reference of another agent, and the digest that pins it. A path is relative to the definition.
-fn locate(dir: &str, reference: &str) -> Result<(String, Option<String>), String> {
-    if reference.is_empty() {
-        return Err("it has no `ref`".to_owned());
-    }
-    if ["ag1:", "sha256:"].iter().any(|start| reference.starts_with(start)) {
-        return Ok((reference.to_owned(), None));
-    }
-    if reference.contains("://") {
-        return Err(
-            "it is not on this machine: pull it into the store, and refer to it there".to_owned()
-        );
-    }
-    let (place, pin) = match reference.rsplit_once('#') {
-        Some((place, pin)) => (place, Some(pin.to_owned())),
-        None => (reference, None),
-    };
-    let is_path = place.starts_with(['.', '/']) || place.contains('/') || !place.contains('@');
-    if !is_path {
-        return Ok((place.to_owned(), pin));
-    }
-    let path = if place.starts_with('/') { place.to_owned() } else { join(dir, place) };
-    Ok((path, pin))
 }
 
 /// Reads an agent, or says why it cannot be used.
@@ -192,6 +186,7 @@ fn described(disk: &DiskWorld, compiled: &CompiledAgent, path: String) -> KnownD
         role: None,
         functions: functions(&agent),
         is_declared: false,
+        is_named: false,
         problem: None,
     }
 }
@@ -208,6 +203,7 @@ impl KnownDelegate {
             role: None,
             functions: Vec::new(),
             is_declared: true,
+            is_named: true,
             problem: Some(why),
         }
     }
@@ -238,7 +234,8 @@ fn circle(
     chain.push(ChainLink { name, identity });
     let found = agent.agents.iter().flatten().find_map(|entry| {
         let reference = entry.value.reference.as_ref()?;
-        let (path, _) = locate(&compiled.found.dir, &reference.value).ok()?;
+        let DelegatePlace { path, .. } =
+            DelegatePlace::of(&compiled.found.dir, &reference.value).ok()?;
         circle(disk, &survey(disk, &path).ok()?, chain, seen)
     });
     chain.pop();

@@ -2,15 +2,14 @@
 
 use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use agentry_compile::policy::{Action, Judge, PatternSubject, Section};
 use agentry_runtime::event::CallClass;
 use agentry_runtime::function::AgentFunction;
 use agentry_runtime::tool::javascript::is_same;
 use agentry_runtime::tool::{
-    BoxedFuture, BuiltInTool, CallFailure, CallLocation, DeclaredKind, DeclaredTool, ToolHost,
-    ToolOrigin, ToolOutput, ToolSpec, ToolTouch,
+    BoxedFuture, BuiltInTool, CallLocation, DeclaredKind, DeclaredTool, ToolHost, ToolOrigin,
+    ToolOutput, ToolSpec, ToolTouch,
 };
 use serde_json::{Value, json};
 
@@ -262,21 +261,5 @@ impl DeclaredTool for DelegateTool {
 
     fn policy_subjects(&self) -> Vec<ToolTouch> {
         self.usable().flat_map(|known| self.subjects(known)).collect()
-    }
-
-    fn call<'a>(
-        &'a self,
-        arguments: &'a Value,
-        _: Duration,
-        host: &'a dyn ToolHost,
-    ) -> BoxedFuture<'a, Result<Value, CallFailure>> {
-        Box::pin(async move {
-            let output = self.run(arguments.clone(), host).await;
-            if output.failed {
-                Err(CallFailure::new(output.text))
-            } else {
-                Ok(Value::String(output.text))
-            }
-        })
     }
 }

@@ -1,5 +1,5 @@
 //! Delegation: an agent lets another one work for it. The child is a run of its own, with its own journal, model,
-//! tools and prompt, under the policy and the budget of its parent.
+//! tools and prompt, under the budget of its parent, and under its policy unless the definition declares otherwise.
 //!
 //! ```text
 //! delegate {agent, prompt} ─▶ known agent ─policy, chain─▶ scope ─▶ child run ─▶ its last text
@@ -9,8 +9,9 @@
 pub(crate) mod ceiling;
 mod chain_approver;
 mod child_run;
-mod delegate_list;
+pub(crate) mod delegate_list;
 mod delegate_tool;
+pub(crate) mod reach;
 pub(crate) mod scope;
 
 pub(crate) use delegate_tool::{DelegateTool, gather};

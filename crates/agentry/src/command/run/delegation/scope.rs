@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use agentry_compile::delegates::MOST_DEPTH;
 use agentry_runtime::budget_pot::BudgetShare;
 use agentry_runtime::driver::interfaces::{Approver, OutputSink};
 use agentry_runtime::journal;
@@ -11,12 +12,11 @@ use tokio::sync::Semaphore;
 
 use super::ceiling::DelegationCeiling;
 use super::delegate_list::{ChainLink, KnownDelegate, chain_text};
+use crate::command::run::agreed_parts::AgreedDelegates;
 use crate::command::run::prepared_agent::PreparedAgent;
 use crate::command::run::session::{RunObservers, SessionSetting};
 use crate::output::CliFailure;
 
-/// How many levels of delegates there are below the root.
-const MOST_DEPTH: usize = 3;
 /// How many delegates of one run work at a time; more wait.
 const MOST_CHILDREN: usize = 16;
 
@@ -34,6 +34,10 @@ pub(crate) struct TreeSettings {
     pub(crate) is_resumed: bool,
     /// Whether a run above has a cost limit.
     pub(crate) counts_money: bool,
+    /// Whether others will read what the runs say, so that what users taught in private stays out of them.
+    pub(crate) is_recorded: bool,
+    /// The delegates that the user agreed to.
+    pub(crate) agreed: Arc<AgreedDelegates>,
 }
 
 /// What a run hands down to its delegates.
@@ -43,7 +47,7 @@ pub(crate) struct DelegationScope {
     pub(super) run: String,
     /// The agents from the root to this run.
     pub(super) chain: Vec<ChainLink>,
-    pub(super) ceiling: DelegationCeiling,
+    pub(super) ceiling: Arc<DelegationCeiling>,
     /// The user at the root.
     pub(super) person: Arc<dyn Approver>,
     /// The output of the root.
@@ -69,7 +73,7 @@ impl DelegationScope {
             home: ground.home.clone(),
             run: run.to_owned(),
             chain: vec![ChainLink::of(ground)],
-            ceiling: DelegationCeiling::of(ground),
+            ceiling: DelegationCeiling::of(ground, None),
             person: Arc::clone(&watching.person),
             hears: Arc::clone(&watching.hears),
             can_ask: watching.attendant.is_some(),
@@ -87,14 +91,14 @@ impl DelegationScope {
         run: &str,
         place: ChildPlace,
     ) -> Result<Arc<Self>, CliFailure> {
-        let ChildPlace { budget, is_resumed, counts_money } = place;
+        let ChildPlace { above, budget, is_resumed, counts_money } = place;
         let mut chain = self.chain.clone();
         chain.push(ChainLink::of(child));
         Ok(Arc::new(Self {
             home: self.home.clone(),
             run: run.to_owned(),
             chain,
-            ceiling: DelegationCeiling::of(child),
+            ceiling: DelegationCeiling::of(child, above),
             person: Arc::clone(&self.person),
             hears: Arc::clone(&self.hears),
             can_ask: self.can_ask,
@@ -133,6 +137,8 @@ impl DelegationScope {
 
 /// What differs between the children of a run.
 pub(super) struct ChildPlace {
+    /// The ceiling that holds for the child.
+    pub(super) above: Option<Arc<DelegationCeiling>>,
     pub(super) budget: BudgetShare,
     pub(super) is_resumed: bool,
     pub(super) counts_money: bool,

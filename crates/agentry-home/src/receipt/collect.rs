@@ -1,0 +1,221 @@
+//! Drafts of receipts from journals, also for runs whose process died before it wrote one.
+
+use std::fs;
+
+use agentry_runtime::RunEnding;
+use agentry_runtime::conversation::cut;
+use agentry_runtime::journal::{
+    self, JournalError, JournalFollower, RunDescription, RunState, RunSummary,
+};
+
+use super::ReceiptError;
+use super::account::RunAccount;
+use super::book::ReceiptBook;
+use super::chain::AgentChain;
+use super::draft::{ReceiptAgent, ReceiptDraft, ReceiptFiring, ReceiptStatus};
+use super::file::receipts_of;
+use crate::layout::{HomeLayout, is_identifier};
+
+/// The most characters of a summary.
+const SUMMARY: usize = 200;
+/// What stands for a text that may hold a private memory.
+const WITHHELD: &str = "withheld: the run could read private memories of its user";
+
+/// What is known outside of the journals.
+#[derive(Debug, Clone)]
+pub struct ReceiptContext {
+    /// The directories of the home.
+    pub layout: HomeLayout,
+    /// The user of runs whose journal names none.
+    pub user: String,
+}
+
+/// How a run ended, with the reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunEndingNote {
+    /// How it ended.
+    pub status: ReceiptStatus,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+impl From<&RunEnding> for RunEndingNote {
+    fn from(ending: &RunEnding) -> Self {
+        let (status, reason) = match ending {
+            RunEnding::Done => (ReceiptStatus::Completed, None),
+            RunEnding::Failed { why } => (ReceiptStatus::Failed, Some(why.clone())),
+            RunEnding::OverBudget { limit } => {
+                (ReceiptStatus::OverBudget, Some(format!("the limit of {limit} was reached")))
+            }
+            RunEnding::Cancelled => (ReceiptStatus::Cancelled, None),
+            RunEnding::Parked { question } => (ReceiptStatus::Parked, Some(question.clone())),
+        };
+        Self { status, reason }
+    }
+}
+
+impl RunEndingNote {
+    /// How a run ended whose process is gone; `None` if it goes on, or its journal cannot be read.
+    fn of(summary: &RunSummary) -> Option<Self> {
+        let status = match summary.state {
+            RunState::Done => ReceiptStatus::Completed,
+            RunState::Failed => ReceiptStatus::Failed,
+            RunState::OverBudget => ReceiptStatus::OverBudget,
+            RunState::Cancelled => ReceiptStatus::Cancelled,
+            RunState::Parked => ReceiptStatus::Parked,
+            RunState::Interrupted => ReceiptStatus::Killed,
+            RunState::Running | RunState::Damaged => return None,
+        };
+        let killed = || "its process died".to_owned();
+        let reason =
+            summary.detail.clone().or_else(|| (status == ReceiptStatus::Killed).then(killed));
+        Some(Self { status, reason })
+    }
+}
+
+/// Returns the receipt of a run by its journal, which is already redacted.
+pub fn draft_of_run(
+    context: &ReceiptContext,
+    run: &str,
+    ending: RunEndingNote,
+) -> Result<ReceiptDraft, ReceiptError> {
+    let layout = &context.layout;
+    let (mut follow, about) = JournalFollower::open(layout.root(), run)?;
+    let account = RunAccount::of(follow.more()?);
+    let agent = agent_of(layout, &about);
+    let user = about.user.clone().unwrap_or_else(|| context.user.clone());
+    let is_private = account.uses_memory || has_private_memory(layout, &user, agent.chain.as_str());
+    let shown = |text: Option<String>| match text {
+        Some(_) if is_private => Some(WITHHELD.to_owned()),
+        text => text.map(|text| first_line(&text)).filter(|text| !text.is_empty()),
+    };
+    let firing = about.settings.firing.as_ref().map(|it| ReceiptFiring {
+        agent: it.agent.clone(),
+        schedule: it.schedule.clone(),
+        planned: it.planned,
+    });
+    Ok(ReceiptDraft {
+        run: run.to_owned(),
+        user,
+        workspace: about.workspace.display().to_string(),
+        parent: about.parent.as_ref().map(|parent| parent.run.clone()),
+        input: shown(account.prompt(&about)),
+        output: shown(account.last_text()),
+        status: ending.status,
+        reason: shown(ending.reason),
+        auto_completed: ending.status == ReceiptStatus::Completed && account.answers == 0,
+        steps: account.state.skills.counts(),
+        spent: account.state.spent.without(&delegated(&account)),
+        human_time: account.human_time,
+        estimate: about.settings.estimate,
+        verdicts: account.verdicts,
+        decisions: account.decisions,
+        firing,
+        amends: None,
+        started: about.started,
+        ended: account.last.unwrap_or(about.started),
+        agent,
+    })
+}
+
+/// What the delegates of a run spent: their own receipts have it.
+fn delegated(account: &RunAccount) -> agentry_runtime::RunSpending {
+    let nothing = agentry_runtime::RunSpending::default();
+    account.state.delegated.values().fold(nothing, agentry_runtime::RunSpending::with)
+}
+
+fn agent_of(layout: &HomeLayout, about: &RunDescription) -> ReceiptAgent {
+    let chain = AgentChain::of(layout, &about.agent, &about.name);
+    ReceiptAgent {
+        commit: commit_of(layout, &chain),
+        chain,
+        name: about.name.clone(),
+        path: about.agent.clone(),
+        digest: about.digest.clone(),
+    }
+}
+
+/// The commit that an installed agent is at, read without running Git.
+pub(super) fn commit_of(layout: &HomeLayout, chain: &AgentChain) -> Option<String> {
+    if !is_identifier(chain.as_str()) {
+        return None;
+    }
+    let git = layout.agent(chain.as_str()).join(".git");
+    let read = |name: &str| fs::read_to_string(git.join(name)).ok();
+    let is_commit =
+        |text: &str| text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let head = read("HEAD")?;
+    let head = head.trim();
+    let Some(branch) = head.strip_prefix("ref: ") else {
+        return is_commit(head).then(|| head.to_owned());
+    };
+    // A branch is a name below `refs`, never a way out of the repository.
+    if !branch.starts_with("refs/") || branch.contains("..") {
+        return None;
+    }
+    let packed = || {
+        let lines = read("packed-refs")?;
+        let line = lines.lines().find_map(|line| line.strip_suffix(branch)?.strip_suffix(' '))?;
+        Some(line.to_owned())
+    };
+    let commit = read(branch).or_else(packed)?;
+    Some(commit.trim().to_owned()).filter(|commit| is_commit(commit))
+}
+
+/// Whether a user taught an agent something in private.
+fn has_private_memory(layout: &HomeLayout, user: &str, id: &str) -> bool {
+    let are_plain = is_identifier(user) && is_identifier(id);
+    are_plain && fs::read_dir(layout.user_memory(user, id)).is_ok_and(|mut it| it.next().is_some())
+}
+
+/// The first line of a text that is not empty, cut.
+pub fn first_line(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    cut(line, SUMMARY)
+}
+
+/// Writes the receipts that are missing: of runs whose process died, and of runs that another version of the
+/// program made. Returns what could not be written, run by run.
+pub fn collect_missing(
+    context: &ReceiptContext,
+) -> Result<Vec<(String, ReceiptError)>, ReceiptError> {
+    let layout = &context.layout;
+    let names = journal::run_names(layout.root())?;
+    let is_new = |run: &String| receipts_of(layout, run).is_empty();
+    if !layout.database().exists() && !names.iter().any(is_new) {
+        return Ok(Vec::new());
+    }
+    let mut book = ReceiptBook::open(layout)?;
+    let known = book.known_runs()?;
+    let mut failed = Vec::new();
+    // A run that has receipts and is unknown belongs to a database that is lost; `verify` reports that.
+    let is_missing = |run: &String| known.get(run).copied().unwrap_or_else(|| is_new(run));
+    for run in names.into_iter().filter(is_missing) {
+        if let Err(error) = collect_one(context, &mut book, &run) {
+            failed.push((run, error));
+        }
+    }
+    Ok(failed)
+}
+
+fn collect_one(
+    context: &ReceiptContext,
+    book: &mut ReceiptBook,
+    run: &str,
+) -> Result<(), ReceiptError> {
+    let home = context.layout.root();
+    let summary = match journal::summary(home, run) {
+        Ok(summary) => summary,
+        Err(JournalError::NeverBegan(_) | JournalError::NoRun(_)) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    let Some(ending) = RunEndingNote::of(&summary) else { return Ok(()) };
+    // Locked, so that no process continues the run while its receipt is written.
+    let _hold = match journal::hold(home, run) {
+        Ok(hold) => hold,
+        Err(JournalError::Busy { .. } | JournalError::NoRun(_)) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    let draft = draft_of_run(context, run, ending)?;
+    book.append(std::slice::from_ref(&draft)).map(drop)
+}

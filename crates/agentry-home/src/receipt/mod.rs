@@ -1,0 +1,103 @@
+//! Receipts: one signed record for each run and each firing, kept when the run itself is pruned.
+//!
+//! ```text
+//! journal ─▶ RunAccount ─▶ ReceiptDraft ─▶ ReceiptBook ─▶ runs/<run>/receipts/rcpt_….yaml   (never changed)
+//!                                              └────────▶ agents.db: the head of each chain
+//! ```
+//!
+//! The receipts of an agent are a chain: each holds the SHA-256 of the one before it. [`verify()`] compares
+//! the files with each other, with the head and with the public key; it needs neither network nor secret key.
+
+mod account;
+mod body_text;
+mod book;
+mod chain;
+mod collect;
+mod draft;
+mod edits;
+mod file;
+mod sealing;
+mod stats;
+mod verify;
+
+use std::io;
+use std::path::Path;
+
+pub use account::RunAccount;
+pub use book::{DiskSync, ReceiptBook, RunRow, WrittenReceipt};
+pub use chain::AgentChain;
+pub use collect::{ReceiptContext, RunEndingNote, collect_missing, draft_of_run, first_line};
+pub use draft::{
+    AmendedReceipt, DecidedCall, ReceiptAgent, ReceiptDraft, ReceiptFiring, ReceiptStatus,
+};
+pub use edits::amend_last_run;
+pub use file::{ReceiptFile, receipt_files};
+pub use stats::{DayCount, ReceiptStats};
+pub use verify::{ReceiptCheck, ReceiptProblem, verify};
+
+/// The name of the key that signs receipts, in the key ring of the home.
+pub const KEY_NAME: &str = "receipts";
+
+/// Why receipts cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReceiptError {
+    /// The database reported an error.
+    #[error("`{path}` cannot be used: {source}")]
+    Database {
+        /// The database.
+        path: String,
+        /// The error.
+        source: rusqlite::Error,
+    },
+    /// The operating system reported an error.
+    #[error("`{path}` cannot be {verb}: {source}")]
+    Io {
+        /// What was attempted, as it reads after «cannot be».
+        verb: &'static str,
+        /// The file or directory.
+        path: String,
+        /// The error.
+        source: io::Error,
+    },
+    /// The key cannot be used.
+    #[error("receipts cannot be signed: {0}")]
+    Key(String),
+    /// Another file is where a receipt belongs.
+    #[error("`{0}` is not the receipt that was written there")]
+    Occupied(String),
+    /// A run cannot be read.
+    #[error(transparent)]
+    Journal(#[from] agentry_runtime::journal::JournalError),
+}
+
+impl ReceiptError {
+    /// Returns what the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+        match self {
+            Self::Database { source, .. } => {
+                let is_damaged =
+                    matches!(source.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase));
+                is_damaged.then_some(
+                    "restore it from a backup; without it the heads of the receipt chains are unknown, \
+                     and `agentry receipts verify` reports that",
+                )
+            }
+            Self::Key(_) => Some("restore `keys/receipts.key` of the home from a backup"),
+            Self::Io { .. } | Self::Occupied(_) | Self::Journal(_) => None,
+        }
+    }
+
+    fn database(path: &Path) -> impl FnOnce(rusqlite::Error) -> Self + use<> {
+        let path = path.display().to_string();
+        move |source| Self::Database { path, source }
+    }
+
+    fn io(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.display().to_string();
+        move |source| Self::Io { verb, path, source }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,286 @@
+//! Verifies receipts offline, by their files, the heads of their chains and the public key of the home.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentry_registry::{KeyRing, PublicKey};
+use rayon::prelude::*;
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
+use serde_json::Value;
+
+use super::chain::AgentChain;
+use super::file::{ReceiptFile, receipt_files};
+use super::sealing::{SealedText, is_signed_head, sha256};
+use super::{KEY_NAME, ReceiptError, book};
+use crate::layout::HomeLayout;
+
+/// The most problems of one chain that are listed one by one.
+const MOST_PROBLEMS: usize = 1_000;
+
+/// The result of verifying receipts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReceiptCheck {
+    /// How many receipts were read.
+    pub checked: usize,
+    /// What is wrong.
+    pub problems: Vec<ReceiptProblem>,
+}
+
+/// Something that is wrong with a receipt or a chain.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ReceiptProblem {
+    /// The receipt; the chain and the number if it is missing.
+    pub receipt: String,
+    /// What is wrong.
+    pub problem: String,
+}
+
+impl ReceiptProblem {
+    fn new(receipt: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self { receipt: receipt.into(), problem: problem.into() }
+    }
+}
+
+/// The head of a chain in the database.
+struct ChainHead {
+    count: u64,
+    hash: String,
+    signature: String,
+}
+
+/// A receipt with its place in its chain.
+struct PlacedReceipt<'a> {
+    file: &'a ReceiptFile,
+    count: u64,
+    previous: Option<String>,
+    hash: String,
+}
+
+/// Verifies all receipts of a home, or those of one agent.
+pub fn verify(layout: &HomeLayout, agent: Option<&str>) -> Result<ReceiptCheck, ReceiptError> {
+    let known = KnownState::read(layout)?;
+    let files = receipt_files(layout);
+    let is_meant = |file: &&ReceiptFile| agent.is_none_or(|agent| file.is_of(agent));
+    let files: Vec<&ReceiptFile> = files.iter().filter(is_meant).collect();
+    let mut problems = known.problems;
+    problems
+        .par_extend(files.par_iter().flat_map_iter(|file| check_file(file, known.key.as_ref())));
+    let mut chains: BTreeMap<&str, Vec<PlacedReceipt<'_>>> = BTreeMap::new();
+    let placed: Vec<_> = files.par_iter().filter_map(|file| PlacedReceipt::of(file)).collect();
+    for receipt in placed {
+        let chain = receipt.file.text_field("session/agent_id");
+        chains.entry(chain).or_default().push(receipt);
+    }
+    let is_meant = |chain: &&str| agent.is_none_or(|agent| is_named(chain, agent, &chains));
+    let names: BTreeSet<&str> = chains
+        .keys()
+        .copied()
+        .chain(known.heads.keys().map(String::as_str).filter(is_meant))
+        .collect();
+    for chain in names {
+        let receipts = chains.get(chain).map_or(&[][..], Vec::as_slice);
+        let mut found = check_chain(chain, receipts, known.heads.get(chain), known.key.as_ref());
+        found.truncate(MOST_PROBLEMS);
+        problems.append(&mut found);
+    }
+    problems.sort();
+    problems.dedup();
+    Ok(ReceiptCheck { checked: files.len(), problems })
+}
+
+/// Whether a chain, of which there may be no receipt, is that of the agent.
+fn is_named(chain: &str, agent: &str, chains: &BTreeMap<&str, Vec<PlacedReceipt<'_>>>) -> bool {
+    let own = AgentChain::written(chain);
+    own.as_str() == agent || own.identifier() == agent || chains.contains_key(chain)
+}
+
+/// What the home knows about its receipts, apart from the receipts.
+struct KnownState {
+    key: Option<PublicKey>,
+    heads: BTreeMap<String, ChainHead>,
+    problems: Vec<ReceiptProblem>,
+}
+
+impl KnownState {
+    fn read(layout: &HomeLayout) -> Result<Self, ReceiptError> {
+        let path = layout.database();
+        let (mut heads, mut recorded) = (BTreeMap::new(), None);
+        if path.exists() {
+            // On a home that cannot be written, a file that was not finished counts as missing.
+            let _ = book::finish_left_over(layout);
+            let failed = || ReceiptError::database(&path);
+            let database = open_to_read(&path).map_err(failed())?;
+            if has_tables(&database).map_err(failed())? {
+                heads = read_heads(&database).map_err(failed())?;
+                let select = "SELECT public FROM receipt_key";
+                let key = database.query_row(select, [], |row| row.get::<_, String>(0)).optional();
+                recorded = key.map_err(failed())?;
+            }
+        }
+        let mut problems = Vec::new();
+        let ring = KeyRing::new(layout.root());
+        let file = ring.public(KEY_NAME).unwrap_or_else(|error| {
+            problems.push(ReceiptProblem::new("keys/receipts.pub", error.to_string()));
+            None
+        });
+        let of_secret = ring.has(KEY_NAME).then(|| ring.secret(KEY_NAME).ok()).flatten();
+        let others = [file, of_secret.map(|key| key.public())];
+        let recorded: Option<PublicKey> = recorded.and_then(|key| key.parse().ok());
+        let key = recorded.or(file);
+        if others.into_iter().flatten().any(|other| Some(other) != key) {
+            let problem = "it is not the key that the home has recorded for its receipts";
+            problems.push(ReceiptProblem::new("keys/receipts.pub", problem));
+        }
+        Ok(Self { key, heads, problems })
+    }
+}
+
+/// Opens a database to read it, also on a medium that cannot be written.
+fn open_to_read(path: &std::path::Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened = Connection::open_with_flags(path, flags)?;
+    let readable = opened.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
+    match readable {
+        Ok(()) => Ok(opened),
+        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::CannotOpen) => {
+            let escaped =
+                path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+            let address = format!("file:{escaped}?immutable=1");
+            Connection::open_with_flags(address, flags | OpenFlags::SQLITE_OPEN_URI)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn has_tables(database: &Connection) -> rusqlite::Result<bool> {
+    let select =
+        "SELECT count(*) FROM sqlite_schema WHERE name IN ('receipt_heads', 'receipt_key')";
+    database.query_row(select, [], |row| row.get::<_, i64>(0)).map(|count| count == 2)
+}
+
+fn read_heads(database: &Connection) -> rusqlite::Result<BTreeMap<String, ChainHead>> {
+    let mut select = database.prepare("SELECT chain, count, hash, signature FROM receipt_heads")?;
+    let rows = select.query_map([], |row| {
+        let count = u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0);
+        Ok((row.get(0)?, ChainHead { count, hash: row.get(2)?, signature: row.get(3)? }))
+    })?;
+    rows.collect()
+}
+
+/// Checks one receipt by itself.
+fn check_file(file: &ReceiptFile, key: Option<&PublicKey>) -> Vec<ReceiptProblem> {
+    let problem = |text: &str| vec![ReceiptProblem::new(&file.id, text)];
+    let text = match &file.text {
+        Ok(text) => text,
+        Err(why) => return problem(&format!("it cannot be read: {why}")),
+    };
+    let Some(sealed) = SealedText::split(text) else {
+        return problem("it is altered: it does not end with a digest and a signature");
+    };
+    if !sealed.has_own_digest() {
+        return problem("it is altered: its digest is not that of its content");
+    }
+    let Some(fields) = &file.fields else {
+        return problem("it is altered: it is not spelt as receipts are written");
+    };
+    let Some(key) = key else { return problem("the home has no public key for its receipts") };
+    if fields.get("public_key").and_then(Value::as_str) != Some(key.to_string().as_str()) {
+        return problem("another key signed it");
+    }
+    if !sealed.is_signed_by(key) {
+        return problem("it is altered, or another key signed it: its signature is wrong");
+    }
+    if file.text_field("receipt_id") != file.id {
+        return problem("its file has the name of another receipt");
+    }
+    if file.text_field("session/session_id") != file.run {
+        return problem("it lies in the directory of another run");
+    }
+    Vec::new()
+}
+
+impl<'a> PlacedReceipt<'a> {
+    fn of(file: &'a ReceiptFile) -> Option<Self> {
+        let count = file.field("count")?.as_u64()?;
+        let previous = file.field("previous").and_then(Value::as_str).map(str::to_owned);
+        let hash = sha256(file.text.as_ref().ok()?.as_bytes());
+        Some(Self { file, count, previous, hash })
+    }
+}
+
+/// Checks that the receipts of a chain are complete, in order, and end at the head.
+fn check_chain(
+    chain: &str,
+    receipts: &[PlacedReceipt<'_>],
+    head: Option<&ChainHead>,
+    key: Option<&PublicKey>,
+) -> Vec<ReceiptProblem> {
+    let mut problems = Vec::new();
+    let mut add =
+        |receipt: &str, problem: String| problems.push(ReceiptProblem::new(receipt, problem));
+    let Some(head) = head else {
+        add(chain, "the head of this chain is missing in `agents.db`".to_owned());
+        return problems;
+    };
+    let is_signed =
+        |key: &PublicKey| is_signed_head(key, (chain, head.count, &head.hash), &head.signature);
+    if !key.is_some_and(is_signed) {
+        add(chain, "the head of this chain was changed: its signature is wrong".to_owned());
+    }
+    let mut numbered: BTreeMap<u64, Vec<&PlacedReceipt<'_>>> = BTreeMap::new();
+    for receipt in receipts {
+        numbered.entry(receipt.count).or_default().push(receipt);
+    }
+    for (count, same) in &numbered {
+        for other in same.iter().skip(1) {
+            add(&other.file.id, format!("another receipt is number {count} of `{chain}` too"));
+        }
+        if *count > head.count || *count == 0 {
+            let beyond = format!("the head of `{chain}` knows only {} receipts", head.count);
+            same.iter().for_each(|receipt| add(&receipt.file.id, beyond.clone()));
+        }
+    }
+    check_order(chain, head, &numbered, &mut add);
+    problems
+}
+
+/// Checks that each receipt follows the one before it, and that none is missing.
+fn check_order(
+    chain: &str,
+    head: &ChainHead,
+    numbered: &BTreeMap<u64, Vec<&PlacedReceipt<'_>>>,
+    add: &mut dyn FnMut(&str, String),
+) {
+    let first = |count: u64| numbered.get(&count).and_then(|same| same.first());
+    let mut missing = 0;
+    // A head that was set to a huge number must not make this endless: what is listed is bounded.
+    let last = head.count.min(u64::try_from(numbered.len() + MOST_PROBLEMS).unwrap_or(u64::MAX));
+    for count in 1..=last {
+        let Some(receipt) = first(count) else {
+            missing += 1;
+            add(&format!("{chain} #{count}"), "it is missing".to_owned());
+            continue;
+        };
+        let expected = (count > 1).then(|| first(count - 1).map(|before| before.hash.clone()));
+        let follows = match expected {
+            None => receipt.previous.is_none(),
+            // The one before is missing, which is reported.
+            Some(None) => true,
+            Some(Some(hash)) => receipt.previous.as_ref() == Some(&hash),
+        };
+        if !follows {
+            let before = count - 1;
+            add(&receipt.file.id, format!("it does not follow receipt {before} of `{chain}`"));
+        }
+    }
+    if let Some(receipt) = first(head.count)
+        && receipt.hash != head.hash
+    {
+        add(
+            &receipt.file.id,
+            format!("it is not the last receipt that the head of `{chain}` knows"),
+        );
+    }
+    if head.count > last && missing == 0 {
+        add(chain, format!("receipts {} to {} are missing", last + 1, head.count));
+    }
+}

@@ -1,0 +1,64 @@
+//! What can be typed about the changes that agents propose to themselves.
+
+use clap::{Args as ClapArgs, Subcommand};
+
+use super::ResultFormat;
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ProposalsArguments {
+    #[command(subcommand)]
+    pub(crate) command: ProposalsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ProposalsCommand {
+    /// List the proposals of an agent, or of all
+    List(ProposalsListArguments),
+    /// Show a proposal with its difference
+    Show(ProposalArguments),
+    /// Make a proposal a change of the agent
+    Accept(ProposalArguments),
+    /// Reject a proposal
+    Reject(ProposalsRejectArguments),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ProposalsListArguments {
+    /// The id of the agent
+    pub(crate) id: Option<String>,
+    /// How to print it
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ProposalArguments {
+    /// The proposal: `p1`
+    pub(crate) proposal: String,
+    /// How to print it
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ProposalsRejectArguments {
+    /// The proposal: `p1`
+    pub(crate) proposal: String,
+    /// Why
+    #[arg(long, value_name = "TEXT", default_value = "rejected by the user")]
+    pub(crate) reason: String,
+    /// How to print it
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TeachArguments {
+    /// The id of the agent
+    pub(crate) id: String,
+    /// What it should know from now on
+    pub(crate) text: String,
+    /// How to report
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}

@@ -1,0 +1,175 @@
+//! Writes receipts: at the end of a run, for a run that was refused, and for what a killed process left.
+//! A receipt that cannot be written now is a warning, since the journal stays and the next command tries again.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use agentry_home::HomeLayout;
+use agentry_home::receipt::{
+    ReceiptAgent, ReceiptBook, ReceiptContext, ReceiptDraft, ReceiptError, ReceiptFiring,
+    ReceiptStatus, RunEndingNote, RunRow, amend_last_run, collect_missing, draft_of_run,
+};
+use agentry_runtime::RunEnding;
+use agentry_runtime::journal::{self, RunFiring};
+use agentry_runtime::redact::Redactor;
+
+use crate::args::RunArguments;
+use crate::command::run::prepared_agent::PreparedAgent;
+use crate::command::run::session::now;
+use crate::home::recorded_user;
+use crate::output::{CliFailure, ExitKind, remark};
+
+/// Writes the receipts of runs whose process died.
+pub(crate) fn collect(layout: &HomeLayout) {
+    match collect_missing(&context(layout)) {
+        Ok(failed) => {
+            for (run, error) in failed {
+                warn(&format!("the receipt of run `{run}`"), &error);
+            }
+        }
+        Err(error) => warn("a receipt", &error),
+    }
+}
+
+fn context(layout: &HomeLayout) -> ReceiptContext {
+    ReceiptContext { layout: layout.clone(), user: recorded_user() }
+}
+
+fn warn(what: &str, error: &ReceiptError) {
+    remark(&format!("warning: {what} is not written: {error}"));
+    if let Some(hint) = error.hint() {
+        remark(&format!("  = help: {hint}"));
+    }
+}
+
+/// Writes the receipt of a run that this process ends. The process still holds the run.
+pub(crate) fn record_ending(home: &Path, run: &str, ending: &RunEnding) {
+    let layout = HomeLayout::new(home);
+    let written = draft_of_run(&context(&layout), run, RunEndingNote::from(ending))
+        .and_then(|draft| ReceiptBook::open(&layout)?.append(&[draft]));
+    if let Err(error) = written {
+        warn("the receipt of this run", &error);
+    }
+}
+
+/// The last receipt of each run; none if the book cannot be read, which [`collect`] has reported.
+pub(crate) fn run_rows(layout: &HomeLayout) -> BTreeMap<String, RunRow> {
+    let is_there = layout.database().exists();
+    let rows = is_there.then(|| ReceiptBook::open(layout).and_then(|book| book.run_rows()).ok());
+    rows.flatten().unwrap_or_default()
+}
+
+/// Notes that this process continues a run.
+pub(crate) fn reopen(home: &Path, run: &str) {
+    let noted = ReceiptBook::open(&HomeLayout::new(home)).and_then(|book| book.reopen(run));
+    if let Err(error) = noted {
+        warn("the receipt of this run", &error);
+    }
+}
+
+/// Before a new run: the receipts of killed runs, and the changes that a person made to the files of the last run.
+pub(crate) fn settle_earlier_runs(ground: &PreparedAgent) {
+    let layout = HomeLayout::new(&ground.home);
+    collect(&layout);
+    let agent = agent(&layout, ground);
+    let amended = ReceiptBook::open(&layout).and_then(|mut book| {
+        amend_last_run(&mut book, &agent, &ground.workspace, (&recorded_user(), now()))
+    });
+    if let Err(error) = amended {
+        warn("the correction of the last receipt", &error);
+    }
+}
+
+fn agent(layout: &HomeLayout, ground: &PreparedAgent) -> ReceiptAgent {
+    ReceiptAgent::new(layout, &ground.full_path(), ground.agent.name(), &ground.digest)
+}
+
+/// Writes the receipt of a run that was refused or failed before it began. Bad usage is no run.
+pub(crate) fn record_refusal(ground: &PreparedAgent, args: &RunArguments, failure: &CliFailure) {
+    let layout = HomeLayout::new(&ground.home);
+    let draft = ReceiptDraft {
+        agent: agent(&layout, ground),
+        workspace: ground.workspace.display().to_string(),
+        input: args.prompt.as_ref().map(|prompt| summary(&ground.redactor, prompt)),
+        reason: Some(summary(&ground.redactor, &failure.message)),
+        ..ReceiptDraft::default()
+    };
+    record_unbegun(&layout, args, failure, draft);
+}
+
+/// The same for an agent that could not be prepared, such as one that is not locked.
+pub(crate) fn record_unprepared(
+    args: &RunArguments,
+    (path, name): (&str, &str),
+    failure: &CliFailure,
+) {
+    let Some(home) = crate::home::agentry_home() else { return };
+    let layout = HomeLayout::new(home);
+    let draft = ReceiptDraft {
+        agent: ReceiptAgent::new(&layout, path, name, ""),
+        reason: Some(summary(&Redactor::default(), &failure.message)),
+        ..ReceiptDraft::default()
+    };
+    record_unbegun(&layout, args, failure, draft);
+}
+
+fn record_unbegun(
+    layout: &HomeLayout,
+    args: &RunArguments,
+    failure: &CliFailure,
+    draft: ReceiptDraft,
+) {
+    let status = match failure.exit {
+        ExitKind::Refused => ReceiptStatus::Refused,
+        ExitKind::Findings => ReceiptStatus::Failed,
+        // A firing has a receipt whatever happens.
+        ExitKind::Usage if args.firing.is_some() => ReceiptStatus::Failed,
+        _ => return,
+    };
+    let at = now();
+    let draft = ReceiptDraft {
+        status,
+        user: recorded_user(),
+        estimate: args.estimate,
+        firing: args.firing.as_ref().map(firing),
+        started: at,
+        ended: at,
+        ..draft
+    };
+    write_unbegun(layout, vec![draft], at);
+}
+
+/// Writes receipts that belong to no journal, in a directory of their own.
+pub(crate) fn write_unbegun(layout: &HomeLayout, mut drafts: Vec<ReceiptDraft>, at: u64) {
+    let written = ReceiptBook::open(layout).and_then(|mut book| {
+        let mut due = Vec::new();
+        for draft in drafts.drain(..) {
+            let is_written = match &draft.firing {
+                Some(firing) => book.has_firing(firing)?,
+                None => false,
+            };
+            if !is_written {
+                due.push(draft);
+            }
+        }
+        if due.is_empty() {
+            return Ok(());
+        }
+        let run = journal::reserve(layout.root(), at)?;
+        due.iter_mut().for_each(|draft| draft.run.clone_from(&run));
+        book.append(&due).map(drop)
+    });
+    if let Err(error) = written {
+        warn("a receipt", &error);
+    }
+}
+
+pub(crate) fn firing(firing: &RunFiring) -> ReceiptFiring {
+    let RunFiring { agent, schedule, planned } = firing.clone();
+    ReceiptFiring { agent, schedule, planned }
+}
+
+/// The first line of a text, without secrets.
+fn summary(redactor: &Redactor, text: &str) -> String {
+    agentry_home::receipt::first_line(&redactor.text(text))
+}
