@@ -106,8 +106,8 @@ mod tests {
     #[test]
     fn other_rules_decide_too() {
         let cases = [
-            (["ask", "lsof*:deny", "ls*:allow"], Some("11..20 rule `ls*:allow` also allows `lsx`")),
-            (["ask", "ls?*:ask", "ls*:allow"], Some("9..18 rule `ls*:allow` also allows `lsof`")),
+            (["ask", "lsof*:deny", "ls*:allow"], Some("0..9 rule `ls*:allow` also allows `lsx`")),
+            (["ask", "ls?*:ask", "ls*:allow"], Some("0..9 rule `ls*:allow` also allows `lsof`")),
             (["ask", "**:deny", "ls*:allow"], None),
         ];
         for (rules, expected) in cases {

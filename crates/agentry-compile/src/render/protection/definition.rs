@@ -240,7 +240,6 @@ mod tests {
             (Section::Bash, "git pull", false),
             (Section::Bash, "git checkout main", false),
             (Section::Bash, "echo x > src/main.rs", false),
-            (Section::Bash, "mv agents/c x", true),
             (Section::Bash, "cp -r drafts/d agents/d", true),
             (Section::Bash, "mv drafts/d agents", true),
             (Section::Bash, "rsync -a drafts/d/ agents/d", true),
