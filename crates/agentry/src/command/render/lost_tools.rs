@@ -126,7 +126,12 @@ mod tests {
                 &[Section::Bash],
                 "; `--accept pi:permissions.bash` keeps it without questions",
             ),
-            ("codex", "render", &[Section::Bash], ""),
+            (
+                "codex",
+                "render",
+                &[Section::Bash],
+                "; `--accept codex:permissions.bash` keeps it without questions",
+            ),
             ("opencode", "render", &[Section::Bash], "; `--guard` keeps it with questions"),
             ("opencode", "render --no-guard", &[Section::Bash], ""),
             ("gemini", "render", &[Section::Bash], ""),
