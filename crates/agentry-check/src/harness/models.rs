@@ -51,7 +51,10 @@ const FAMILIES: &[&str] = &[
 ];
 
 /// Words that are near to a family, and are something else.
-const OTHER_WORDS: &[&str] = &["mixtral", "goggle", "open", "fast", "flash", "azure", "pro", "max"];
+const OTHER_WORDS: &[&str] = &[
+    "mixtral", "goggle", "open", "fast", "flash", "azure", "pro", "max", "code", "coder", "llava",
+    "git",
+];
 
 pub(super) fn check(agent: &AuthoredAgent<'_>, findings: &mut Findings) {
     let Some(model) = agent.text("model") else { return };
@@ -102,8 +105,8 @@ fn corrected(name: &str) -> Option<String> {
         let lower = word.to_lowercase();
         let is_known = |words: &[&str]| words.contains(&lower.as_str());
         let near = FAMILIES.iter().find(|family| {
-            let is_long = lower.len() > 3 || **family == "gpt";
-            lower.len() > 2 && is_long && is_one_edit(&lower, family)
+            // A short word has many neighbours; only swapped letters are a misspelling of it.
+            (lower.len() > 3 || has_same_letters(&lower, family)) && is_one_edit(&lower, family)
         });
         match near.filter(|_| !is_known(FAMILIES) && !is_known(OTHER_WORDS)) {
             Some(family) => out.push_str(family),
@@ -114,6 +117,15 @@ fn corrected(name: &str) -> Option<String> {
         rest = after.get(next..)?;
     }
     (out != name).then_some(out)
+}
+
+fn has_same_letters(one: &str, other: &str) -> bool {
+    let sorted = |text: &str| {
+        let mut letters = text.as_bytes().to_vec();
+        letters.sort_unstable();
+        letters
+    };
+    sorted(one) == sorted(other)
 }
 
 /// Whether one letter was left out, added, changed, or swapped with its neighbour. The first letter of a short
@@ -155,6 +167,8 @@ mod tests {
             ("openrouter/mistralai/mixtral-8x7b", None),
             ("ollama/llama3.2:3b", None),
             ("ollama/qwen2.5-coder", None),
+            ("xai/grok-code-fast-1", None),
+            ("ollama/llava", None),
             ("gemma3", None),
             ("my-company/own-model", None),
             ("mistral/ministral-8b", None),

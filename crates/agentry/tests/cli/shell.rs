@@ -38,32 +38,54 @@ fn manual_pages() {
         .collect();
     names.sort();
     insta::assert_snapshot!(names.join("\n"), @"
+    agentry-agents.1
     agentry-check.1
     agentry-completions.1
     agentry-consent-list.1
     agentry-consent-revoke.1
     agentry-consent.1
     agentry-convert.1
+    agentry-diff.1
     agentry-doctor.1
+    agentry-export.1
     agentry-gc.1
     agentry-guard.1
     agentry-hash.1
+    agentry-history.1
     agentry-import.1
+    agentry-install.1
     agentry-keygen.1
     agentry-list.1
     agentry-lock.1
     agentry-man.1
+    agentry-memory-add.1
+    agentry-memory-edit.1
+    agentry-memory-forget.1
+    agentry-memory-list.1
+    agentry-memory-search.1
+    agentry-memory.1
     agentry-new.1
     agentry-policy-diff.1
     agentry-policy-show.1
     agentry-policy-test.1
     agentry-policy-why.1
     agentry-policy.1
+    agentry-proposals-accept.1
+    agentry-proposals-list.1
+    agentry-proposals-reject.1
+    agentry-proposals-show.1
+    agentry-proposals.1
     agentry-pull.1
     agentry-push.1
+    agentry-receipts-list.1
+    agentry-receipts-show.1
+    agentry-receipts-stats.1
+    agentry-receipts-verify.1
+    agentry-receipts.1
     agentry-render.1
     agentry-resolve.1
     agentry-resume.1
+    agentry-rollback.1
     agentry-rules.1
     agentry-run.1
     agentry-runs-prune.1
@@ -85,9 +107,12 @@ fn manual_pages() {
     agentry-serve.1
     agentry-show.1
     agentry-sign.1
+    agentry-teach.1
     agentry-test.1
     agentry-tools-call.1
+    agentry-tools-login.1
     agentry-tools.1
+    agentry-uninstall.1
     agentry-verify.1
     agentry.1
     ");
