@@ -245,10 +245,6 @@
   const MOST_AT_ONCE = 32;
   const queue = [];
   let underway = 0;
-  async function turn() {
-    if (underway >= MOST_AT_ONCE) await new Promise((go) => queue.push(go));
-    underway += 1;
-  }
   function next() {
     underway -= 1;
     queue.shift()?.();
@@ -256,7 +252,9 @@
 
   // Waits for an answer, unless the signal aborts first.
   async function answered(what, bytes, signal) {
-    await turn();
+    // Without an `await` where nothing waits: an error then has the place of the caller.
+    if (underway >= MOST_AT_ONCE) await new Promise((go) => queue.push(go));
+    underway += 1;
     try {
       return await sent(what, bytes, signal);
     } finally {
