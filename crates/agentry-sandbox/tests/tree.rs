@@ -5,7 +5,6 @@
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use agentry_sandbox::{BackEnd, ConfinedCommand, Confinement, Sandbox, support};
 
@@ -59,62 +58,6 @@ fn a_home_is_empty_but_for_what_may_be_used() {
         drop(sandbox);
         assert_eq!(fs::read_to_string(home.join("project/file")).expect("text"), "x\n");
         assert!(!home.join(".cache").exists() && !home.join("project/agentry.toml").exists());
-    }
-}
-
-/// Other programs create and remove files all the time: a file that vanishes is left out, and every protected
-/// file that is there stays protected.
-#[test]
-fn files_that_vanish_meanwhile_are_left_out() {
-    if let Some(missing) = support(Path::new(HELPER)).without_namespaces() {
-        eprintln!("SKIPPED: {missing}");
-        return;
-    }
-    for parent in [env!("CARGO_TARGET_TMPDIR").into(), std::env::temp_dir()] {
-        let dir = tempfile::tempdir_in(parent).expect("a directory");
-        let root = dir.path().canonicalize().expect("a path");
-        fs::create_dir_all(root.join("project")).expect("a directory");
-        fs::write(root.join("project/rules"), "old").expect("a file");
-        let names: Vec<_> = (0..150).map(|at| root.join(format!("d{at}"))).collect();
-        let is_over = AtomicBool::new(false);
-        let churn = || {
-            while !is_over.load(Ordering::Relaxed) {
-                for name in &names {
-                    let _ = fs::create_dir(name);
-                    let _ = fs::write(name.join(".env"), "hush");
-                }
-                for name in &names {
-                    let _ = fs::remove_dir_all(name);
-                }
-            }
-        };
-        std::thread::scope(|scope| {
-            scope.spawn(churn);
-            for at in 0..12 {
-                let confinement = Confinement {
-                    reads: ["/usr", "/bin", "/lib", "/lib64"].map(Into::into).to_vec(),
-                    writes: names.iter().cloned().chain([root.join("project")]).collect(),
-                    read_only: vec![root.join("project/rules")],
-                    hidden: names.iter().map(|name| name.join(".env")).collect(),
-                    ..Confinement::default()
-                };
-                let ledger = root.join("ledger");
-                let sandbox = Sandbox::start(
-                    Path::new(HELPER),
-                    BackEnd::Namespaces,
-                    confinement,
-                    Some(&ledger),
-                );
-                let said = sandbox.map(|sandbox| {
-                    shell(&sandbox, &root, "echo x > rules; rm -f rules; cat rules")
-                });
-                if !matches!(&said, Ok(said) if said.ends_with("old")) {
-                    is_over.store(true, Ordering::Relaxed);
-                    panic!("start {at}: {said:?}");
-                }
-            }
-            is_over.store(true, Ordering::Relaxed);
-        });
     }
 }
 
