@@ -98,7 +98,7 @@ fn is_plain(character: char) -> bool {
                 | '\u{2060}'..='\u{206f}' | '\u{e000}'..='\u{f8ff}' | '\u{feff}' | '\u{fff0}'..)
 }
 
-/// Reads what [`write`] wrote; `None` if it is anything else.
+/// Reads what [`write()`] wrote; `None` if it is anything else.
 pub(super) fn read(text: &str) -> Option<Map<String, Value>> {
     let mut lines = BodyLines { rest: text };
     let map = lines.map(0, None)?;
