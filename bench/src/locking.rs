@@ -30,6 +30,10 @@ pub(crate) fn locking(program: &Path, corpus: &Corpus, table: &mut Table) -> Res
     let [check, again] = medians(15, [run(&["check"]), run(&["lock", "--check"])])?;
     let what = format!("lock --check {} agents / check", corpus.agents);
     table.add(ratio(what, again, check, "check", 1.2));
+    // An audit reads what both read, and compares with the lock.
+    let [check, audit] = medians(15, [run(&["check"]), run(&["audit"])])?;
+    let what = format!("audit {} agents / check", corpus.agents);
+    table.add(ratio(what, audit, check, "check", 2.0));
     Ok(())
 }
 

@@ -11,6 +11,7 @@ mod measure;
 mod memory;
 mod policy;
 mod program;
+mod pulling;
 mod receipts;
 mod reference;
 mod render;
@@ -34,6 +35,7 @@ usage: cargo xtask bench [COMMAND]
   lock               measures locking and the store only
   memory             measures the search in memories only
   policy             measures verdicts and comparisons only
+  pull               measures a pull from a registry only
   receipts           measures receipts and schedules only
   render             measures rendering and the guard only
   run                measures running only, against the real clients
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         ["memory"] => memory_table().map(|table| shown(&table)),
         ["servers"] => servers_table().map(|table| shown(&table)),
         ["sandbox"] => sandbox_table().map(|table| shown(&table)),
+        ["pull"] => pull_table().map(|table| shown(&table)),
         ["receipts"] => receipts_table().map(|table| shown(&table)),
         ["render"] => render_table().map(|table| shown(&table)),
         ["run"] => run_table().map(|table| shown(&table)),
@@ -90,6 +93,7 @@ fn run() -> Result<bool, String> {
     targets::starting(&program, &small, &mut table)?;
     locking::locking(&program, &inherited, &mut table)?;
     locking::storing(&program, &inherited, folder.path(), &mut table)?;
+    pulling::pulling(&program, folder.path(), &mut table)?;
     render::rendering(&program, folder.path(), &mut table)?;
     importing::importing(&program, folder.path(), &mut table)?;
     running::racing(&mut table)?;
@@ -130,6 +134,15 @@ fn memory_table() -> Result<Table, String> {
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     let mut table = Table::default();
     memory::recalling(folder.path(), &mut table)?;
+    Ok(table)
+}
+
+/// A pull from a registry only.
+fn pull_table() -> Result<Table, String> {
+    let program = program::build()?;
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let mut table = Table::default();
+    pulling::pulling(&program, folder.path(), &mut table)?;
     Ok(table)
 }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use agentry_mcp::{
     CallListener, ClientFuture, ClientRuntime, ElicitationAnswer, ElicitationRequest, McpClient,
-    ProgramStarter, ProgramStreams, ServerConfig, ServerEndpoint, StartedProgram,
+    ProgramStarter, ProgramStreams, ServerConfig, ServerEndpoint, StartPace, StartedProgram,
 };
 use serde_json::{Value, json};
 
@@ -145,7 +145,7 @@ fn calls(own: &Path, table: &mut Table) -> Result<(), String> {
         endpoint: ServerEndpoint::Program(Arc::new(PlainStarter(own.to_path_buf()))),
         can_ask: false,
         era: None,
-        first_pause: agentry_mcp::limits::FIRST_PAUSE,
+        pace: StartPace::default(),
     };
     let client = runtime.block_on(McpClient::connect(&clients, config));
     let client = client.map_err(|failure| failure.to_string())?;

@@ -18,6 +18,7 @@ mod report;
 mod scratch;
 mod script;
 mod server;
+mod serving;
 mod session;
 mod sheet;
 mod source;
@@ -34,6 +35,7 @@ usage: agentry-conformance COMMAND
 
   run [--installed] [CLIENT...]   asks the clients; installs them first, or takes those that are there
   mcp                             tests the MCP client with its conformance suite and with real servers
+  serving                         drives agents with the official clients of ACP and MCP
   race                            measures Agentry beside the clients; a line of JSON each
   installed                       says which clients are installed; fails if none is
 
@@ -60,6 +62,7 @@ fn dispatch(house: &House, words: &[&str]) -> Result<End, String> {
         ["run", "--installed", names @ ..] => suite::run(&house.installed_only(), &clients(names)?),
         ["run", names @ ..] => suite::run(house, &clients(names)?),
         ["mcp"] => Ok(mcp::run(house)),
+        ["serving"] => Ok(serving::run(house)),
         ["race"] => race::run(house),
         ["installed"] => {
             let found = Client::ALL.map(|client| install::find(client, &house.target));

@@ -3,7 +3,7 @@
 
 class Queue:
     def __init__(self):
-        # TODO(ada): limit the number of jobs
+        # TODO(api): limit the number of jobs
         self.jobs = []
 
     def push(self, job):

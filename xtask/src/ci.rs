@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use crate::process::{self, cargo};
 use crate::step::{self, Outcome};
-use crate::{conformance, docs, install, tidy};
+use crate::{conformance, dist, docs, install, targets, tidy};
 
 /// The extent of the checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// Everything.
     Full,
-    /// Everything but rustdoc.
+    /// Everything but rustdoc and other systems.
     Fast,
 }
 
@@ -39,6 +39,9 @@ const STEPS: &[Step] = &[
         "cargo test --workspace; no file of the repository may change",
         tests_change_nothing,
     ),
+    step("packages", "packages of the built program, each installed in an empty place", || {
+        done(dist::run(&dist::DistRequest::parse(&["--binary", "target/debug/agentry"])?))
+    }),
     step("features", "cargo test --features agentry/otel, of the telemetry alone", || {
         command("test --workspace --features agentry/otel --test cli -- --quiet telemetry")
     }),
@@ -48,8 +51,13 @@ const STEPS: &[Step] = &[
             done(process::run(&mut docs::rustdoc()))
         })
     },
+    Step {
+        in_fast: false,
+        ..step("targets", "cargo check --target, for macOS", || targets::run(&[targets::MACOS]))
+    },
     step("links", "links and anchors of the pages", || done(docs::check_links())),
     step("mcp", "the conformance suite of MCP, and real servers", conformance::mcp),
+    step("serving", "the official clients of ACP and MCP, with agents", conformance::serving),
     step("clients", "the real clients, asked about rendered agents", conformance::step),
     step("deny", "cargo deny check licenses bans sources", deny),
 ];

@@ -49,6 +49,17 @@ pub(crate) fn mcp() -> Result<Outcome, String> {
     }
 }
 
+/// Drives agents with the official clients of ACP and MCP.
+pub(crate) fn serving() -> Result<Outcome, String> {
+    build()?;
+    let status = tool("serving").status();
+    match status.map_err(|error| format!("the clients cannot be run: {error}"))?.code() {
+        Some(0) => Ok(Outcome::Done),
+        Some(NOBODY) => Ok(Outcome::Skipped("a registry cannot be reached, see above".to_owned())),
+        _ => Err("agents for editors and programs are not as expected".to_owned()),
+    }
+}
+
 /// Builds the whole workspace, so that the results of the tests are reused.
 fn build() -> Result<(), String> {
     process::run(&mut cargo("build --workspace --bin agentry --bin agentry-conformance"))

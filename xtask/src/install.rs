@@ -39,6 +39,45 @@ const NEEDS: &[Need] = &[
         ],
         otherwise: Some("no command line will be run by the tests"),
     },
+    Need {
+        what: "a registry",
+        probe: "docker-registry --version",
+        install: &[
+            "apt-get install -y docker-registry",
+            "apt-get update",
+            "apt-get install -y docker-registry",
+            "sudo -n apt-get install -y docker-registry",
+        ],
+        otherwise: Some("no agent goes through a real registry"),
+    },
+    Need {
+        what: "skopeo",
+        probe: "skopeo --version",
+        install: &[
+            "apt-get install -y --no-install-recommends skopeo",
+            "apt-get update",
+            "apt-get install -y --no-install-recommends skopeo",
+            "sudo -n apt-get install -y --no-install-recommends skopeo",
+        ],
+        otherwise: Some("no agent is copied between registries"),
+    },
+    Need {
+        what: "openssl",
+        probe: "openssl version",
+        install: &["apt-get install -y openssl", "apt-get update", "apt-get install -y openssl"],
+        otherwise: Some("no registry has TLS in the tests"),
+    },
+    Need {
+        what: "a browser with its driver",
+        probe: "chromedriver --version",
+        install: &[
+            "apt-get install -y chromium chromium-driver",
+            "apt-get update",
+            "apt-get install -y chromium chromium-driver",
+            "sudo -n apt-get install -y chromium chromium-driver",
+        ],
+        otherwise: Some("the page of the server will not be tested in a browser"),
+    },
 ];
 
 /// The search programs of Pi, which would download them; the suite runs it without a network.

@@ -7,6 +7,7 @@ mod bench;
 mod catalogue;
 mod ci;
 mod conformance;
+mod dist;
 mod docs;
 mod files;
 mod fuzz;
@@ -15,6 +16,7 @@ mod install;
 mod policies;
 mod process;
 mod step;
+mod targets;
 mod tidy;
 
 use std::path::PathBuf;
@@ -25,7 +27,7 @@ use step::Outcome;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  ci [--fast]                      everything that CI checks; --fast leaves out rustdoc
+  ci [--fast]                      everything that CI checks; --fast leaves out rustdoc and other systems
   test [ARGUMENTS]                 the tests, as CI runs them
   tidy                             arrows between crates, sizes, left-over words, the code map
   generate [--check]               rewrites the generated files, or says that one is stale
@@ -36,7 +38,10 @@ usage: cargo xtask COMMAND
   policies [COUNT]                 renders generated policies for every target (10,000), proved
   conformance [CLIENT...]          asks the real clients about rendered agents; installs them
   mcp                              the MCP client, by its conformance suite and real servers
+  serving                          agents for editors and programs, by the official clients of ACP and MCP
   bench [ARGUMENTS]                the benchmarks
+  dist [--all | --binary PATH]     the packages, each installed in an empty place; --all: also the static one
+  targets [TRIPLE...]              whether the code compiles for musl, macOS and Windows
 ";
 
 fn main() -> ExitCode {
@@ -62,23 +67,28 @@ fn dispatch(words: &[&str]) -> Result<(), String> {
         ["catalogue", prices] => catalogue::run(prices),
         ["docs"] => process::run(&mut docs::rustdoc()).and_then(|()| docs::check_links()),
         ["docs", "--check"] => docs::check_links(),
-        ["deny"] => match ci::deny()? {
-            Outcome::Done => Ok(()),
-            Outcome::Skipped(why) => Err(why),
-        },
+        ["deny"] => finished(ci::deny()?),
         ["fuzz", arguments @ ..] => fuzz::run(&fuzz::Request::parse(arguments)?),
         ["policies", arguments @ ..] => policies::run(policies::count(arguments)?),
         ["conformance", arguments @ ..] => conformance::run(arguments),
-        ["mcp"] => match conformance::mcp()? {
-            Outcome::Done => Ok(()),
-            Outcome::Skipped(why) => Err(why),
-        },
+        ["mcp"] => finished(conformance::mcp()?),
+        ["serving"] => finished(conformance::serving()?),
         ["bench", arguments @ ..] => bench::run(arguments),
+        ["dist", arguments @ ..] => dist::run(&dist::DistRequest::parse(arguments)?),
+        ["targets", triples @ ..] => finished(targets::run(triples)?),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             Ok(())
         }
         _ => Err(format!("`cargo xtask {}` is not a command\n\n{USAGE}", words.join(" "))),
+    }
+}
+
+/// A command that the user typed fails if it was skipped.
+fn finished(outcome: Outcome) -> Result<(), String> {
+    match outcome {
+        Outcome::Done => Ok(()),
+        Outcome::Skipped(why) => Err(why),
     }
 }
 

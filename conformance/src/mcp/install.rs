@@ -14,14 +14,19 @@ const LIMIT: Duration = Duration::from_mins(4);
 
 /// The directory of the packages of npm: `node_modules`.
 pub(super) fn node(target: &Path) -> Result<PathBuf, String> {
-    let directory = cache(target, "mcp-npm", PACKAGES);
+    node_modules(target, "mcp-npm", PACKAGES)
+}
+
+/// Installs the packages of a `package.json`; returns their directory.
+pub(crate) fn node_modules(target: &Path, name: &str, packages: &str) -> Result<PathBuf, String> {
+    let directory = cache(target, name, packages);
     let modules = directory.join("node_modules");
     if modules.is_dir() {
         return Ok(modules);
     }
     let partial = emptied(&directory)?;
     let say = |error| format!("`{}`: {error}", partial.display());
-    fs::write(partial.join("package.json"), PACKAGES).map_err(say)?;
+    fs::write(partial.join("package.json"), packages).map_err(say)?;
     let mut npm = Command::new("npm");
     npm.args(["install", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error"]);
     done(npm.current_dir(&partial))?;

@@ -1,7 +1,7 @@
 //! Tests the MCP client: with the conformance suite of the protocol ([`suite`]), and with servers that
 //! people use ([`real_servers`]). Both come from the registries of npm and `PyPI` ([`install`]).
 
-mod install;
+pub(crate) mod install;
 mod real_servers;
 mod suite;
 
@@ -34,7 +34,7 @@ pub(crate) fn run(house: &House) -> End {
 }
 
 /// Shows defects; returns whether there are none.
-fn shown(defects: &[String]) -> bool {
+pub(crate) fn shown(defects: &[String]) -> bool {
     defects.iter().for_each(|defect| println!("DEFECT: {defect}"));
     defects.is_empty()
 }

@@ -35,6 +35,7 @@ mod no_description;
 mod open_ended_command;
 mod pattern_never_matches;
 mod plain_http_mcp;
+mod remote_script;
 mod rule_with_operators;
 mod script_may_run_shell;
 mod secret_in_text;
@@ -78,6 +79,7 @@ pub const CHECKS: &[RuleCheck] = &[
     pattern_never_matches::CHECK,
     wide_trust::SCOPE,
     wide_trust::HOSTS,
+    remote_script::CHECK,
 ];
 
 /// A rule with the function that checks it.

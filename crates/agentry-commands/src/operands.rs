@@ -32,6 +32,11 @@ pub enum FileUse {
 }
 
 impl FileUse {
+    /// Whether the file is changed, or may be.
+    pub fn is_write(self) -> bool {
+        matches!(self, Self::Write | Self::MayWrite)
+    }
+
     /// Returns what the command does, for a sentence with «it».
     pub fn verb(self) -> &'static str {
         match self {
@@ -78,6 +83,8 @@ words! {
         History = "history",
         /// Like `history`, but a word that may be either counts as a path.
         Diff = "diff",
+        /// A revision, and paths that are read; without a path, everything below the current directory.
+        Archive = "archive",
         /// Revisions, and paths that are written.
         Checkout = "checkout",
         /// Subcommands and revisions, and after `--` paths that are read and written.
@@ -132,6 +139,8 @@ pub(crate) struct OperandRow {
     pub(crate) here: WordList,
     /// Options that stand for every file below the current directory.
     pub(crate) whole: WordList,
+    /// Options with which nothing is written: what the command would write is only listed.
+    pub(crate) dry: WordList,
 }
 
 impl Default for OperandRow {
@@ -149,6 +158,7 @@ impl Default for OperandRow {
             named: none,
             here: none,
             whole: none,
+            dry: none,
         }
     }
 }
@@ -259,6 +269,17 @@ fn behind_words(row: &OperandRow, words: &[ShellArg]) -> Vec<UsedFile> {
     used.collect()
 }
 
+/// How options change what a command writes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WriteMode {
+    /// They do not.
+    Usual,
+    /// The operands are written as well.
+    InPlace,
+    /// Nothing is written.
+    Dry,
+}
+
 /// Reads the arguments of one command by one row.
 struct OperandReader<'a> {
     facts: &'a ProgramFacts,
@@ -268,7 +289,7 @@ struct OperandReader<'a> {
     dashes: Option<usize>,
     found: Vec<UsedFile>,
     skip: usize,
-    in_place: bool,
+    mode: WriteMode,
     /// Whether an option names the target directory of the operands.
     has_target: bool,
     /// Whether symbolic links are made, so that a path is stored and no file is copied.
@@ -285,7 +306,7 @@ impl<'a> OperandReader<'a> {
             dashes: None,
             found,
             skip: row.skip,
-            in_place: false,
+            mode: WriteMode::Usual,
             has_target: false,
             is_symbolic: false,
         }
@@ -315,7 +336,13 @@ impl<'a> OperandReader<'a> {
                 self.operands.push(ShellWord::text(here));
             }
         }
-        self.finish()
+        // `--no-dry-run` takes a `-n` back, so any option of that form makes it doubtful.
+        let is_undone = words.iter().any(|arg| start(arg).starts_with("--no"));
+        let is_dry = self.mode == WriteMode::Dry && !is_undone;
+        let mut found = self.finish();
+        let written = found.iter_mut().filter(|(used, _)| is_dry && used.is_write());
+        written.for_each(|(used, _)| *used = FileUse::List);
+        found
     }
 
     fn long<'w>(&mut self, arg: &ShellArg, rest: &mut impl Iterator<Item = &'w ShellArg>) {
@@ -364,7 +391,11 @@ impl<'a> OperandReader<'a> {
         if self.row.instead.has(name) {
             self.skip = 0;
         }
-        self.in_place |= self.row.in_place.has(name);
+        if self.row.in_place.has(name) {
+            self.mode = WriteMode::InPlace;
+        } else if self.row.dry.has(name) {
+            self.mode = WriteMode::Dry;
+        }
         if self.row.whole.has(name) {
             self.operands.push(ShellWord::text("."));
         }
@@ -408,7 +439,9 @@ impl<'a> OperandReader<'a> {
     /// Returns how an operand is used, by its position.
     fn uses(&self, is_first: bool, is_last: bool) -> &'static [FileUse] {
         match self.row.kind {
-            OperandKind::Read if self.in_place => &[FileUse::Read, FileUse::Write],
+            OperandKind::Read if self.mode == WriteMode::InPlace => {
+                &[FileUse::Read, FileUse::Write]
+            }
             OperandKind::List => &[FileUse::List],
             OperandKind::Write => &[FileUse::Write],
             OperandKind::Copy | OperandKind::Remote | OperandKind::Move if is_last => {

@@ -180,6 +180,7 @@ fn add_operand_options(row: &mut OperandRow, key: &str, values: WordList) -> Opt
         "writes" => &mut row.writes,
         "in-place" => &mut row.in_place,
         "here" => &mut row.here,
+        "dry" => &mut row.dry,
         "whole" => &mut row.whole,
         "named" => &mut row.named,
         _ => return None,

@@ -15,9 +15,12 @@ use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use crate::caps::{RUN, SpendingCaps};
 use crate::evolution::{EVOLUTION, EvolutionRules};
 use crate::inherit::{ENTRY, entries, rules::BAD_BASE_ENTRY};
+use crate::notify::{NOTIFY, NotifySettings};
 use crate::prompt_switches::{PROMPT, PromptSwitches};
 use crate::registry::rule;
 use crate::render::config::{RENDER, RenderConfig};
+use crate::serve_settings::{SERVE, ServeSettings};
+use crate::signing::{SigningSettings, WORKSPACE_SIGNING};
 use crate::world::{EntryKind, ReadError, World};
 
 rules! {
@@ -36,6 +39,11 @@ pub(crate) static TABLE: FieldTable = FieldTable::new(
     &[
         Field::optional("check", FieldKind::Block(&CHECK), "How agents are checked."),
         Field::optional(
+            "audit",
+            FieldKind::Block(&AUDIT),
+            "What `agentry audit` takes for granted.",
+        ),
+        Field::optional(
             "bases",
             FieldKind::Map(&FieldKind::Either(&[FieldKind::Line, FieldKind::Block(&ENTRY)])),
             "What agents are built on: the path of each, and its base, both relative to this file.",
@@ -52,9 +60,20 @@ pub(crate) static TABLE: FieldTable = FieldTable::new(
             "Which parts the system prompt of a run has.",
         ),
         Field::optional(
+            "signing",
+            FieldKind::Block(&WORKSPACE_SIGNING),
+            "Which signatures agents need in addition to what the user requires; it names no keys to trust.",
+        ),
+        Field::optional(
             "render",
             FieldKind::Block(&RENDER),
             "For which harnesses agents are rendered.",
+        ),
+        Field::optional("serve", FieldKind::Block(&SERVE), "How the server treats runs."),
+        Field::optional(
+            "notify",
+            FieldKind::Block(&NOTIFY),
+            "How a terminal calls the user; it can only turn something off.",
         ),
     ],
 );
@@ -78,6 +97,15 @@ static CHECK: FieldTable = FieldTable::new(
             "A file of known findings that do not count, relative to this file.",
         ),
     ],
+);
+
+static AUDIT: FieldTable = FieldTable::new(
+    "`[audit]`",
+    &[Field::optional(
+        "own",
+        FieldKind::List(&FieldKind::Str),
+        "Files beside rendered ones that a person wrote, as globs relative to this file.",
+    )],
 );
 
 /// The field table of `agentry.toml`, for the reference pages.
@@ -109,11 +137,19 @@ pub struct WorkspaceConfig {
     pub run: SpendingCaps,
     /// What becomes of the changes that agents propose, if the file says it.
     pub evolution: Option<EvolutionRules>,
+    /// How the server treats runs.
+    pub serve: ServeSettings,
+    /// How a terminal calls the user.
+    pub notify: NotifySettings,
     /// The parts of the system prompt of a run.
     pub prompt: PromptSwitches,
+    /// The signatures that this workspace requires in addition.
+    pub signing: SigningSettings,
     /// The root and the current directory, as absolute paths.
     places: (String, String),
     exclude: GlobSet,
+    /// Files beside rendered ones that a person wrote.
+    own: GlobSet,
     /// Findings about the file itself.
     pub diagnostics: Vec<Diagnostic>,
     /// The text that the findings are about.
@@ -170,33 +206,29 @@ impl WorkspaceConfig {
         if let Some(run) = record.record("run", &RUN) {
             self.run = SpendingCaps::read(&run);
         }
+        if let Some(signing) = record.record("signing", &WORKSPACE_SIGNING) {
+            self.signing = SigningSettings::read(&signing);
+        }
         if let Some(evolution) = record.record("evolution", &EVOLUTION) {
             self.evolution = Some(EvolutionRules::read(&evolution, EvolutionRules::MILDEST));
+        }
+        if let Some(serve) = record.record("serve", &SERVE) {
+            self.serve = ServeSettings::read(&serve);
+        }
+        if let Some(notify) = record.record("notify", &NOTIFY) {
+            self.notify = NotifySettings::read(&notify);
         }
         if let Some(prompt) = record.record("prompt", &PROMPT) {
             self.prompt = PromptSwitches::read(&prompt);
         }
+        if let Some(audit) = record.record("audit", &AUDIT) {
+            self.own = glob_set(&audit, "own", findings);
+        }
         let Some(check) = record.record("check", &CHECK) else { return node };
         self.baseline = check.str("baseline").map(|path| path.value);
-        self.excludes(&check, findings);
+        self.exclude = glob_set(&check, "exclude", findings);
         self.severities(&check, findings);
         node
-    }
-
-    fn excludes(&mut self, check: &TableRecord<'_>, findings: &mut Findings) {
-        let mut set = GlobSetBuilder::new();
-        for pattern in check.strings("exclude").unwrap_or_default() {
-            match globs(&pattern) {
-                Ok(globs) => globs.into_iter().for_each(|glob| {
-                    set.add(glob);
-                }),
-                Err(error) => {
-                    let message = format!("`{}` is not a pattern: {}", pattern.value, error.kind());
-                    findings.add(&BAD_GLOB, pattern.span, message);
-                }
-            }
-        }
-        self.exclude = set.build().unwrap_or_default();
     }
 
     fn severities(&mut self, check: &TableRecord<'_>, findings: &mut Findings) {
@@ -236,6 +268,11 @@ impl WorkspaceConfig {
         self.exclude.is_match(self.from_root(path))
     }
 
+    /// Whether a person claims a file beside rendered ones.
+    pub fn owns_path(&self, path: &str) -> bool {
+        self.own.is_match(self.from_root(path))
+    }
+
     /// `path` relative to the workspace root, whatever the current directory is. Unchanged if it lies
     /// outside.
     pub fn from_root(&self, path: &str) -> String {
@@ -264,6 +301,23 @@ impl WorkspaceConfig {
             diagnostics.into_iter().filter_map(weigh).collect()
         }
     }
+}
+
+/// The patterns of a field. One that is no pattern is reported.
+fn glob_set(table: &TableRecord<'_>, field: &str, findings: &mut Findings) -> GlobSet {
+    let mut set = GlobSetBuilder::new();
+    for pattern in table.strings(field).unwrap_or_default() {
+        match globs(&pattern) {
+            Ok(globs) => globs.into_iter().for_each(|glob| {
+                set.add(glob);
+            }),
+            Err(error) => {
+                let message = format!("`{}` is not a pattern: {}", pattern.value, error.kind());
+                findings.add(&BAD_GLOB, pattern.span, message);
+            }
+        }
+    }
+    set.build().unwrap_or_default()
 }
 
 /// The globs of one pattern: `vendor` excludes the path and everything below it.

@@ -22,10 +22,10 @@ const MODES: FieldKind = FieldKind::Choice(EvolutionMode::WORDS);
 pub(crate) static EVOLUTION: FieldTable = FieldTable::new(
     "`[evolution]`",
     &[
-        Field::optional("memory", MODES, "Changes of its own memory; `auto` unless set."),
-        Field::optional("persona", MODES, "Changes of its persona; `ask` unless set."),
-        Field::optional("principles", MODES, "Changes of its principles; `ask` unless set."),
-        Field::optional("skills", MODES, "Changes of its skills; `ask` unless set."),
+        Field::default("memory", MODES, "\"auto\"", "Changes of its own memory."),
+        Field::default("persona", MODES, "\"ask\"", "Changes of its persona."),
+        Field::default("principles", MODES, "\"ask\"", "Changes of its principles."),
+        Field::default("skills", MODES, "\"ask\"", "Changes of its skills."),
     ],
 );
 

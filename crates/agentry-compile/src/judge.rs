@@ -16,9 +16,11 @@ use agentry_text::{
 
 use crate::caps::RUN;
 use crate::evolution::EVOLUTION;
+use crate::notify::NOTIFY;
 use crate::pipeline::CompiledAgent;
 use crate::resolve::{MODEL, PROVIDER};
 use crate::rules::UNREADABLE;
+use crate::serve_settings::SERVE;
 use crate::show::resolved;
 use crate::signing::SIGNING;
 use crate::world::{ReadError, World};
@@ -38,6 +40,8 @@ pub(crate) static USER: FieldTable = FieldTable::new(
             FieldKind::Block(&EVOLUTION),
             "What becomes of the changes that agents propose to themselves.",
         ),
+        Field::optional("serve", FieldKind::Block(&SERVE), "How the server treats runs."),
+        Field::optional("notify", FieldKind::Block(&NOTIFY), "How a terminal calls the user."),
         Field::optional(
             "signing",
             FieldKind::Block(&SIGNING),
@@ -129,6 +133,15 @@ pub fn tested<'a>(
 /// so that their real locations do not matter.
 pub fn policy_diff(old: &CompiledAgent, new: &CompiledAgent) -> Vec<SectionDiff> {
     section_diffs(&own_judge(old), &own_judge(new))
+}
+
+/// What an agent without a predecessor may do: its policy beside one without rules, which asks about everything.
+pub fn policy_grants(new: &CompiledAgent) -> Vec<SectionDiff> {
+    let silent = Judge::new(Vec::new(), PathAnchors::default());
+    let mut diffs = section_diffs(&silent, &own_judge(new));
+    diffs.iter_mut().for_each(|diff| diff.lost.clear());
+    diffs.retain(|diff| !diff.gained.is_empty() || diff.unknown.is_some());
+    diffs
 }
 
 /// The judge of the agent's own layers, in a directory that stands for any.

@@ -18,6 +18,7 @@ pub mod delegates;
 mod detect;
 mod digest;
 mod discover;
+mod effective_settings;
 mod evolution;
 mod files;
 mod finding_text;
@@ -30,6 +31,7 @@ pub mod lock;
 mod memo;
 mod memory_world;
 mod new;
+mod notify;
 mod overlay_world;
 mod owner;
 mod pipeline;
@@ -45,6 +47,7 @@ mod rules;
 mod run_prompt;
 mod schema;
 mod secret_mask;
+mod serve_settings;
 mod show;
 mod signing;
 mod start_gate;
@@ -58,16 +61,24 @@ pub use config::{SeverityOverride, WorkspaceConfig, configuration};
 pub use conversion::{ConversionRefusal, ConversionRequest, convert_agent, is_moved, write_target};
 pub use digest::{AgentDigest, digest, hash};
 pub use discover::{AgentDiscovery, FoundAgent, SearchAs, at, discover, discover_all};
+pub use effective_settings::{
+    EffectiveSetting, SettingOrigin, SettingsOutcome, effective_settings,
+};
 pub use evolution::{EvolutionMode, EvolutionRules};
 pub use fix::{FixMode, FixedAgent, FixedHarnessFile, fix, fix_harness};
 pub use harness::{CheckedHarnessFile, FoundHarnessFile, check_harness, check_harness_together};
 pub use home::{CheckedReceipt, HomeReceipt, check_receipt};
 pub use inherit::{BaseAgent, BaseMemo};
-pub use judge::{WorldLinks, inside, judge, own_layers, places, policy_diff, tested};
+pub use judge::{
+    WorldLinks, inside, judge, own_layers, places, policy_diff, policy_grants, tested,
+};
 pub use memo::SessionMemo;
 pub use memory_world::MemoryWorld;
 pub use new::new_agent;
-pub use pipeline::{AgentLocation, CompiledAgent, DuplicateName, check, duplicate_names, read};
+pub use notify::NotifySettings;
+pub use pipeline::{
+    AgentLocation, CompiledAgent, DuplicateName, check, duplicate_names, examine, read,
+};
 pub use prompt::{PromptPart, prompt};
 pub use prompt_switches::PromptSwitches;
 pub use recorder::{AnswerRecord, WorldRecorder, file_digest, is_unchanged};
@@ -76,13 +87,14 @@ pub use relocate::{RelocatedPaths, relocate};
 pub use render::subject;
 pub use resolve::{
     CandidateOrigin, CandidateOutcome, CatalogueModel, LoadableSkill, ModelCandidate,
-    ModelCatalogue, ModelLookup, ModelProvider, ModelsEndpoint, PlannedFile, PlannedSkill,
-    PlannedTool, ProviderApi, ResolveSettings, ResolvedPlan, SEARCH_VARIABLES, SkillDirectory,
-    SkillResolution, TokenPrice, ToolKind, candidates, loadable_skills, named_model, native_tool,
-    resolve,
+    ModelCatalogue, ModelLookup, ModelProvider, ModelSurvey, ModelsEndpoint, PlannedFile,
+    PlannedSkill, PlannedTool, ProviderApi, ResolveSettings, ResolvedPlan, SEARCH_VARIABLES,
+    SkillDirectory, SkillResolution, TokenPrice, ToolKind, candidates, loadable_skills,
+    named_model, native_tool, resolve, survey_models,
 };
 pub use run_prompt::{EnvironmentFacts, RunPrompt, defused, git_branch, skill_list};
 pub use schema::schema;
+pub use serve_settings::ServeSettings;
 pub use show::{ShowRow, convertible, declared, flat, resolved, rows};
 pub use signing::{SigningSettings, signing};
 pub use start_gate::{StartRefusal, gate};

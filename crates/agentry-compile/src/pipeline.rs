@@ -134,6 +134,15 @@ pub(crate) fn read_openly(world: &dyn World, found: &FoundAgent) -> CompiledAgen
 
 /// Reads an agent, runs every check, and applies suppressions and severities.
 pub fn check(world: &dyn World, found: &FoundAgent, config: &WorkspaceConfig) -> CompiledAgent {
+    let mut compiled = examine(world, found);
+    let diagnostics = std::mem::take(&mut compiled.diagnostics);
+    let diagnostics = suppress(&compiled.sources, compiled.own_files, diagnostics);
+    let diagnostics = config.weigh(finding_text::capped(diagnostics));
+    CompiledAgent { diagnostics, ..compiled }
+}
+
+/// Reads an agent and runs every check. Suppressions do not count: they stand in the files that are examined.
+pub fn examine(world: &dyn World, found: &FoundAgent) -> CompiledAgent {
     let (mut compiled, mut findings) = read_raw(world, found, SourceFiles::default());
     let base = inherit(world, &mut compiled, &mut findings);
     for secret in checks(world, &compiled, base.as_ref(), &mut findings) {
@@ -142,8 +151,6 @@ pub fn check(world: &dyn World, found: &FoundAgent, config: &WorkspaceConfig) ->
     failed_tests(world, &compiled, &mut findings);
     crate::resolve::check(world, &compiled, &mut findings);
     let diagnostics = finding_text::ready(&mut compiled.sources, findings);
-    let diagnostics = suppress(&compiled.sources, compiled.own_files, diagnostics);
-    let diagnostics = config.weigh(finding_text::capped(diagnostics));
     CompiledAgent { diagnostics, ..compiled }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use agentry_formats::{FormatPrompt, info};
+use agentry_formats::{FormatPrompt, info, role_sentence, trait_lines};
 use agentry_model::Agent;
 use agentry_text::path::{absolute, climbs, join, split};
 use agentry_text::{FileId, Span, limits};
@@ -109,7 +109,7 @@ fn identity(compiled: &CompiledAgent, agent: &Agent, parts: &mut Vec<PromptPart>
     }
     if instructions.system.is_some() || raw.is_none() {
         if let Some(role) = &agent.identity.role {
-            parts.push(part(compiled, "role", role.span, role_text(&role.value)));
+            parts.push(part(compiled, "role", role.span, role_sentence(&role.value)));
         }
         if parts.is_empty() {
             parts.extend(description(compiled, agent));
@@ -121,25 +121,10 @@ fn identity(compiled: &CompiledAgent, agent: &Agent, parts: &mut Vec<PromptPart>
     }
 }
 
-/// The sentence for a role. A slug such as `security-auditor` is spoken as words; other text is kept.
-fn role_text(role: &str) -> String {
-    let is_slug =
-        |role: &str| role.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
-    let role = role.trim();
-    if is_slug(role) {
-        format!("Your role: {}.", role.replace('-', " "))
-    } else if role.ends_with(['.', '!', '?', '…', ':']) {
-        format!("Your role: {role}")
-    } else {
-        format!("Your role: {role}.")
-    }
-}
-
 fn traits(compiled: &CompiledAgent, agent: &Agent) -> Option<PromptPart> {
     let traits = agent.instructions.traits.as_ref().filter(|traits| !traits.is_empty())?;
-    let lines: Vec<_> = traits.iter().map(|name| habit(name).unwrap_or(name)).collect();
     let span = traits.first().map_or(Span::start_of(FileId::BUILT_IN), |first| first.span);
-    Some(part(compiled, "traits", span, lines.join("\n")))
+    Some(part(compiled, "traits", span, trait_lines(traits)))
 }
 
 /// The description or the title, in place of a missing system text.
@@ -225,21 +210,4 @@ fn part(compiled: &CompiledAgent, name: &'static str, span: Span, text: String) 
     let sources = &compiled.sources;
     let origin = format!("{}:{}", sources.path(span), sources.start(span).line);
     PromptPart { name, origin, text, masked_lines: Vec::new() }
-}
-
-/// The instruction for a built-in trait. Any other trait is its own instruction.
-fn habit(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "cite-everything" => "Give a source for every claim of fact.",
-        "flag-uncertainty" => "Mark what you are not sure of, and say why.",
-        "never-guess" => "When you do not know, say so; never fill a gap with a guess.",
-        "ask-before-writing" => "Ask before you change or create a file.",
-        "think-step-by-step" => "Work through a problem in small steps before you answer.",
-        "be-concise" => "Use as few words as the matter allows.",
-        "self-review" => "Go over your own result once more before you hand it in.",
-        "test-first" => "Write the test before the code that it tests.",
-        "noether-first" => "Look for an existing Noether stage before you write your own.",
-        "noether-verify" => "Have Noether verify a composition before you use it.",
-        _ => return None,
-    })
 }

@@ -10,7 +10,7 @@ use agentry_policy::memo::PolicyMemo;
 use agentry_text::{SourceFiles, Span, TreeEntry, TreeMap, TreeNode, TreeValue, credentials};
 
 /// The replacement for a secret.
-const MASK: &str = "***";
+pub(crate) const MASK: &str = "***";
 /// The shortest secret that is masked. A shorter text could also occur elsewhere by chance.
 const SHORTEST_SECRET: usize = 6;
 /// How many secrets are searched for in every text.

@@ -1,4 +1,4 @@
-//! References to agents of the store, and what the store returns.
+//! References to agents of the store and of registries, and what these return.
 
 use std::fmt;
 
@@ -18,12 +18,14 @@ pub enum StoreRef {
         /// The version.
         version: String,
     },
+    /// `oci://…`, or a pinned URL, as written.
+    Remote(String),
 }
 
 impl fmt::Display for StoreRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Short(digest) | Self::Full(digest) => f.write_str(digest),
+            Self::Short(text) | Self::Full(text) | Self::Remote(text) => f.write_str(text),
             Self::Named { name, version } => write!(f, "{name}@{version}"),
         }
     }
@@ -55,6 +57,13 @@ pub enum FetchError {
     Untrusted(String),
     /// Several agents have this short digest; the full digests.
     Ambiguous(Vec<String>),
+    /// A registry or a server of the web did not give it.
+    Remote {
+        /// What it did.
+        why: String,
+        /// What the user can do about it.
+        hint: Option<String>,
+    },
 }
 
 impl fmt::Display for FetchError {
@@ -63,7 +72,7 @@ impl fmt::Display for FetchError {
             Self::NoStore => f.write_str("there is no store"),
             Self::Missing => f.write_str("the store has no such agent"),
             Self::Damaged(why) => write!(f, "the store is damaged: {why}"),
-            Self::Untrusted(why) => f.write_str(why),
+            Self::Untrusted(why) | Self::Remote { why, .. } => f.write_str(why),
             Self::Ambiguous(digests) => {
                 write!(f, "the store has several: `{}`", digests.join("`, `"))
             }

@@ -9,7 +9,7 @@ use agentry_policy::{Action, PatternRule, Permissions, PolicyTest, Section, Sect
 use agentry_text::data::MapBuilder;
 use agentry_text::table::{Coercion, KeyMatching, TextForm, UnknownKeys, validate};
 use agentry_text::{
-    Data, Field, FieldKind, FieldTable, Findings, Spanned, TableRecord, TreeEntry, TreeMap,
+    Data, Field, FieldKind, FieldTable, Findings, Span, Spanned, TableRecord, TreeEntry, TreeMap,
     TreeNode, rules,
 };
 
@@ -216,11 +216,14 @@ pub struct AgentryBlock {
 }
 
 impl AgentryBlock {
-    /// Copies each value into `agent` that its format did not declare.
+    /// Copies each value into `agent` that its format did not declare, and adds the servers to its own.
     pub(crate) fn adopt(self, agent: &mut Agent) {
         let Self { permissions, base, merge, status, requirements, tests, servers } = self;
         let AgentRequirements { env, startup } = requirements;
-        agent.tools.mcp = agent.tools.mcp.take().or(servers);
+        // Servers are added to those of the format: none is dropped, and two of one name clash in a run.
+        if let Some(servers) = servers {
+            agent.tools.mcp.get_or_insert_default().extend(servers);
+        }
         let inheritance = &mut agent.inheritance;
         inheritance.base = inheritance.base.take().or(base);
         // All or nothing: merge modes of the format and of the block are never mixed.
@@ -371,13 +374,16 @@ pub(crate) fn kept_fields(block: &Data) -> Data {
 }
 
 /// Adopts the `x-agentry` extension of an agent as a layer of its policy and as start conditions. If the
-/// format has rules itself, the rules of the block stay an extension.
-pub(crate) fn adopt(agent: &mut Agent, findings: &mut Findings) {
+/// format has rules itself, the rules of the block stay an extension. `root` is the definition, which has the
+/// places of the values. A reader calls this last: the block must not override a value of the format itself.
+pub(crate) fn adopt(agent: &mut Agent, root: &TreeNode, findings: &mut Findings) {
     let named = |(key, _): &(String, Spanned<Data>)| key.eq_ignore_ascii_case(KEY);
-    // `agent.acl` has its own block, which its reader adopts itself.
     let Some(at) = agent.extensions.iter().position(named) else { return };
     let (_, block) = agent.extensions.remove(at);
-    let own = read(&TreeNode::from_data(&block.value, block.span), findings);
+    let own = match block_node(root, block.span) {
+        Some(node) => read(node, findings),
+        None => read(&TreeNode::from_data(&block.value, block.span), findings),
+    };
     let mut rest = AgentryBlock::default();
     // `adopt` ignores rules beside those of the format, so they are kept as an extension.
     if let (Some(_), Some(rules)) = (&agent.policy.permissions, &own.permissions) {
@@ -390,10 +396,18 @@ pub(crate) fn adopt(agent: &mut Agent, findings: &mut Findings) {
     own.adopt(agent);
 }
 
+/// Returns the node of the block at `span`: a field of the definition, or of its `extensions`.
+fn block_node(root: &TreeNode, span: Span) -> Option<&TreeNode> {
+    let fields = root.as_map()?;
+    let more = fields.get("extensions").and_then(TreeNode::as_map);
+    let entries = fields.entries.iter().chain(more.into_iter().flat_map(|map| &map.entries));
+    let mut blocks = entries.filter(|entry| entry.key.text.eq_ignore_ascii_case(KEY));
+    blocks.find(|entry| entry.value.span == span).map(|entry| &entry.value)
+}
+
 #[cfg(test)]
 mod tests {
     use agentry_text::FileId;
-    use agentry_text::Span;
 
     use super::*;
 

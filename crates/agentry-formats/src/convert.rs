@@ -15,7 +15,7 @@ use agentry_text::{Data, FileId, Findings, Span, Spanned};
 use crate::agentry_block::AgentryBlock;
 use crate::{
     AgentPackage, MemoryFiles, OutputShape, ServerPlace, WriteTarget, WrittenFiles, agentry_block,
-    info, read,
+    info, read, spoken_identity,
 };
 
 /// A converted agent.
@@ -200,7 +200,12 @@ fn carry(agent: &mut Agent, block: &AgentryBlock) {
 
 /// Writes `source`, reads the result, and compares that with `agent`.
 fn attempt(agent: &Agent, source: &Agent, format: Format, target: &WriteTarget) -> ConvertedAgent {
-    let WrittenFiles { files, notes } = (info(format).write)(source, target);
+    let mut source = source.clone();
+    let folded = spoken_identity::fold(&mut source, format);
+    let WrittenFiles { files, mut notes } = (info(format).write)(&source, target);
+    let is_new = |note: &ConversionLoss| notes.iter().all(|known| known.field != note.field);
+    let folded: Vec<ConversionLoss> = folded.into_iter().filter(is_new).collect();
+    notes.extend(folded);
     // Partial: files that the agent refers to are not part of the result.
     let mut memory = MemoryFiles::new(files.clone()).partial();
     let mut findings = Findings::default();

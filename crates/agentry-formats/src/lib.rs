@@ -28,6 +28,7 @@ pub mod policy_tests;
 mod references;
 pub mod script;
 pub mod skill;
+mod spoken_identity;
 pub mod startup;
 #[cfg(test)]
 mod tests;
@@ -39,6 +40,7 @@ pub use convert::{ConvertedAgent, convert, gain};
 pub use detect::DetectedFile;
 pub use files::{AgentPackage, ListedName, MemoryFiles, PackageFiles, PathBase, PathPresence};
 pub use info::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, ServerPlace};
+pub use spoken_identity::{role_sentence, trait_lines};
 pub use writer_output::{OutputShape, WriteTarget, WrittenFiles};
 
 use agentry_model::{Agent, Format};
@@ -50,9 +52,8 @@ pub const FORMATS: &[FormatInfo] =
 
 /// Reads an agent of `format`. Never fails: a part that cannot be read is reported and left out.
 pub fn read(format: Format, package: &mut AgentPackage<'_>, findings: &mut Findings) -> Agent {
-    let mut agent = (info(format).read)(package, findings);
-    // Only now: the block must not override a value that the format itself declares.
-    agentry_block::adopt(&mut agent, findings);
+    let agent = (info(format).read)(package, findings);
+    mcp::check_names(&agent, findings);
     agent
 }
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use agentry_compile::model::Format;
 
+use crate::database;
 use crate::layout::{HomeLayout, is_identifier};
 use crate::record::{AgentRecord, InstalledAgent, RecordError};
 use crate::repository::{
@@ -77,17 +78,24 @@ impl HomeError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Repository(error) => error.hint().map(str::to_owned),
-            Self::Record(error) => Some(format!(
-                "`{}` may be damaged; it was not changed. Move it away and install the agents again: their files are still there",
-                error.path.display()
-            )),
+            Self::Record(error) => Some(match database::hint(&error.error) {
+                Some(hint) => hint.to_owned(),
+                None => format!(
+                    "`{}` may be damaged; it was not changed. Move it away and install the agents again: their files are \
+                     still there",
+                    error.path.display()
+                ),
+            }),
             Self::Foreign { .. } => Some("set AGENTRY_HOME to a directory of your own".to_owned()),
             Self::Missing(_) => Some("`agentry agents` lists those that are".to_owned()),
             Self::Taken { .. } => {
                 Some("install this one under another id, with `--id ID`".to_owned())
             }
             Self::InTheWay(_) => Some("move it away first; nothing was changed".to_owned()),
-            Self::Io { .. } | Self::Identifier(_) | Self::Busy(_) => None,
+            Self::Io { .. } => {
+                Some("make it usable, or set `AGENTRY_HOME` to a directory that is".to_owned())
+            }
+            Self::Identifier(_) | Self::Busy(_) => None,
         }
     }
 }
@@ -406,11 +414,14 @@ fn keep_memories(
     Ok(())
 }
 
-/// Refuses a home of another user, as Git does: files that one of them creates could not be used by the other.
-fn refuse_foreign(root: &Path) -> Result<(), HomeError> {
+/// Refuses a home of another user, as Git does: files that one of them creates could not be used by the other. A directory that
+/// is not there is nobody's.
+pub fn refuse_foreign(root: &Path) -> Result<(), HomeError> {
     use std::os::unix::fs::MetadataExt as _;
-    let found =
-        fs::metadata(root).map_err(|error| HomeError::Io { path: root.to_owned(), error })?;
+    let found = match fs::metadata(root) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        found => found.map_err(|error| HomeError::Io { path: root.to_owned(), error })?,
+    };
     let owner = found.uid();
     let own = rustix::process::geteuid().as_raw();
     if owner == own { Ok(()) } else { Err(HomeError::Foreign { path: root.to_owned(), owner }) }

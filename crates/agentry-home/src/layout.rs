@@ -94,6 +94,24 @@ impl HomeLayout {
         self.runs().join(run).join("receipts")
     }
 
+    /// The attempts of one run to change what is protected, one line each.
+    #[must_use]
+    pub fn attempts(&self, run: &str) -> PathBuf {
+        self.runs().join(run).join("attempts.jsonl")
+    }
+
+    /// Whether `user` taught the agent `id` something in private.
+    #[must_use]
+    pub fn has_private_memory(&self, user: &str, id: &str) -> bool {
+        is_identifier(user) && is_identifier(id) && has_entries(&self.user_memory(user, id))
+    }
+
+    /// Whether agents that share their memory remember something for `user`.
+    #[must_use]
+    pub fn has_shared_memory(&self, user: &str) -> bool {
+        is_identifier(user) && has_entries(&self.shared_memory(user))
+    }
+
     /// The ledger of schedules.
     #[must_use]
     pub fn schedules(&self) -> PathBuf {
@@ -142,6 +160,10 @@ impl HomeLayout {
     pub fn database(&self) -> PathBuf {
         self.root.join("agents.db")
     }
+}
+
+fn has_entries(directory: &Path) -> bool {
+    directory.read_dir().is_ok_and(|mut entries| entries.next().is_some())
 }
 
 /// Whether `name` can be the identifier of an agent or a user: one path component of 1 to 64 lower-case letters, digits,

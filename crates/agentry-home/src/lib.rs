@@ -17,6 +17,7 @@ pub mod memory;
 pub mod receipt;
 pub mod record;
 pub mod repository;
+pub mod revision;
 pub mod schedule;
 pub mod user;
 

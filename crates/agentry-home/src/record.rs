@@ -81,9 +81,25 @@ impl AgentRecord {
         Ok(Self { layout: layout.clone(), database })
     }
 
-    /// Opens the record if the home has one. Creates nothing.
+    /// Opens the record to read it, if the home has one. Creates nothing, and needs no home that can be written.
     pub fn open_if_any(layout: &HomeLayout) -> Result<Option<Self>, RecordError> {
-        if layout.database().is_file() { Self::open(layout).map(Some) } else { Ok(None) }
+        let path = layout.database();
+        if !path.is_file() {
+            return Ok(None);
+        }
+        match Self::open(layout) {
+            Err(refused) if database::is_sealed(&refused.error) => {
+                let opened = database::open_to_read(&path).and_then(|database| {
+                    // Another command may have made the file for its own tables.
+                    let named = "SELECT count(*) FROM sqlite_schema WHERE name = 'agents'";
+                    let count: i64 = database.query_row(named, [], |row| row.get(0))?;
+                    Ok((count > 0).then_some(database))
+                });
+                let database = opened.map_err(|error| RecordError { path, error })?;
+                Ok(database.map(|database| Self { layout: layout.clone(), database }))
+            }
+            opened => opened.map(Some),
+        }
     }
 
     /// The home that the record belongs to.

@@ -47,6 +47,8 @@ pub struct InnerOutput {
     pub output: String,
     /// Whether it failed.
     pub failed: bool,
+    /// Whether the end of the output is left out.
+    pub is_cut: bool,
 }
 
 /// The limits of one job.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use agentry_mcp::{
     AnnouncedTool, CallListener, ClientFuture, ClientRuntime, ElicitationAnswer,
     ElicitationRequest, HttpAddress, HttpGate, LoginBrowser, LoginStore, McpClient, McpFailure,
-    RegisteredClient, SavedLogin, SecretUse, ServerConfig, ServerEndpoint, ServerLogin,
+    RegisteredClient, SavedLogin, SecretUse, ServerConfig, ServerEndpoint, ServerLogin, StartPace,
 };
 use reqwest::redirect::Policy;
 use serde_json::{Map, Value, json};
@@ -80,7 +80,7 @@ async fn attempt(url: &Url, login: &Arc<ServerLogin>, context: &Value) -> Result
         endpoint: ServerEndpoint::Http(address, Arc::new(OpenGate)),
         can_ask: true,
         era: None,
-        first_pause: Duration::from_millis(10),
+        pace: StartPace { first_pause: Duration::from_millis(10), ..StartPace::default() },
     };
     let client = McpClient::connect(&runtime, config).await?;
     let tools = client.catalogue().await?.tools.clone();

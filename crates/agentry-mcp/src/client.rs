@@ -62,8 +62,24 @@ pub struct ServerConfig {
     pub can_ask: bool,
     /// The era of the protocol, if it is known from an earlier run.
     pub era: Option<ProtocolEra>,
-    /// The first pause before the server is started again after it ended; it doubles.
+    /// How long its starts may take, and how they are spaced.
+    pub pace: StartPace,
+}
+
+/// How long the starts of a server may take, and how they are spaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StartPace {
+    /// The time until it has announced its tools.
+    pub longest: Duration,
+    /// The first pause before it is started again after it ended; it doubles.
     pub first_pause: Duration,
+}
+
+impl Default for StartPace {
+    fn default() -> Self {
+        // Each era of the protocol may be tried.
+        Self { longest: limits::START * 2, first_pause: limits::FIRST_PAUSE }
+    }
 }
 
 /// A program or an address.
@@ -186,7 +202,7 @@ impl McpClient {
             if state.restarts >= limits::RESTARTS {
                 return Err(McpFailure::GivenUp(state.restarts, failure.to_string()));
             }
-            let pause = self.config.first_pause * 2_u32.saturating_pow(state.restarts);
+            let pause = self.config.pace.first_pause * 2_u32.saturating_pow(state.restarts);
             let next = state.started + pause.min(limits::LONGEST_PAUSE);
             tokio::time::sleep_until(next.into()).await;
             state.restarts += 1;
@@ -233,8 +249,13 @@ async fn start(
         connection.listen();
         Ok(LiveServer { connection: Arc::new(connection), catalogue })
     });
-    let starting = tokio::time::timeout(limits::START * 2, starting).await;
-    let started = starting.map_err(|_| McpFailure::TimedOut(limits::START * 2))?;
+    let longest = config.pace.longest;
+    let aborts = starting.abort_handle();
+    let started = tokio::time::timeout(longest, starting).await.map_err(|_| {
+        // Its program ends with the task.
+        aborts.abort();
+        McpFailure::TimedOut(longest)
+    })?;
     started.map_err(|error| McpFailure::Unstartable(error.to_string()))?
 }
 

@@ -16,7 +16,7 @@ use crate::message::OutgoingMessage;
 use crate::protocol_era::{ProtocolEra, capabilities, client_info, is_spoken};
 
 /// The code for a version that a server does not speak.
-const UNSUPPORTED_VERSION: i64 = -32022;
+pub(crate) const UNSUPPORTED_VERSION: i64 = -32022;
 
 /// Hears what happens during a call.
 pub trait CallListener: Send + Sync {

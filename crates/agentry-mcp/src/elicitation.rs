@@ -80,6 +80,18 @@ pub enum ElicitationAnswer {
 }
 
 impl ElicitationAnswer {
+    /// Reads an answer of a client. What is no answer counts as none.
+    pub(crate) fn from_json(answer: &Value) -> Self {
+        match answer.get("action").and_then(Value::as_str) {
+            Some("accept") => {
+                let content = answer.get("content").and_then(Value::as_object);
+                Self::Accept(content.cloned().unwrap_or_default())
+            }
+            Some("decline") => Self::Decline,
+            _ => Self::Cancel,
+        }
+    }
+
     /// The answer as the protocol has it.
     pub fn to_json(&self) -> Value {
         match self {

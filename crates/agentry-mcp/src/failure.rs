@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use agentry_rpc::LineFailure;
+
 /// Why a server could not be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum McpFailure {
@@ -44,6 +46,15 @@ pub enum McpFailure {
     /// The call was cancelled by the user.
     #[error("the question of the server was not answered")]
     Unanswered,
+}
+
+impl From<LineFailure> for McpFailure {
+    fn from(failure: LineFailure) -> Self {
+        match failure {
+            LineFailure::TooLong(most) => Self::TooLong(most),
+            LineFailure::Broken(why) => Self::Ended(format!(": {why}")),
+        }
+    }
 }
 
 impl McpFailure {

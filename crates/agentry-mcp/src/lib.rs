@@ -1,4 +1,4 @@
-//! A client of MCP servers. Knows no agents, no policy and no sandbox.
+//! A client of MCP servers, and the server side ([`serving`]). Knows no agents, no policy and no sandbox.
 //!
 //! ```text
 //!  McpClient ── ProgramStarter ──▶ stdio wire            ┐
@@ -26,23 +26,24 @@ mod failure;
 mod header_text;
 mod http_wire;
 pub mod limits;
-mod line_reader;
 mod login;
 mod message;
 mod param_headers;
 mod pins;
 mod protocol_era;
 mod resources;
+pub mod serving;
 mod sse_wire;
 mod stdio_wire;
 
 pub use catalogue::{AnnouncedTool, LeftOutTool, ToolCatalogue};
 pub use clean_text::{CleanText, clean, clean_value};
-pub use client::{ClientRuntime, HttpAddress, McpClient, ServerConfig, ServerEndpoint};
+pub use client::{ClientRuntime, HttpAddress, McpClient, ServerConfig, ServerEndpoint, StartPace};
 pub use connection::{CallListener, ServerWelcome};
 pub use elicitation::{
     ElicitationAnswer, ElicitationField, ElicitationRequest, FieldAnswer, FieldChoice,
 };
+pub use event_stream::{EventStream, EventTooLong, StreamEvent};
 pub use failure::McpFailure;
 pub use http_wire::HttpGate;
 pub use login::{LoginBrowser, LoginStore, RegisteredClient, SavedLogin, SecretUse, ServerLogin};

@@ -91,7 +91,7 @@ async fn read(wire: Weak<SseWire>, mut response: Response, tell: oneshot::Sender
         let piece = response.chunk().await.map_err(unsent);
         let Some(wire) = wire.upgrade() else { return };
         let events = match piece {
-            Ok(Some(piece)) => stream.take(&piece),
+            Ok(Some(piece)) => stream.take(&piece).map_err(McpFailure::from),
             Ok(None) => Err(McpFailure::Ended(": it closed the stream".to_owned())),
             Err(failure) => Err(failure),
         };

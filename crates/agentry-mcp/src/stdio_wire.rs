@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use agentry_rpc::LineReader;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, watch};
@@ -13,7 +14,6 @@ use crate::clean_text::clean;
 use crate::dispatch::{Dispatcher, MessageWire};
 use crate::failure::McpFailure;
 use crate::limits;
-use crate::line_reader::LineReader;
 use crate::message::OutgoingMessage;
 
 /// Starts the program of a server.
@@ -170,7 +170,7 @@ async fn read(reader: pipe::Receiver, dispatcher: Arc<Dispatcher>, wire: Arc<Std
             }
             Ok(None) => break,
             Err(failure) => {
-                dispatcher.end(failure);
+                dispatcher.end(failure.into());
                 if let Some(wire) = weak.upgrade() {
                     wire.close();
                 }

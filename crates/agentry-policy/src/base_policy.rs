@@ -6,8 +6,8 @@ use crate::memo::PolicyMemo;
 use crate::narrow::strictest;
 use crate::notations::{nowhere, of_abilities, of_tools, of_trust, section};
 use crate::{
-    Abilities, Action, DeclaredList, PatternRule, Permissions, Policy, PolicyContext, Section,
-    SectionRules, ToolPermissions, Trust,
+    Abilities, Action, DeclaredList, Permissions, Policy, PolicyContext, Section, ToolPermissions,
+    Trust,
 };
 
 /// Returns the policy of `child` on top of `base`, with the combined trust. A notation that only one of them
@@ -27,7 +27,7 @@ pub fn under(base: &Policy, child: &Policy, trust: Option<Trust>) -> Policy {
     let silent: Vec<_> = Section::ALL
         .iter()
         .filter(|section| !speaks(base, **section) && names(child, **section))
-        .map(|section| asks(*section))
+        .map(|section| section.unwritten())
         .collect();
     if !silent.is_empty() {
         bases.push(Permissions { sections: silent });
@@ -93,7 +93,7 @@ fn speaks(policy: &Policy, section: Section) -> bool {
         || names(policy, section)
 }
 
-/// Whether a policy itself has rules about `section`, rather than the default `ask`.
+/// Whether a policy itself has rules about `section`, rather than the default.
 fn names(policy: &Policy, section: Section) -> bool {
     let tools = policy.tool_permissions.as_ref().map(of_tools);
     let abilities = policy.abilities.as_ref().map(of_abilities);
@@ -104,21 +104,12 @@ fn names(policy: &Policy, section: Section) -> bool {
         || abilities.is_some_and(|rules| rules.get(section).is_some())
 }
 
-/// Returns the same rules with every section present; a missing one becomes `ask`.
+/// Returns the same rules with every section present.
 fn spelt_out(permissions: &Permissions) -> Permissions {
-    let of =
-        |section: &Section| permissions.get(*section).cloned().unwrap_or_else(|| asks(*section));
-    Permissions { sections: Section::ALL.iter().map(of).collect() }
-}
-
-/// Returns the default rules of a section that no layer mentions.
-pub(crate) fn asks(name: Section) -> SectionRules {
-    let free = if name == Section::Read { ["**/*", "."].as_slice() } else { &[] };
-    let rule = |text: &&str| {
-        let rule = PatternRule { pattern: (*text).to_owned(), action: Action::Allow };
-        Spanned::new(rule, nowhere())
+    let of = |section: &Section| {
+        permissions.get(*section).cloned().unwrap_or_else(|| section.unwritten())
     };
-    section(name, nowhere(), Action::Ask, free.iter().map(rule).collect())
+    Permissions { sections: Section::ALL.iter().map(of).collect() }
 }
 
 /// Returns the same policy without base layers, for a format that cannot express them. It is nowhere milder,
@@ -134,7 +125,7 @@ pub fn flattened(policy: &Policy) -> Policy {
         let said = policy
             .permissions
             .as_ref()
-            .map(|rules| rules.get(*name).cloned().unwrap_or_else(|| asks(*name)));
+            .map(|rules| rules.get(*name).cloned().unwrap_or_else(|| name.unwritten()));
         let bases = policy.bases.iter().filter_map(|rules| rules.get(*name).cloned());
         let all = said.into_iter().chain(bases).reduce(|a, b| strictest(&memo, &a, &b));
         // `allow` here leaves the verdict to the other notations.
@@ -148,6 +139,7 @@ pub fn flattened(policy: &Policy) -> Policy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SectionRules;
     use crate::compare::{RefinementAnswer, refines};
     use crate::{
         ExecTrust, FilesystemTrust, HazardProtection, Judge, NetworkTrust, PathAnchors, layers,

@@ -170,33 +170,21 @@ fn list_of(action: Action) -> &'static str {
     if action == Action::Allow { "allowed" } else { "denied" }
 }
 
-/// Returns the rules of a section that no layer mentions: `ask`, but reading in the workspace is allowed.
+/// Returns the compiled rules of a section that no layer mentions.
 pub fn default_rules(section: Section, places: &PathAnchors) -> RuleList {
-    let mut rules = every(section, Action::Ask, &silence(section), places);
-    if section == Section::Read {
-        let inside = ["**/*", "."];
-        rules.rules = inside
-            .map(|text| PolicyRule {
-                pattern: Pattern::new(PatternKind::Path, text, Action::Allow, places),
-                action: Action::Allow,
-                text: "no rule about read: allowed in the workspace".to_owned(),
-                span: None,
-            })
-            .into();
+    let words = |section, _| silence(section);
+    let mut rules = compile(LayerSource::Default, &section.unwritten(), &words, places);
+    for rule in &mut rules.rules {
+        rule.text = format!("no rule about {section}: allowed in the workspace");
     }
     rules
 }
 
 /// Returns the explanation of such default rules; [`PolicyLayer::source_of`] recognises them by it.
 fn silence(section: Section) -> String {
-    format!("no rule about {section}: ask")
-}
-
-/// Makes a rule list with one verdict for the whole section.
-fn every(section: Section, action: Action, text: &str, places: &PathAnchors) -> RuleList {
-    let pattern = Pattern::new(section.kind(), "**", action, places);
-    let intent = PolicyRule { pattern, action, text: text.to_owned(), span: None };
-    RuleList { section, rules: Vec::new(), intent }
+    // Reading is allowed by rules about the workspace, so the rest of the section asks.
+    let asks = section == Section::Read || section.unwritten_action() == Action::Ask;
+    format!("no rule about {section}: {}", if asks { "ask" } else { "allow" })
 }
 
 fn compile(

@@ -5,7 +5,6 @@
 
 use agentry_text::Spanned;
 
-use crate::base_policy::asks;
 use crate::compare::{RefinementAnswer, refines};
 use crate::memo::PolicyMemo;
 use crate::notations::{nowhere, section, sections_of};
@@ -41,7 +40,7 @@ fn combine(
 ) -> Option<SectionRules> {
     layers.iter().find(|(_, rules)| rules.get(name).is_some())?;
     let rules = |(source, rules): &(LayerSource, Permissions)| {
-        rules.get(name).cloned().or_else(|| source.decides_all().then(|| asks(name)))
+        rules.get(name).cloned().or_else(|| source.decides_all().then(|| name.unwritten()))
     };
     layers.iter().filter_map(rules).reduce(|one, other| strictest(memo, &one, &other))
 }
@@ -113,8 +112,7 @@ pub fn to_abilities(rules: &Permissions) -> Abilities {
 
 /// Whether the default rules of a section are at least as strict as these.
 fn is_within_default(rules: &Permissions, section: Section) -> bool {
-    let default = if section == Section::Read { Action::Allow } else { Action::Ask };
-    rules.strictest(section) <= default
+    rules.strictest(section) <= section.unwritten_action()
 }
 
 /// Returns the tool lists that grant only what the rules allow without exception.
@@ -196,7 +194,9 @@ mod tests {
             let lists = to_tool_permissions(&rules(Section::Tool, Action::Ask, written));
             let allowed: Vec<_> =
                 lists.allowed.iter().flatten().map(|tool| tool.value.as_str()).collect();
-            let allowed: Vec<_> = allowed.into_iter().filter(|tool| *tool != "Read").collect();
+            // What is allowed without a rule is listed too.
+            let is_named = |tool: &&str| !matches!(*tool, "Read" | "AskUserQuestion");
+            let allowed: Vec<_> = allowed.into_iter().filter(is_named).collect();
             assert_eq!(allowed, *expected, "{written:?}");
         }
     }

@@ -2,6 +2,7 @@
 
 use agentry_text::Spanned;
 
+use crate::notations::{nowhere, section};
 use crate::{Action, Declared};
 
 crate::words! {
@@ -31,6 +32,29 @@ crate::words! {
         Delegate = "delegate",
         /// Environment variables.
         Env = "env",
+    }
+}
+
+/// The files of the workspace, which may be read where no rule speaks about reading.
+const WORKSPACE_FILES: [&str; 2] = ["**/*", "."];
+
+impl Section {
+    /// Returns the verdict inside the workspace where the section was not written: a call asks, but files may
+    /// be read, and nobody is asked whether they may be asked.
+    pub fn unwritten_action(self) -> Action {
+        if matches!(self, Self::Read | Self::Question) { Action::Allow } else { Action::Ask }
+    }
+
+    /// Returns the rules of a section that was not written. Reading outside the workspace asks.
+    pub fn unwritten(self) -> SectionRules {
+        if self != Self::Read {
+            return section(self, nowhere(), self.unwritten_action(), Vec::new());
+        }
+        let rule = |text: &str| {
+            let rule = PatternRule { pattern: text.to_owned(), action: self.unwritten_action() };
+            Spanned::new(rule, nowhere())
+        };
+        section(self, nowhere(), Action::Ask, WORKSPACE_FILES.map(rule).into())
     }
 }
 
@@ -69,21 +93,13 @@ impl Permissions {
 
     /// Returns the mildest verdict of `section`.
     pub fn mildest(&self, section: Section) -> Action {
-        match self.get(section) {
-            Some(rules) => rules.mildest(),
-            None if section == Section::Read => Action::Allow,
-            None => Action::Ask,
-        }
+        self.get(section).map_or(section.unwritten_action(), SectionRules::mildest)
     }
 
-    /// Returns a verdict that is at least as strict as every one of `section`. A section that was not written
-    /// asks, except `read`, which is allowed inside the workspace.
+    /// Returns a verdict that is at least as strict as every one of `section`; where it was not written, as
+    /// every one inside the workspace.
     pub fn strictest(&self, section: Section) -> Action {
-        match self.get(section) {
-            Some(rules) => rules.strictest(),
-            None if section == Section::Read => Action::Allow,
-            None => Action::Ask,
-        }
+        self.get(section).map_or(section.unwritten_action(), SectionRules::strictest)
     }
 }
 

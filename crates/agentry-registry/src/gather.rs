@@ -22,7 +22,7 @@ use crate::watched_world::{UsageRecorder, WatchedReads};
 /// The version of an agent whose format has no default version.
 const NO_VERSION: &str = "0.0.0";
 /// The most bytes of all files together.
-const MOST_BYTES: usize = 64 * 1024 * 1024;
+pub(crate) const MOST_BYTES: usize = 64 * 1024 * 1024;
 /// Directories of a home that hold data of users and runs.
 const PRIVATE: &[&str] = &["users", "runs", "cache", "logs"];
 /// Directories that are never taken along with a skill.

@@ -33,6 +33,8 @@ impl AgentStore {
         let missing = || StoreError::Missing(reference.to_string());
         let digest = match reference {
             AgentReference::Exact(StoreRef::Full(digest)) => Some(digest.clone()),
+            // An agent of a registry lies in the cache, not in the store.
+            AgentReference::Exact(StoreRef::Remote(_)) => None,
             AgentReference::Exact(StoreRef::Short(short)) => self.by_short(short)?,
             AgentReference::Exact(StoreRef::Named { name, version }) => {
                 self.named(name, version)?

@@ -9,15 +9,15 @@ use std::sync::{Mutex, PoisonError};
 
 use agentry_compile::formats::info;
 use agentry_compile::text::limits;
-use agentry_compile::{FetchError, StoreRef, StoredAgent};
+use agentry_compile::{FetchError, StoreRef, StoredAgent, World};
 
 use crate::digest;
 use crate::error::StoreError;
 use crate::manifest::{ObjectFile, ObjectManifest};
 use crate::object_world::ObjectWorld;
 use crate::reference::AgentReference;
-use crate::sign::SignatureTrust;
 use crate::store::AgentStore;
+use crate::trust::SignatureTrust;
 
 /// The most bytes of a manifest.
 const MANIFEST_BYTES: u64 = 16 * 1024 * 1024;
@@ -35,13 +35,12 @@ impl StoreObject {
     /// The digest of the agent with its files moved to the paths that `place` returns.
     pub fn digest_at(
         &self,
-        store: &AgentStore,
+        world: &dyn World,
         place: impl Fn(&str) -> Option<String>,
     ) -> Option<String> {
-        let reading = ObjectReading { store, known: Mutex::default() };
         let files = self.files.iter().map(|(path, bytes)| Some((place(path)?, bytes.as_slice())));
         let files: Vec<_> = files.collect::<Option<_>>()?;
-        let fetch = |reference: &StoreRef| reading.base(reference, 0);
+        let fetch = |reference: &StoreRef| world.services().fetch(reference);
         let main = place(&self.manifest.main)?;
         Some(ObjectWorld::new(files, &fetch).digest(&main, self.manifest.format))
     }
@@ -145,6 +144,9 @@ impl ObjectReading<'_> {
         if depth > limits::BASES {
             return Err(FetchError::Damaged(format!("more than {} bases", limits::BASES)));
         }
+        if let StoreRef::Remote(text) = reference {
+            return self.store.remote.map_or(Err(FetchError::Missing), |fetch| fetch(text));
+        }
         let digest = self.store.resolve(&AgentReference::Exact(reference.clone()));
         let digest = digest.map_err(fetch_error)?;
         let known = |reading: &Self| {
@@ -162,7 +164,7 @@ impl ObjectReading<'_> {
 }
 
 /// The bytes of one file of an object.
-fn contents(dir: &Path, file: &ObjectFile, digest: &str) -> Result<Vec<u8>, StoreError> {
+pub(crate) fn contents(dir: &Path, file: &ObjectFile, digest: &str) -> Result<Vec<u8>, StoreError> {
     let damaged =
         |why: &str| StoreError::damaged(digest, format!("its file `{}` {why}", file.path));
     let bytes = match plain_file(&dir.join(&file.path), file.size) {
@@ -180,7 +182,7 @@ fn contents(dir: &Path, file: &ObjectFile, digest: &str) -> Result<Vec<u8>, Stor
 }
 
 /// Reads a file of at most `limit` bytes. Refuses links, devices and pipes.
-fn plain_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn plain_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let metadata = fs::symlink_metadata(path)?;
     if !metadata.is_file() {
         return Err(io::Error::other("it is not a regular file"));
@@ -196,7 +198,7 @@ fn plain_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 
 /// Converts an object for the compiler. Paths are relative to the agent's directory, unless that
 /// directory names the agent or files lie outside it.
-fn stored(object: StoreObject) -> StoredAgent {
+pub(crate) fn stored(object: StoreObject) -> StoredAgent {
     let StoreObject { manifest, mut files } = object;
     let ObjectManifest { main, format, digest, .. } = &manifest;
     let prefix = format!("{}/", manifest.dir());
@@ -213,7 +215,7 @@ fn stored(object: StoreObject) -> StoredAgent {
 }
 
 /// The error as the compiler reports it.
-fn fetch_error(error: StoreError) -> FetchError {
+pub(crate) fn fetch_error(error: StoreError) -> FetchError {
     match error {
         StoreError::NoStore(_) => FetchError::NoStore,
         StoreError::Missing(_) => FetchError::Missing,
@@ -306,7 +308,7 @@ mod tests {
         let missing = StoreRef::Full(digest::of(b"nothing"));
         assert_eq!(store.fetch(&missing, &SignatureTrust::default()), Err(FetchError::Missing));
         let key = KeyRing::new(home.path()).generate("mine").unwrap();
-        let trust = SignatureTrust { required: true, keys: vec![key] };
+        let trust = SignatureTrust { required: true, keys: vec![key], ..SignatureTrust::default() };
         let refused = store.fetch(&full, &trust);
         assert!(matches!(&refused, Err(FetchError::Untrusted(why)) if why.contains("not signed")));
         store.sign(&digest, &KeyRing::new(home.path()).secret("mine").unwrap()).unwrap();

@@ -64,9 +64,8 @@ impl FromStr for AgentReference {
 impl fmt::Display for AgentReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Exact(StoreRef::Short(text) | StoreRef::Full(text)) | Self::Latest(text) => {
-                f.write_str(text)
-            }
+            Self::Exact(StoreRef::Short(text) | StoreRef::Full(text) | StoreRef::Remote(text))
+            | Self::Latest(text) => f.write_str(text),
             Self::Exact(StoreRef::Named { name, version }) => write!(f, "{name}@{version}"),
         }
     }

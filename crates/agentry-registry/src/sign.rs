@@ -1,9 +1,8 @@
-//! Signatures of objects, and whether the user trusts their keys.
+//! Signatures of objects.
 //!
 //! The signed message has its own first line, the agent's digest, and the digest of all pushed files.
 //! A signature made for any other purpose is therefore never valid for an agent.
 
-use agentry_compile::SigningSettings;
 use agentry_compile::model::digest::hex;
 
 use crate::digest;
@@ -12,21 +11,37 @@ use crate::error::StoreError;
 use crate::keys::{PublicKey, SecretKey};
 use crate::manifest::ObjectManifest;
 use crate::store::{AgentStore, names};
+use crate::trust::SignatureTrust;
 
-/// The signatures that the user requires.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SignatureTrust {
-    /// Whether an object needs a signature of a trusted key.
-    pub required: bool,
-    /// The trusted keys.
-    pub keys: Vec<PublicKey>,
+/// A signature of an object, with the key that made it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectSignature {
+    /// The key, as the signature names it.
+    pub key: PublicKey,
+    signature: [u8; 64],
 }
 
-impl SignatureTrust {
-    /// Reads the user's settings.
-    pub fn new(signing: &SigningSettings) -> Result<Self, StoreError> {
-        let keys = signing.trusted.iter().map(|key| key.parse());
-        Ok(Self { required: signing.required, keys: keys.collect::<Result<_, _>>()? })
+impl ObjectSignature {
+    /// Signs an object.
+    fn new(manifest: &ObjectManifest, key: &SecretKey) -> Self {
+        Self { key: key.public(), signature: key.sign(&message(manifest)) }
+    }
+
+    /// Whether it is a signature of this object.
+    pub fn verifies(&self, manifest: &ObjectManifest) -> bool {
+        self.key.verifies(&message(manifest), &self.signature)
+    }
+
+    /// The key and the signature, one per line: how it lies in a registry.
+    pub(crate) fn to_text(&self) -> String {
+        format!("{}\n{}\n", self.key, hex(&self.signature))
+    }
+
+    /// Reads [`Self::to_text`].
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(bytes).ok()?.strip_suffix('\n')?;
+        let (key, signature) = text.split_once('\n')?;
+        Some(Self { key: key.parse().ok()?, signature: digest::bytes::<64>(signature)? })
     }
 }
 
@@ -41,14 +56,23 @@ impl AgentStore {
         let _lock = self.lock()?;
         let manifest = self.read(digest)?.manifest;
         let path = self.object(digest)?.join("signatures").join(key.public().digits());
-        let text = format!("{}\n", hex(&key.sign(&message(&manifest))));
+        let text = format!("{}\n", hex(&ObjectSignature::new(&manifest, key).signature));
         replace(&path, text.as_bytes(), &self.temporary()).map_err(StoreError::writing(&path))
     }
 
     /// The keys that signed an object. One wrong signature is an error.
     pub fn signers(&self, manifest: &ObjectManifest) -> Result<Vec<PublicKey>, StoreError> {
+        let signatures = self.signatures(manifest)?;
+        Ok(signatures.into_iter().map(|signature| signature.key).collect())
+    }
+
+    /// The signatures of an object. One wrong signature is an error.
+    pub fn signatures(
+        &self,
+        manifest: &ObjectManifest,
+    ) -> Result<Vec<ObjectSignature>, StoreError> {
         let dir = self.object(&manifest.digest)?.join("signatures");
-        let mut signers = Vec::new();
+        let mut signatures = Vec::new();
         for name in names(&dir)? {
             let path = dir.join(&name);
             let wrong = || {
@@ -57,36 +81,31 @@ impl AgentStore {
             };
             let key: PublicKey = format!("ed25519:{name}").parse().map_err(|_| wrong())?;
             let text = std::fs::read_to_string(&path).map_err(StoreError::reading(&path))?;
-            let signature = text.strip_suffix('\n').and_then(digest::bytes::<64>);
-            if !signature.is_some_and(|signature| key.verifies(&message(manifest), &signature)) {
+            let bytes = text.strip_suffix('\n').and_then(digest::bytes::<64>).ok_or_else(wrong)?;
+            let signature = ObjectSignature { key, signature: bytes };
+            if !signature.verifies(manifest) {
                 return Err(wrong());
             }
-            signers.push(key);
+            signatures.push(signature);
         }
-        Ok(signers)
+        Ok(signatures)
     }
 
-    /// Refuses an object without the signature that the user requires.
+    /// Refuses an object without the signatures that the settings require.
     pub(crate) fn accept(
         &self,
         manifest: &ObjectManifest,
         trust: &SignatureTrust,
     ) -> Result<(), StoreError> {
-        // Signatures are verified only if the user requires them.
-        if !trust.required {
+        // Signatures are verified only if they are required.
+        if trust.is_open() {
             return Ok(());
         }
         let signers = self.signers(manifest)?;
-        if signers.iter().any(|key| trust.keys.contains(key)) {
-            return Ok(());
-        }
+        let Some(why) = trust.missing(&signers) else { return Ok(()) };
         let ObjectManifest { name, version, digest, .. } = manifest;
-        let signers: Vec<_> = signers.iter().map(ToString::to_string).collect();
-        let why = match signers.as_slice() {
-            [] => "it is not signed".to_owned(),
-            keys => format!("no trusted key signed it, only `{}`", keys.join("`, `")),
-        };
         let why = format!("`{name}@{version}` (`{digest}`) is refused: {why}");
+        let signers = signers.iter().map(ToString::to_string).collect();
         Err(StoreError::Untrusted { why, signers })
     }
 }

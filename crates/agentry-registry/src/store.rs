@@ -17,6 +17,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use agentry_compile::{FetchError, StoredAgent};
+
 use crate::digest::digits;
 use crate::durable_write::{make_dirs, rename, replace, sync_dir};
 use crate::error::StoreError;
@@ -28,7 +30,12 @@ const FORMAT: u64 = 1;
 #[derive(Debug, Clone)]
 pub struct AgentStore {
     root: PathBuf,
+    /// Fetches the bases that lie in registries.
+    pub(crate) remote: Option<RemoteFetch>,
 }
+
+/// Fetches an agent of a registry by its reference.
+pub type RemoteFetch = fn(&str) -> Result<StoredAgent, FetchError>;
 
 /// The lock that writers hold. The system releases it when the process ends.
 #[derive(Debug)]
@@ -39,7 +46,7 @@ pub(crate) struct StoreLock {
 impl AgentStore {
     /// Opens the store of a home. Migrates an older layout.
     pub fn open(home: &Path) -> Result<Self, StoreError> {
-        let store = Self { root: home.join("store") };
+        let store = Self { root: home.join("store"), remote: None };
         match store.format()? {
             Some(FORMAT) => Ok(store),
             // There is no store, or its creation was interrupted.
@@ -53,12 +60,18 @@ impl AgentStore {
 
     /// Opens the store of a home, and creates it if there is none.
     pub fn create(home: &Path) -> Result<Self, StoreError> {
-        let store = Self { root: home.join("store") };
+        let store = Self { root: home.join("store"), remote: None };
         if store.format()? == Some(FORMAT) {
             return Ok(store);
         }
         make_dirs(&store.root).map_err(StoreError::writing(&store.root))?;
         store.migrated()
+    }
+
+    /// The same store, whose agents may have bases in registries.
+    #[must_use]
+    pub fn with_remote(self, remote: RemoteFetch) -> Self {
+        Self { remote: Some(remote), ..self }
     }
 
     /// The directory of the store.

@@ -13,14 +13,31 @@ use url::Url;
 
 use crate::tool::ToolTouch;
 
+/// How much an approval of a part of a call may cover.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CoverBreadth {
+    /// The like of it: only rules ask about it.
+    TheLike,
+    /// Only itself: more than rules asks about it, for example because it reads a secret.
+    Exact,
+}
+
+/// A part of a call that the user is asked about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AskedPart<'a> {
+    /// What the call touches.
+    pub(crate) touch: &'a ToolTouch,
+    /// Why the user is asked.
+    pub(crate) reason: &'a VerdictReason,
+    /// How much an approval may cover.
+    pub(crate) breadth: CoverBreadth,
+}
+
 /// Returns what an approval of this part of a call covers, as text for the user.
-pub(crate) fn covered(
-    judge: &Judge,
-    touch: &ToolTouch,
-    reason: &VerdictReason,
-    directory: &Path,
-) -> String {
-    if touch.section != Section::Bash && is_written_for_some(judge, reason) {
+pub(crate) fn covered(judge: &Judge, part: &AskedPart<'_>, directory: &Path) -> String {
+    let AskedPart { touch, reason, breadth } = *part;
+    let may_be_wide = breadth == CoverBreadth::TheLike;
+    if may_be_wide && touch.section != Section::Bash && is_written_for_some(judge, reason) {
         return format!("whatever `{}` ({}) asks about", reason.rule, reason.layer);
     }
     let here = directory.display();
@@ -33,7 +50,7 @@ pub(crate) fn covered(
             };
             let parts = analyse(subject, &context);
             let part = parts.iter().find(|part| part.to_string() == reason.segment);
-            let program = part.and_then(|part| program(part, reason));
+            let program = part.filter(|_| may_be_wide).and_then(|part| program(part, reason));
             program.unwrap_or_else(|| {
                 // After a `cd`, relative paths mean other files, so only the whole line can be covered.
                 let is_plain = part.is_some_and(is_literal) && !parts.iter().any(goes_elsewhere);
@@ -42,8 +59,8 @@ pub(crate) fn covered(
             })
         }
         Section::Webfetch => match Url::parse(subject) {
-            Ok(url) => format!("requests to {}", url.origin().ascii_serialization()),
-            Err(_) => format!("exactly `{subject}`"),
+            Ok(url) if may_be_wide => format!("requests to {}", url.origin().ascii_serialization()),
+            _ => format!("exactly `{subject}`"),
         },
         Section::Websearch => "searches of the web".to_owned(),
         Section::Edit => format!("changes of `{}`", directory.join(subject).display()),
@@ -150,14 +167,21 @@ mod tests {
                 }
                 None => format!("exactly `{segment}` in /w"),
             };
-            assert_eq!(covered(&judge, &touch, &reason, Path::new("/w")), expected, "{line}");
+            let breadth = CoverBreadth::TheLike;
+            let part = AskedPart { touch: &touch, reason: &reason, breadth };
+            assert_eq!(covered(&judge, &part, Path::new("/w")), expected, "{line}");
+            let part = AskedPart { breadth: CoverBreadth::Exact, ..part };
+            let exact = format!("exactly `{segment}` in /w");
+            assert_eq!(covered(&judge, &part, Path::new("/w")), exact, "{line}");
         }
         for line in whole {
             let touch = ToolTouch { section: Section::Bash, subject: line.to_owned() };
             let parts =
                 analyse(line, &ShellContext { home: None, directory: Some("/w".to_owned()) });
             let last = parts.last().map(ToString::to_string).unwrap_or_default();
-            let found = covered(&judge, &touch, &asks(&last), Path::new("/w"));
+            let (reason, breadth) = (asks(&last), CoverBreadth::TheLike);
+            let part = AskedPart { touch: &touch, reason: &reason, breadth };
+            let found = covered(&judge, &part, Path::new("/w"));
             assert_eq!(found, format!("exactly `{line}` in /w"), "{last}");
         }
         let cases = [
@@ -168,7 +192,9 @@ mod tests {
         for (section, subject, expected) in cases {
             let touch = ToolTouch { section, subject: subject.to_owned() };
             let reason = asks(subject);
-            assert_eq!(covered(&judge, &touch, &reason, Path::new("/w")), expected, "{subject}");
+            let breadth = CoverBreadth::TheLike;
+            let part = AskedPart { touch: &touch, reason: &reason, breadth };
+            assert_eq!(covered(&judge, &part, Path::new("/w")), expected, "{subject}");
         }
     }
 

@@ -2,7 +2,7 @@
 //! to the digest of the agent, so that a changed agent needs a new consent.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use agentry_compile::policy::{Action, Judge, Section};
@@ -103,6 +103,13 @@ fn lines(judge: &Judge, section: Section) -> Vec<String> {
     out
 }
 
+/// Returns what is new and what is gone in a listing: `+ writes: allow …`.
+pub fn row_changes(old: &[(String, String)], new: &[(String, String)]) -> Vec<String> {
+    let line = |mark: char, (kind, text): &(String, String)| format!("{mark} {kind}: {text}");
+    let gone = old.iter().filter(|row| !new.contains(row)).map(|row| line('-', row));
+    gone.chain(new.iter().filter(|row| !old.contains(row)).map(|row| line('+', row))).collect()
+}
+
 /// One consent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserConsent {
@@ -119,6 +126,12 @@ pub struct UserConsent {
     /// What the digest does not cover. Older consents have none, and are asked about again.
     #[serde(default)]
     pub pins: Option<Vec<ConsentPin>>,
+    /// Where the definition was, as an absolute path.
+    #[serde(default)]
+    pub place: String,
+    /// What the user saw: the kind and the line of each row.
+    #[serde(default)]
+    pub rows: Vec<(String, String)>,
 }
 
 /// Something that the user agreed to beside the definition.
@@ -192,17 +205,16 @@ impl ConsentStore {
     pub fn give(&self, consent: &UserConsent) -> io::Result<()> {
         private_files::directories(&self.directory)?;
         let path = self.path(&consent.digest, consent.unconfined);
-        // Written beside and renamed, so that another process never reads half a consent.
-        let new = path.with_extension(format!("{}.new", std::process::id()));
         let text = serde_json::to_string_pretty(consent).map_err(io::Error::other)?;
-        let mut file = private_files::file(
-            &new,
-            fs::OpenOptions::new().write(true).create(true).truncate(true),
-        )?;
-        file.write_all(text.as_bytes())?;
-        file.write_all(b"\n")?;
-        file.sync_all()?;
-        fs::rename(new, path)
+        private_files::replace(&path, &format!("{text}\n"))
+    }
+
+    /// Returns the last consent to an earlier state of the agent at this place, if its rows are known.
+    pub fn earlier(&self, place: &str, unconfined: bool) -> Option<UserConsent> {
+        let is_same = |it: &UserConsent| {
+            it.place == place && it.unconfined == unconfined && !it.rows.is_empty()
+        };
+        self.list().into_iter().rev().find(is_same)
     }
 
     /// Returns all consents, the oldest first.
@@ -230,10 +242,9 @@ impl ConsentStore {
     }
 
     fn files(&self) -> Vec<(PathBuf, UserConsent)> {
-        let entries = fs::read_dir(&self.directory).into_iter().flatten().flatten();
-        let paths = entries.map(|entry| entry.path());
-        let known = paths.filter(|path| path.extension().is_some_and(|it| it == "json"));
-        let mut all: Vec<_> = known.filter_map(|path| Some((path.clone(), read(&path)?))).collect();
+        let known = private_files::with_extension(&self.directory, "json");
+        let mut all: Vec<_> =
+            known.into_iter().filter_map(|path| Some((path.clone(), read(&path)?))).collect();
         all.sort_by(|(_, a), (_, b)| (a.at, &a.digest).cmp(&(b.at, &b.digest)));
         all
     }
@@ -291,6 +302,8 @@ mod tests {
             unconfined,
             at,
             pins: Some(pins()),
+            place: format!("/w/{at}"),
+            rows: vec![("writes".to_owned(), "allow `a`".to_owned())],
         };
         assert_eq!(consents.list(), []);
         consents.give(&consent("aaaaaaaaaa", false, 2)).unwrap();
@@ -298,6 +311,9 @@ mod tests {
         assert!(has("sha256:aaaaaaaaaa", false));
         assert!(!has("sha256:aaaaaaaaaa", true), "leaving the sandbox is asked about again");
         assert!(!has("sha256:cccccccccc", false));
+        assert_eq!(consents.earlier("/w/2", false), Some(consent("aaaaaaaaaa", false, 2)));
+        assert_eq!(consents.earlier("/w/2", true), None);
+        assert_eq!(consents.earlier("/w/3", false), None);
         assert_eq!(
             consents.list(),
             [consent("bbbbbbbbbb", true, 1), consent("aaaaaaaaaa", false, 2)]

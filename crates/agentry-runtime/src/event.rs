@@ -154,10 +154,26 @@ pub enum RunEvent {
     },
     /// Another process continues the run of one that is gone.
     Resumed,
-    /// The user restored these files to their state before the run.
+    /// The user restored these files to their state before the run, or before one of its turns.
     Undone {
         /// Their paths.
         paths: Vec<String>,
+    },
+    /// The user chose a model of the plan, from which on it is used.
+    Switched {
+        /// Its index in the plan.
+        model: usize,
+    },
+    /// The user asked to compact the conversation.
+    CompactionRequested,
+    /// The user began a new conversation in the same run. Limits, spending and approvals stay.
+    Cleared,
+    /// The user ran a command under the policy of the agent. The model does not see it.
+    UserRan {
+        /// The command.
+        command: String,
+        /// What it printed, or why it was refused; `None` before it starts.
+        text: Option<String>,
     },
     /// The process that continues the run has other limits or models; they hold from now on.
     Adjusted {
@@ -168,6 +184,16 @@ pub enum RunEvent {
         /// The smallest context window of the models, in tokens.
         window: Option<u64>,
     },
+}
+
+impl RunEvent {
+    /// Whether the user acted between two turns: such an event neither begins nor ends a turn.
+    pub const fn is_between_turns(&self) -> bool {
+        matches!(
+            self,
+            Self::Undone { .. } | Self::Switched { .. } | Self::Cleared | Self::UserRan { .. }
+        )
+    }
 }
 
 /// An answer of the model.

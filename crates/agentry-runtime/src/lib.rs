@@ -14,6 +14,7 @@
 
 pub mod approval;
 mod approval_scope;
+mod bare_policy;
 pub mod budget;
 pub mod budget_pot;
 pub mod cassette;
@@ -39,6 +40,7 @@ mod reopen;
 pub mod rule_lines;
 pub mod rulebook;
 pub mod skill;
+pub mod standing_approval;
 pub mod state;
 pub mod step;
 pub mod tool;

@@ -69,6 +69,7 @@ pub(crate) fn adjust(state: &mut StepState, limits: RunLimits, models: usize, wi
     state.models = models.max(1);
     if state.model >= state.models {
         state.model = 0;
+        state.chosen = 0;
         state.attempts = 0;
     }
 }
@@ -78,7 +79,7 @@ fn afresh(state: &mut StepState) {
     state.parking = None;
     state.attempts = 0;
     state.cut_off = 0;
-    state.model = 0;
+    state.model = state.chosen;
 }
 
 const UNKNOWN: &str = "the run ended while this call ran: it is not known what it did";

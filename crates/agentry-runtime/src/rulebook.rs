@@ -4,11 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentry_compile::World;
-use agentry_compile::policy::{Action, Judge, PolicyLayer, SectionCall, Verdict, VerdictReason};
+use agentry_compile::policy::{
+    Action, Judge, PolicyLayer, Section, SectionCall, Verdict, VerdictReason,
+};
 use agentry_compile::render::judged;
 use agentry_compile::text::SourceFiles;
 
-use crate::approval_scope::covered;
+use crate::approval_scope::{AskedPart, CoverBreadth, covered};
+use crate::bare_policy::bare_policy;
 use crate::conversation::cut;
 use crate::event::CallJudgement;
 use crate::tool::ToolTouch;
@@ -83,12 +86,47 @@ impl Rulebook {
             parts.extend(reasons.into_iter().map(|reason| (touch, reason)));
         }
         let asking = parts.iter().filter(|(_, reason)| reason.action == Action::Ask);
-        let mut asking: Vec<String> =
-            asking.map(|(touch, reason)| covered(judge, touch, reason, at)).collect();
+        let asking = asking.map(|(touch, reason)| {
+            let breadth = self.breadth(touch, at);
+            covered(judge, &AskedPart { touch, reason, breadth }, at)
+        });
+        let mut asking: Vec<String> = asking.collect();
         asking.sort();
         asking.dedup();
         let (reason, places) = self.words(worst, &parts);
         RuledTouch { verdict: judgement(worst), reason, places, asking }
+    }
+
+    /// Returns whether calls of these sections would be allowed if there were no rules: nothing that no rule
+    /// can remove asks about them or denies them.
+    pub(crate) fn is_bare(
+        &self,
+        sections: &[Section],
+        touches: &[ToolTouch],
+        directory: &Path,
+    ) -> bool {
+        let judge = bare_policy(sections, self.judge.places());
+        let directory = directory.to_string_lossy();
+        touches.iter().all(|ToolTouch { section, subject }| {
+            let call = SectionCall { section: *section, subject, directory: &directory };
+            judged(&*self.world, &judge, &self.protected, call).action == Action::Allow
+        })
+    }
+
+    /// Returns how much an approval of a part may cover.
+    fn breadth(&self, touch: &ToolTouch, directory: &Path) -> CoverBreadth {
+        let is_bare = match touch.section {
+            Section::Bash
+            | Section::Edit
+            | Section::Read
+            | Section::ExternalDirectory
+            | Section::Webfetch => {
+                self.is_bare(Section::ALL, std::slice::from_ref(touch), directory)
+            }
+            // Nothing but rules decides about the others.
+            _ => true,
+        };
+        if is_bare { CoverBreadth::TheLike } else { CoverBreadth::Exact }
     }
 
     /// Returns the deciding reasons and the places of their rules: each once, the first few.

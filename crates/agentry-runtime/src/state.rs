@@ -40,6 +40,8 @@ pub struct StepState {
     pub on_error_is_written: bool,
     /// The model in use, as its index in the plan.
     pub model: usize,
+    /// The model that the user chose: with it, each new beginning begins.
+    pub(crate) chosen: usize,
     /// How many models the plan has.
     pub models: usize,
     /// The context window of the model, in tokens.
@@ -48,6 +50,10 @@ pub struct StepState {
     pub attempts: u32,
     /// Messages that the user sent while the run was busy. The model gets them with the next request.
     pub queue: Vec<String>,
+    /// What the model is told before the next message: the user has changed something since its last answer.
+    pub(crate) notes: Vec<String>,
+    /// Whether the user asked for a compaction, after which the model is not asked.
+    pub(crate) only_compacts: bool,
     /// The question to park the run for, as soon as no call runs any more.
     pub parking: Option<String>,
     /// What each delegate has spent, by the call that started it. It is part of `spent`.
@@ -200,10 +206,13 @@ impl Default for StepState {
             on_error: ErrorStrategy::default(),
             on_error_is_written: false,
             model: 0,
+            chosen: 0,
             models: 1,
             window: None,
             attempts: 0,
             queue: Vec::new(),
+            notes: Vec::new(),
+            only_compacts: false,
             parking: None,
             delegated: BTreeMap::new(),
             output: None,

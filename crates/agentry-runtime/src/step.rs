@@ -5,6 +5,7 @@ mod delegate;
 mod inner;
 mod limits;
 mod resume;
+mod user_request;
 
 use crate::conversation::Message;
 pub use crate::effect::{PersonQuestion, RunEffect};
@@ -53,26 +54,7 @@ pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
         return Vec::new();
     }
     match happened.event {
-        RunEvent::Began {
-            limits,
-            asks_at_limit,
-            on_error,
-            on_error_is_written,
-            models,
-            window,
-        } => {
-            *state = StepState {
-                limits,
-                asks_at_limit,
-                on_error,
-                on_error_is_written,
-                models,
-                window,
-                clock: state.clock,
-                ..StepState::default()
-            };
-            Vec::new()
-        }
+        event @ RunEvent::Began { .. } => begin(state, &event),
         RunEvent::Said { text } => {
             state.queue.push(text);
             state.output = None;
@@ -111,8 +93,32 @@ pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
         | RunEvent::Resumed
         | RunEvent::Adjusted { .. }
         | RunEvent::Delegated { .. }
-        | RunEvent::Undone { .. } => Vec::new(),
+        | RunEvent::UserRan { .. } => Vec::new(),
+        RunEvent::CompactionRequested => user_request::request_compaction(state),
+        RunEvent::Switched { model } => user_request::switch(state, model),
+        RunEvent::Cleared => user_request::clear(state),
+        RunEvent::Undone { paths } => user_request::note_undone(state, &paths),
     }
+}
+
+/// Begins the run with an empty state.
+fn begin(state: &mut StepState, event: &RunEvent) -> Vec<RunEffect> {
+    let &RunEvent::Began { limits, asks_at_limit, on_error, on_error_is_written, models, window } =
+        event
+    else {
+        return Vec::new();
+    };
+    *state = StepState {
+        limits,
+        asks_at_limit,
+        on_error,
+        on_error_is_written,
+        models,
+        window,
+        clock: state.clock,
+        ..StepState::default()
+    };
+    Vec::new()
 }
 
 /// The journal has the start of a call.
@@ -127,8 +133,12 @@ fn started(state: &mut StepState, id: &str) -> Vec<RunEffect> {
 
 /// Asks the model, unless a limit is reached or the conversation must be compacted first.
 fn ask(state: &mut StepState) -> Vec<RunEffect> {
+    if state.only_compacts {
+        return user_request::compact_once(state);
+    }
+    let notes = std::mem::take(&mut state.notes);
     let said = std::mem::take(&mut state.queue);
-    said.into_iter().for_each(|text| state.hear(Message::user(text)));
+    notes.into_iter().chain(said).for_each(|text| state.hear(Message::user(text)));
     if let Some(limit) = state.exceeded() {
         return over(state, limit);
     }
@@ -142,6 +152,7 @@ fn ask(state: &mut StepState) -> Vec<RunEffect> {
 
 fn end(state: &mut StepState, ending: RunEnding) -> Vec<RunEffect> {
     state.abandon();
+    state.only_compacts = false;
     state.phase = RunPhase::Ended(ending.clone());
     vec![RunEffect::Stop, RunEffect::Finish(ending)]
 }
@@ -320,7 +331,7 @@ fn unblocked(state: &mut StepState, answer: ApprovalAnswer) -> Vec<RunEffect> {
             go_on(state)
         }
         (BlockedRun::Models(_), ApprovalAnswer::Yes | ApprovalAnswer::Always(_)) => {
-            state.model = 0;
+            state.model = state.chosen;
             state.attempts = 0;
             ask(state)
         }
@@ -439,6 +450,7 @@ fn is_first(state: &StepState, at: usize) -> bool {
 /// Cancels the turn, or the whole run.
 fn cancelled(state: &mut StepState, run: bool) -> Vec<RunEffect> {
     state.abandon();
+    state.only_compacts = false;
     for call in &mut state.calls {
         if !matches!(call.progress, CallProgress::Over(..)) {
             call.progress = CallProgress::Over("stopped by the person".to_owned(), true);

@@ -1,6 +1,9 @@
 //! A command to run and its result; the same on every operating system.
 
-use std::os::fd::OwnedFd;
+#[cfg(unix)]
+use std::os::fd::OwnedFd as StreamHandle;
+#[cfg(windows)]
+use std::os::windows::io::OwnedHandle as StreamHandle;
 use std::path::PathBuf;
 
 /// A command to run.
@@ -13,11 +16,11 @@ pub struct ConfinedCommand {
     /// The complete environment.
     pub env: Vec<(String, String)>,
     /// Standard input.
-    pub input: OwnedFd,
+    pub input: StreamHandle,
     /// Standard output.
-    pub output: OwnedFd,
+    pub output: StreamHandle,
     /// Standard error.
-    pub errors: OwnedFd,
+    pub errors: StreamHandle,
 }
 
 /// How a command ended.

@@ -81,7 +81,9 @@ impl NetworkProxy {
 
 impl Drop for NetworkProxy {
     fn drop(&mut self) {
-        // This wakes the thread that waits for a connection.
+        // This wakes the thread that waits for a connection. Only a sandbox has such a listener, and Windows has
+        // no sandbox.
+        #[cfg(unix)]
         let _ = rustix::net::shutdown(&self.listener, rustix::net::Shutdown::Both);
         let streams = self.shared.streams.lock().unwrap_or_else(PoisonError::into_inner);
         for stream in streams.iter().filter_map(Weak::upgrade) {

@@ -5,8 +5,9 @@
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use agentry_sandbox::{BackEnd, ConfinedCommand, Confinement, Sandbox, support};
+use agentry_sandbox::{BackEnd, ConfinedCommand, Confinement, Sandbox, SandboxError, support};
 
 const HELPER: &str = env!("CARGO_BIN_EXE_confined-helper");
 
@@ -58,6 +59,63 @@ fn a_home_is_empty_but_for_what_may_be_used() {
         drop(sandbox);
         assert_eq!(fs::read_to_string(home.join("project/file")).expect("text"), "x\n");
         assert!(!home.join(".cache").exists() && !home.join("project/agentry.toml").exists());
+    }
+}
+
+/// Other programs create and remove files all the time: a file that vanishes is left out, and every protected
+/// file that is there stays protected.
+#[test]
+fn files_that_vanish_meanwhile_are_left_out() {
+    if let Some(missing) = support(Path::new(HELPER)).without_namespaces() {
+        eprintln!("SKIPPED: {missing}");
+        return;
+    }
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let root = dir.path().canonicalize().expect("a path");
+    fs::create_dir_all(root.join("project")).expect("a directory");
+    fs::write(root.join("project/rules"), "old").expect("a file");
+    let names: Vec<_> = (0..40).map(|at| root.join(format!("d{at}"))).collect();
+    let churn = |is_over: &AtomicBool| {
+        // Bounded, so that a failure in the other thread cannot leave it running.
+        for _ in 0..20_000 {
+            if is_over.load(Ordering::Relaxed) {
+                break;
+            }
+            for name in &names {
+                let _ = fs::create_dir(name);
+                let _ = fs::write(name.join(".env"), "hush");
+            }
+            for name in &names {
+                let _ = fs::remove_dir_all(name);
+            }
+        }
+    };
+    let start = || {
+        let confinement = Confinement {
+            reads: ["/usr", "/bin", "/lib", "/lib64"].map(Into::into).to_vec(),
+            writes: names.iter().cloned().chain([root.join("project")]).collect(),
+            read_only: vec![root.join("project/rules")],
+            hidden: names.iter().map(|name| name.join(".env")).collect(),
+            ..Confinement::default()
+        };
+        let ledger = root.join("ledger");
+        Sandbox::start(Path::new(HELPER), BackEnd::Namespaces, confinement, Some(&ledger))
+    };
+    for at in 0..6 {
+        let is_over = AtomicBool::new(false);
+        let sandbox = std::thread::scope(|scope| {
+            scope.spawn(|| churn(&is_over));
+            let sandbox = start();
+            is_over.store(true, Ordering::Relaxed);
+            sandbox
+        });
+        let sandbox = sandbox.unwrap_or_else(|error| panic!("start {at}: {error}"));
+        match try_shell(&sandbox, &root, "echo x > rules; rm -f rules; cat rules") {
+            Ok(said) => assert!(said.ends_with("old"), "start {at}: {said}"),
+            // What is replaced after the set-up is no longer hidden, so the command is refused.
+            Err(SandboxError::Replaced(path)) => assert!(path.ends_with(".env"), "start {at}"),
+            Err(error) => panic!("start {at}: {error}"),
+        }
     }
 }
 
@@ -137,6 +195,10 @@ fn no_program_stumbles_over_what_is_not_there() {
 }
 
 fn shell(sandbox: &Sandbox, home: &Path, line: &str) -> String {
+    try_shell(sandbox, home, line).expect("sent")
+}
+
+fn try_shell(sandbox: &Sandbox, home: &Path, line: &str) -> Result<String, SandboxError> {
     let (mut reader, writer) = std::io::pipe().expect("a pipe");
     let errors = writer.try_clone().expect("a copy");
     let text = |path: &Path| path.to_str().expect("text").to_owned();
@@ -155,9 +217,9 @@ fn shell(sandbox: &Sandbox, home: &Path, line: &str) -> String {
         output: writer.into(),
         errors: errors.into(),
     });
-    let running = running.expect("sent");
+    let running = running?;
     let mut said = String::new();
     reader.read_to_string(&mut said).expect("text");
     running.wait().expect("an end");
-    said
+    Ok(said)
 }

@@ -4,10 +4,10 @@ use std::sync::{Arc, OnceLock};
 
 use agentry_model::Agent;
 use agentry_policy::{
-    Action, Judge, PathAnchors, PatternRule, Permissions, PolicyContext, PolicyLayer, PolicyRule,
-    RuleList, Section, SectionRules, layers, to_permissions,
+    Action, Judge, PathAnchors, Permissions, PolicyContext, PolicyLayer, PolicyRule, RuleList,
+    Section, layers, to_permissions,
 };
-use agentry_text::{FileId, Span, Spanned};
+use agentry_text::Span;
 
 use crate::front_matter::with_lf;
 use crate::memo::RenderMemo;
@@ -289,6 +289,14 @@ impl RenderSubject {
         said.map(|text| text.value.trim()).filter(|text| !text.is_empty()).unwrap_or(&self.name)
     }
 
+    /// Whether its author wrote a section that allows something. Losses are reported only for what was written.
+    pub(crate) fn grants(&self, section: Section) -> bool {
+        let rules = self.permissions.get(section);
+        rules.is_some_and(|rules| {
+            rules.section.span.is_written() && rules.mildest() == Action::Allow
+        })
+    }
+
     /// Whether rules about a section stay within the policy, with every question.
     pub(crate) fn permits_unasked(&self, section: Section, layers: &[RuleList]) -> bool {
         within(&self.memo, layers, &self.written_bounds(section)) == PolicyProof::Holds
@@ -314,21 +322,12 @@ pub(crate) fn permissions_key(permissions: &Permissions) -> String {
     text
 }
 
-/// Adds the missing sections: they ask, except that reading inside the workspace is allowed.
+/// Adds the missing sections.
 fn complete(mut permissions: Permissions) -> Permissions {
-    let nowhere = Span::start_of(FileId::BUILT_IN);
     for section in Section::ALL {
-        if permissions.get(*section).is_some() {
-            continue;
+        if permissions.get(*section).is_none() {
+            permissions.sections.push(section.unwritten());
         }
-        let inside = PatternRule { pattern: "**/*".to_owned(), action: Action::Allow };
-        let rules =
-            if *section == Section::Read { vec![Spanned::new(inside, nowhere)] } else { vec![] };
-        permissions.sections.push(SectionRules {
-            section: Spanned::new(*section, nowhere),
-            intent: Some(Spanned::new(Action::Ask, nowhere)),
-            rules,
-        });
     }
     permissions
 }

@@ -2,7 +2,9 @@
 
 mod evolution;
 mod home;
+mod machine;
 mod memory;
+mod offer;
 mod policy;
 mod receipts;
 mod render;
@@ -10,36 +12,41 @@ mod run;
 mod runs;
 mod sandbox;
 mod schedule;
+mod serve;
+mod setup;
 mod store;
 mod tools;
 
-pub(crate) use evolution::{ProposalsArguments, ProposalsCommand, TeachArguments};
+pub(crate) use evolution::{ProposalsArguments, ProposalsCommand, REJECTED, TeachArguments};
 pub(crate) use home::{
     AgentsArguments, DiffArguments, ExportArguments, HistoryArguments, InstallArguments,
     RollbackArguments, UninstallArguments,
 };
+pub(crate) use machine::{ConfigArguments, DoctorArguments, ModelsArguments};
 pub(crate) use memory::{MemoryAddArguments, MemoryAgent, MemoryArguments, MemoryCommand};
+pub(crate) use offer::{AcpArguments, McpArguments, OfferArguments};
 pub(crate) use policy::{
-    PolicyArguments, PolicyCommand, PolicyDiffArguments, PolicyShowArguments, PolicyTestArguments,
-    PolicyWhyArguments,
+    DiffFormat, PolicyArguments, PolicyCommand, PolicyDiffArguments, PolicyShowArguments,
+    PolicyTestArguments, PolicyWhyArguments,
 };
 pub(crate) use receipts::{ReceiptsAgentArguments, ReceiptsArguments, ReceiptsCommand};
 pub(crate) use render::RenderArguments;
 pub(crate) use run::{
     AskFallback, ConsentArguments, ConsentCommand, ResumeArguments, RunArguments, RunFormat,
-    SpendingArguments, TestArguments,
+    SpendingArguments, TestArguments, milliseconds,
 };
 pub(crate) use runs::{
     RunsArguments, RunsCommand, RunsPruneArguments, RunsShowArguments, RunsTailArguments,
     RunsUndoArguments,
 };
 pub(crate) use sandbox::{
-    DoctorArguments, SandboxArguments, SandboxCommand, SandboxExecArguments,
-    SandboxExplainArguments,
+    SandboxArguments, SandboxCommand, SandboxExecArguments, SandboxExplainArguments,
 };
 pub(crate) use schedule::{
-    FireArguments, ScheduleArguments, ScheduleCommand, ScheduleNextArguments, ServeArguments,
+    FireArguments, ScheduleArguments, ScheduleCommand, ScheduleNextArguments,
 };
+pub(crate) use serve::{PairArguments, PairCommand, ServeArguments, ServeCommand};
+pub(crate) use setup::{AuditArguments, InitArguments};
 pub(crate) use store::{
     GcArguments, KeygenArguments, ListArguments, PullArguments, PushArguments, SearchArguments,
     SignArguments, VerifyArguments,
@@ -54,9 +61,15 @@ use agentry_compile::model::Format;
 use agentry_compile::policy::Section;
 use agentry_compile::targets::{RenderScope, TARGETS, Target};
 
+/// The version, with the commit where the build names one: `cargo xtask dist` does.
+const VERSION: &str = match option_env!("AGENTRY_VERSION") {
+    Some(version) => version,
+    None => env!("CARGO_PKG_VERSION"),
+};
+
 /// A compiler and a runtime for AI-agent definitions.
 #[derive(Debug, Parser)]
-#[command(name = "agentry", version, about, propagate_version = false)]
+#[command(name = "agentry", version = VERSION, about, propagate_version = false)]
 pub(crate) struct CliArguments {
     /// When to use colours; `auto`: on a terminal, unless `NO_COLOR` is set
     #[arg(
@@ -68,6 +81,12 @@ pub(crate) struct CliArguments {
         display_order = 900
     )]
     pub(crate) color: ColorChoice,
+    /// Run as if the program was started in this directory
+    #[arg(short = 'C', global = true, value_name = "DIR", display_order = 901)]
+    pub(crate) start_directory: Option<String>,
+    /// Print no progress and no notes; results, warnings and errors stay
+    #[arg(short, long, global = true, display_order = 902)]
+    pub(crate) quiet: bool,
     #[command(subcommand)]
     pub(crate) command: CliCommand,
 }
@@ -100,13 +119,13 @@ pub(crate) enum CliCommand {
     Guard(GuardArguments),
     /// Ask what an agent may do: all its rules, which one decides, what a change allows
     Policy(PolicyArguments),
-    /// Put an agent into the store and print its digest
+    /// Put an agent into the store or a registry, and print its digest
     Push(PushArguments),
-    /// Write an agent of the store to files
+    /// Write an agent of the store or a registry to files
     Pull(PullArguments),
     /// List the agents of the store whose name or description has all the words
     Search(SearchArguments),
-    /// List the agents of the store
+    /// List the agents of the store, or the tags of a repository in a registry
     List(ListArguments),
     /// Remove agents from the store that nothing refers to
     Gc(GcArguments),
@@ -114,7 +133,7 @@ pub(crate) enum CliCommand {
     Keygen(KeygenArguments),
     /// Sign an agent of the store
     Sign(SignArguments),
-    /// Verify an agent of the store and its signatures
+    /// Verify an agent of the store or a registry, and its signatures
     Verify(VerifyArguments),
     /// Install an agent in your home, or update the installed one
     Install(InstallArguments),
@@ -136,6 +155,8 @@ pub(crate) enum CliCommand {
     Teach(TeachArguments),
     /// Pin the agents of a workspace, or list what changed since
     Lock(LockArguments),
+    /// List everything that takes part in a workspace, and what is suspicious about it
+    Audit(AuditArguments),
     /// Show which model, tools and skills an agent gets on this machine, and why
     Resolve(ResolveArguments),
     /// Run an agent
@@ -156,12 +177,22 @@ pub(crate) enum CliCommand {
     Receipts(ReceiptsArguments),
     /// List schedules and their next times; run, pause or resume one
     Schedule(ScheduleArguments),
-    /// Keep running: fire the schedules of agents
+    /// Serve agents: a page and an API for runs and approvals; fires schedules
     Serve(ServeArguments),
+    /// Offer an agent to an editor: the Agent Client Protocol on the standard streams
+    Acp(AcpArguments),
+    /// Offer agents as tools to other programs: an MCP server on the standard streams
+    Mcp(McpArguments),
     /// Show what confines the commands of an agent
     Sandbox(SandboxArguments),
     /// Show what this machine supports, and how to get the rest
     Doctor(DoctorArguments),
+    /// List the language models that can be used here, and why others cannot
+    Models(ModelsArguments),
+    /// Show the settings in force, and the file that each comes from
+    Config(ConfigArguments),
+    /// Set Agentry up in a repository: configuration, baseline, hook and workflow
+    Init(InitArguments),
     /// Start a new agent
     New(NewArguments),
     /// Print the JSON Schema of a format, for editors
@@ -217,6 +248,12 @@ pub(crate) struct CheckArguments {
     /// Fail on warnings too
     #[arg(long)]
     pub(crate) deny_warnings: bool,
+    /// Check only agents of which a file changed since the branch left this commit, tag or branch
+    ///
+    /// The files of an agent are all that its check reads: prompt, skills, bases, `agentry.toml`. What is
+    /// not committed yet counts too.
+    #[arg(long, value_name = "REF", conflicts_with = "write_baseline")]
+    pub(crate) changed_since: Option<String>,
     /// Do not report the findings in this file
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<String>,
@@ -293,7 +330,7 @@ pub(crate) struct ConvertArguments {
 #[derive(Debug, ClapArgs)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct ImportArguments {
-    /// Agents of a harness: their files, or projects that hold them
+    /// Agents of a harness: their files, or projects that hold them; or `oci://…` of one of Docker Agent
     #[arg(required = true)]
     pub(crate) paths: Vec<String>,
     /// The format to write

@@ -1,8 +1,12 @@
 //! The commands, one file each. This module dispatches to them and holds what they share.
 
+pub(crate) mod acp;
 pub(crate) mod agents;
+pub(crate) mod audit;
+mod changed_scope;
 pub(crate) mod check;
 mod check_report;
+pub(crate) mod config;
 pub(crate) mod consent;
 pub(crate) mod convert;
 pub(crate) mod doctor;
@@ -13,18 +17,22 @@ pub(crate) mod hash;
 pub(crate) mod history;
 mod home_agents;
 pub(crate) mod import;
+pub(crate) mod init;
 pub(crate) mod install;
 pub(crate) mod keygen;
 pub(crate) mod list;
 pub(crate) mod lock;
 mod lock_report;
+pub(crate) mod mcp;
 pub(crate) mod memory;
+pub(crate) mod models;
 pub(crate) mod new;
 pub(crate) mod policy;
 pub(crate) mod proposals;
 pub(crate) mod pull;
 pub(crate) mod push;
 pub(crate) mod receipts;
+mod registry;
 pub(crate) mod render;
 pub(crate) mod resolve;
 mod resolve_report;
@@ -37,9 +45,12 @@ pub(crate) mod schedule;
 pub(crate) mod schema;
 pub(crate) mod search;
 pub(crate) mod serve;
+mod served_agent;
 pub(crate) mod shell;
 pub(crate) mod show;
 pub(crate) mod sign;
+mod stdio_service;
+mod steered_run;
 mod store;
 mod suggestion;
 pub(crate) mod teach;
@@ -124,29 +135,20 @@ fn none_in(disk: &DiskWorld, path: &str) -> CliFailure {
 
 /// Converts the problems of the paths themselves to failures.
 fn failures(disk: &dyn World, found: &AgentDiscovery) -> Vec<CliFailure> {
-    let others = found.no_agents.iter().map(|path| {
-        let message = format!("`{path}` is not an agent definition");
-        CliFailure::new(message).hint(format_hint(disk, path)).about(path)
-    });
-    missing_paths(disk, found).into_iter().chain(others).collect()
-}
-
-/// A failure for each path that does not exist.
-fn missing_paths(disk: &dyn World, found: &AgentDiscovery) -> Vec<CliFailure> {
     let missing = found.missing.iter().map(|path| {
         let failure = CliFailure::new(format!("`{path}` does not exist")).about(path);
         failure.hint_opt(suggestion::agent(disk, path))
     });
-    missing.collect()
-}
-
-/// How to use a file that is no definition by its name.
-fn format_hint(disk: &dyn World, path: &str) -> String {
-    let format = format!("pass the format with `--as {}`", Format::WORDS.join("|"));
-    match import::hint(disk, path) {
-        Some(import) => format!("{import}; else {format}"),
-        None => format,
-    }
+    let others = found.no_agents.iter().map(|path| {
+        let format = format!("pass the format with `--as {}`", Format::WORDS.join("|"));
+        let hint = match import::hint(disk, path) {
+            Some(import) => format!("{import}; else {format}"),
+            None => format,
+        };
+        let message = format!("`{path}` is not an agent definition");
+        CliFailure::new(message).hint(hint).about(path)
+    });
+    missing.chain(others).collect()
 }
 
 /// Reads the definition of an agent. What an installed agent remembers is not a part of it.

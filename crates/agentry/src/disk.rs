@@ -11,11 +11,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use agentry_compile::text::path::is_plain;
 use agentry_compile::{
     BaseMemo, DirectoryEntry, EntryKind, FetchError, FileTree, MachineFacts, ModelsEndpoint,
-    ReadError, StoreRef, StoredAgent, WalkedPath, World, WorldServices, signing,
+    ReadError, StoreRef, StoredAgent, WalkedPath, World, WorldServices,
 };
 use agentry_home::HomeLayout;
 use agentry_home::layout::is_identifier;
-use agentry_registry::{AgentStore, SignatureTrust, StoreError};
+use agentry_registry::oci::OciError;
+use agentry_registry::{SignatureTrust, StoreError};
 use agentry_runtime::tool::real;
 use agentry_sandbox::{PLACEHOLDER, is_placeholder};
 use ignore::WalkState;
@@ -23,6 +24,7 @@ use ignore::WalkState;
 use crate::home::agentry_home;
 use crate::model_query;
 use crate::output::error_text;
+use crate::registries::{open_store, remote_agents, repository_trust, signing_settings};
 use crate::workspace_cache::WorkspaceCache;
 
 /// The files of this machine, relative to the current directory.
@@ -71,8 +73,8 @@ impl PeekedFiles {
     }
 }
 
-/// The root of the agent of the home that a path belongs to: an object of the store and an installed agent are workspaces of
-/// their own, whatever lies above them.
+/// The root of the agent of the home that a path belongs to: an object of the store, a copy of a registry's and an installed
+/// agent are workspaces of their own, whatever lies above them.
 pub(crate) fn kept_root(path: &str) -> Option<String> {
     let home = agentry_home()?;
     let below = |directory: PathBuf, depth: usize, fits: fn(&[&str]) -> bool| {
@@ -83,7 +85,10 @@ pub(crate) fn kept_root(path: &str) -> Option<String> {
     };
     let layout = HomeLayout::new(&home);
     // `ab/abcd…/files`
-    below(home.join("store").join("objects"), 3, |parts| parts.last() == Some(&"files"))
+    let is_object: fn(&[&str]) -> bool = |parts| parts.last() == Some(&"files");
+    below(home.join("store").join("objects"), 3, is_object)
+        .or_else(|| below(home.join("remote").join("artifacts"), 3, is_object))
+        .or_else(|| below(home.join("remote").join("urls"), 1, |_| true))
         .or_else(|| {
             below(layout.staging(), 2, |parts| parts.last().is_some_and(|id| is_identifier(id)))
         })
@@ -96,7 +101,7 @@ pub(crate) fn kept_root(path: &str) -> Option<String> {
 const FEW: usize = 1_000;
 
 /// Directories that no search enters, in addition to `.gitignore`.
-const NEVER: &[&str] = &[".git", "node_modules"];
+pub(crate) const NEVER: &[&str] = &[".git", "node_modules"];
 
 impl FileTree for DiskWorld {
     fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
@@ -232,15 +237,20 @@ impl WorldServices for DiskWorld {
     }
 
     fn fetch(&self, reference: &StoreRef) -> Result<StoredAgent, FetchError> {
+        let damaged = |error: StoreError| FetchError::Damaged(error.to_string());
+        if let StoreRef::Remote(text) = reference {
+            let unfetched =
+                |error: OciError| FetchError::Remote { hint: error.hint(), why: error.to_string() };
+            let trust = |place: &str| repository_trust(self, place);
+            return remote_agents().map_err(unfetched)?.fetch(text, &trust);
+        }
         let home = agentry_home().ok_or(FetchError::NoStore)?;
-        let unusable = || FetchError::Damaged("your configuration has errors".to_owned());
-        let trust = signing(self).map_err(|_| unusable())?;
-        let trust =
-            SignatureTrust::new(&trust).map_err(|error| FetchError::Damaged(error.to_string()))?;
-        match AgentStore::open(&home) {
+        let (user, workspace) = signing_settings(self).map_err(damaged)?;
+        let trust = SignatureTrust::new(&user, &workspace).map_err(damaged)?;
+        match open_store(&home) {
             Ok(store) => store.fetch(reference, &trust),
             Err(StoreError::NoStore(_)) => Err(FetchError::NoStore),
-            Err(error) => Err(FetchError::Damaged(error.to_string())),
+            Err(error) => Err(damaged(error)),
         }
     }
 

@@ -6,6 +6,10 @@ use agentry_home::user::UserName;
 
 use crate::output::CliFailure;
 
+/// What to do if the home cannot be written to.
+pub(crate) const UNWRITABLE_HOME: &str = "consents and runs are kept in the home of Agentry: make it \
+    writable, or set `AGENTRY_HOME` to a directory that is";
+
 /// The directory, whether or not it exists; `None` if the user has no home.
 pub(crate) fn agentry_home() -> Option<PathBuf> {
     let given = std::env::var_os("AGENTRY_HOME").filter(|path| !path.is_empty());
@@ -16,6 +20,14 @@ pub(crate) fn agentry_home() -> Option<PathBuf> {
             Some(home.join(".agentry"))
         }
     }
+}
+
+/// The user's state directory, which is no part of the home: `$XDG_STATE_HOME/agentry`, else `~/.local/state/agentry`.
+pub(crate) fn state_directory() -> Option<PathBuf> {
+    let given = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
+    let base = given.filter(|path| path.is_absolute());
+    let base = base.or_else(|| Some(std::env::home_dir()?.join(".local/state")))?;
+    base.is_absolute().then(|| base.join("agentry"))
 }
 
 /// The current user: `$AGENTRY_USER`, else the login name.

@@ -8,6 +8,8 @@ mod home;
 mod model_query;
 mod output;
 mod progress;
+mod registries;
+mod revision_world;
 mod save;
 #[cfg(feature = "otel")]
 mod telemetry;
@@ -29,6 +31,11 @@ fn main() -> ExitCode {
     }
     let args = CliArguments::parse();
     output::choose_color(args.color);
+    output::choose_quiet(args.quiet);
+    if let Some(failure) = args.start_directory.as_deref().and_then(enter_directory) {
+        output::complain(&failure);
+        return failure.exit.into();
+    }
     let result = match args.command {
         CliCommand::Check(args) => command::check::run(&args),
         CliCommand::Show(args) => command::show::run(&args),
@@ -56,6 +63,7 @@ fn main() -> ExitCode {
         CliCommand::Proposals(args) => command::proposals::run(&args),
         CliCommand::Teach(args) => command::teach::run(&args),
         CliCommand::Lock(args) => command::lock::run(&args),
+        CliCommand::Audit(args) => command::audit::run(&args),
         CliCommand::Resolve(args) => command::resolve::run(&args),
         CliCommand::Run(args) => command::run::run(&args),
         CliCommand::Resume(args) => command::resume::run(&args),
@@ -67,8 +75,13 @@ fn main() -> ExitCode {
         CliCommand::Receipts(args) => command::receipts::run(&args),
         CliCommand::Schedule(args) => command::schedule::run(&args),
         CliCommand::Serve(args) => command::serve::run(&args),
+        CliCommand::Acp(args) => command::acp::run(&args),
+        CliCommand::Mcp(args) => command::mcp::run(&args),
         CliCommand::Sandbox(args) => command::sandbox::run(&args),
         CliCommand::Doctor(args) => command::doctor::run(&args),
+        CliCommand::Models(args) => command::models::run(&args),
+        CliCommand::Config(args) => command::config::run(&args),
+        CliCommand::Init(args) => command::init::run(&args),
         CliCommand::New(args) => command::new::run(&args),
         CliCommand::Schema(args) => command::schema::run(&args),
         CliCommand::Rules(args) => command::rules::run(&args),
@@ -82,4 +95,12 @@ fn main() -> ExitCode {
             failure.exit.into()
         }
     }
+}
+
+/// Goes to the directory of `-C`. Returns why that failed.
+fn enter_directory(path: &str) -> Option<output::CliFailure> {
+    let error = std::env::set_current_dir(path).err()?;
+    let why = output::error_text(&error);
+    let failure = output::CliFailure::new(format!("`{path}` cannot be entered: {why}"));
+    Some(failure.hint("`-C` takes the directory to start in").about(path))
 }

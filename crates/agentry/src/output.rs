@@ -133,6 +133,12 @@ pub(crate) fn print(text: &str) {
     }
 }
 
+/// Writes the bytes of a protocol to standard output. Returns whether somebody reads them.
+pub(crate) fn print_bytes(bytes: &[u8]) -> bool {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes).and_then(|()| out.flush()).is_ok()
+}
+
 /// Prints a JSON document to standard output.
 pub(crate) fn print_json(value: &Value) {
     print(&as_json(value));
@@ -157,6 +163,26 @@ pub(crate) fn remark(line: &str) {
     let _ = writeln!(io::stderr(), "{}", visible(line));
 }
 
+/// Whether `--quiet` was given.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Sets whether notes and progress are left out.
+pub(crate) fn choose_quiet(quiet: bool) {
+    QUIET.store(quiet, Ordering::Relaxed);
+}
+
+/// Whether notes and progress are left out.
+pub(crate) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
+/// Prints a note to standard error, unless the user wants none.
+pub(crate) fn note(line: &str) {
+    if !is_quiet() {
+        remark(line);
+    }
+}
+
 /// Prints a failure.
 pub(crate) fn complain(failure: &CliFailure) {
     remark(&format!("error: {}", failure.message));
@@ -172,6 +198,15 @@ static COLOR: OnceLock<ColorChoice> = OnceLock::new();
 /// Sets when the output has colours.
 pub(crate) fn choose_color(choice: ColorChoice) {
     let _ = COLOR.set(choice);
+}
+
+/// The option `--color` as it was given, for a further process.
+pub(crate) fn color_option() -> &'static [&'static str] {
+    match COLOR.get() {
+        None | Some(ColorChoice::Auto) => &[],
+        Some(ColorChoice::Always) => &["--color=always"],
+        Some(ColorChoice::Never) => &["--color=never"],
+    }
 }
 
 /// The style of findings on `stream`: as `--color` says; by default coloured on a terminal, unless `NO_COLOR` is set.

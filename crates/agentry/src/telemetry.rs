@@ -34,7 +34,7 @@ pub(crate) struct RunTelemetry {
     /// The span of the run; those of answers and calls are below it.
     run: Option<Context>,
     /// The calls that were judged and have not ended.
-    calls: HashMap<String, OpenCall>,
+    calls: HashMap<String, ExportedCall>,
     /// When the request to the model was sent.
     request_sent: SystemTime,
 }
@@ -64,7 +64,7 @@ impl HttpClient for TelemetryCollector {
 }
 
 /// A call that has not ended.
-struct OpenCall {
+struct ExportedCall {
     tool: String,
     verdict: String,
     span: Option<Span>,
@@ -135,7 +135,7 @@ impl RunTelemetry {
             RunOutput::Call { id, tool, verdict, .. } => {
                 let verdict = serde_json::to_value(verdict).unwrap_or_default();
                 let verdict = verdict.as_str().unwrap_or_default().to_owned();
-                let called = OpenCall { tool: tool.clone(), verdict, span: None };
+                let called = ExportedCall { tool: tool.clone(), verdict, span: None };
                 self.calls.insert(id.clone(), called);
             }
             RunOutput::Started { id } => self.start_call(id),
@@ -161,7 +161,7 @@ impl RunTelemetry {
     }
 
     fn start_call(&mut self, id: &str) {
-        let Some(OpenCall { tool, verdict, .. }) = self.calls.get(id) else { return };
+        let Some(ExportedCall { tool, verdict, .. }) = self.calls.get(id) else { return };
         let attributes = vec![
             KeyValue::new("gen_ai.operation.name", "execute_tool"),
             KeyValue::new("gen_ai.tool.name", tool.clone()),

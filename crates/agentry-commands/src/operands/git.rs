@@ -12,7 +12,7 @@ pub(super) fn uses(
     before: Option<usize>,
 ) -> Vec<UsedFile> {
     let (doubtful, certain): (&[FileUse], &[FileUse]) = match kind {
-        OperandKind::History => (&[FileUse::MayRead], &[FileUse::Read]),
+        OperandKind::History | OperandKind::Archive => (&[FileUse::MayRead], &[FileUse::Read]),
         OperandKind::Diff => (&[FileUse::Read], &[FileUse::Read]),
         OperandKind::Checkout => (&[FileUse::MayWrite], &[FileUse::Write]),
         OperandKind::Stash => {
@@ -27,9 +27,9 @@ pub(super) fn uses(
     let mut found = Vec::new();
     for word in revisions {
         if let Some(path) = file_of_revision(word) {
-            let is_write = |used: &FileUse| matches!(used, FileUse::Write | FileUse::MayWrite);
             // What a revision holds is read; nothing is written there.
-            found.extend((!certain.iter().all(is_write)).then_some((FileUse::Read, path)));
+            let is_read = !certain.iter().copied().all(FileUse::is_write);
+            found.extend(is_read.then_some((FileUse::Read, path)));
         } else if let Some(path) = path_set(word).filter(|_| before.is_none() && !is_label(word)) {
             // With a `--` all words before it are revisions.
             found.extend(doubtful.iter().map(|used| (*used, path.clone())));
@@ -38,7 +38,16 @@ pub(super) fn uses(
     for path in paths.iter().filter_map(path_set) {
         found.extend(certain.iter().map(|used| (*used, path.clone())));
     }
+    // The first word is the revision, and one such as `HEAD:src` is a path itself.
+    let is_whole = paths.is_empty() && revisions.len() < 2 && !found.iter().any(is_certain);
+    if kind == OperandKind::Archive && is_whole {
+        found.push((FileUse::Read, ShellWord::text(".")));
+    }
     found
+}
+
+fn is_certain((used, _): &UsedFile) -> bool {
+    *used == FileUse::Read
 }
 
 /// Whether a word is the output of a command that prints the name of a revision.

@@ -21,6 +21,9 @@ use crate::store_reference::{FetchError, StoreRef, StoredAgent};
 use crate::world::World;
 use agentry_text::path::{join as path, split};
 
+/// The way out if a registry names none.
+const REMOTE_HINT: &str = "look at what lies there, or use a copy: save it beside this file";
+
 /// A base that was read, and merged with its own bases.
 #[derive(Debug)]
 pub(super) struct BaseLink {
@@ -129,29 +132,19 @@ impl BaseChain {
                 Ok(link)
             }
             BaseReference::Stored(reference) => self.fetched(world, from, &reference),
-            BaseReference::Oci(Some(digest)) => {
-                let reference = StoreRef::Full(digest);
-                // There is no OCI transport, but the store may have an agent with this digest.
-                match world.services().fetch(&reference) {
-                    Err(FetchError::Missing | FetchError::NoStore) => Err(self.no_transport(text)),
-                    _ => self.fetched(world, from, &reference),
-                }
+            BaseReference::Oci(place, digest) => {
+                // The store may have an agent with this digest; then no registry is asked.
+                let stored = digest.map(StoreRef::Full).filter(|reference| {
+                    let fetched = world.services().fetch(reference);
+                    !matches!(fetched, Err(FetchError::Missing | FetchError::NoStore))
+                });
+                self.fetched(world, from, &stored.unwrap_or(StoreRef::Remote(place)))
             }
-            BaseReference::Oci(None) => {
-                let what = format!("the base `{text}` is an OCI reference without a digest");
-                let hint = "pin what is expected there: `…@sha256:` and 64 digits";
-                Err(self.fail(&NO_BASE, text, &what, hint))
-            }
-            BaseReference::Url => {
-                let what = format!("the base `{text}` is a URL, which is not fetched yet");
-                let hint =
-                    "save the file beside this one, and keep its digest: `./x.agent#sha256:…`";
-                Err(self.fail(&NO_BASE, text, &what, hint))
-            }
+            BaseReference::Url(url) => self.fetched(world, from, &StoreRef::Remote(url)),
         }
     }
 
-    /// Fetches a base from the store.
+    /// Fetches a base from the store or a registry.
     fn fetched(
         &mut self,
         world: &dyn World,
@@ -169,16 +162,12 @@ impl BaseChain {
         Ok(link)
     }
 
-    fn no_transport(&self, text: &str) -> BaseFailure {
-        let what = format!(
-            "the base `{text}` is not in the store, and there is no transport for OCI references yet"
-        );
-        let hint = "pull it with a tool that has one, then `agentry push` it: its digest finds it";
-        self.fail(&NO_BASE, text, &what, hint)
-    }
-
     fn unfetched(&self, text: &str, why: &FetchError) -> BaseFailure {
         let (what, hint) = match why {
+            FetchError::Remote { why, hint } => {
+                let what = format!("the base `{text}` cannot be fetched: {why}");
+                return self.fail(&NO_BASE, text, &what, hint.as_deref().unwrap_or(REMOTE_HINT));
+            }
             FetchError::Untrusted(why) => {
                 let hint = "your `config.toml` asks for signatures: it needs a signature by a key \
                             that is in `trusted` in `[signing]`";
@@ -205,13 +194,13 @@ impl BaseChain {
         // Not only the agent's directory: files around it may be part of it.
         let (dir, main) = split(&stored.main);
         let (dir, main, format) = (path(&root, dir), main.to_owned(), stored.format);
-        let found = FoundAgent { path: root.clone(), dir, main, format };
+        let found = FoundAgent { path: reference.to_string(), dir, main, format };
         let link = self.link(&inner, (from, found), Some(&stored.digest))?;
         self.pinned(&inner, (&link, &root), Some(&stored.digest))?;
         let named = match reference {
             StoreRef::Full(digest) => *digest == stored.digest,
             StoreRef::Short(digest) => short(&inner, &link.compiled).as_ref() == Some(digest),
-            StoreRef::Named { .. } => true,
+            StoreRef::Named { .. } | StoreRef::Remote(_) => true,
         };
         if named {
             return Ok(link);

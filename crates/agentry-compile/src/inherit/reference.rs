@@ -9,10 +9,10 @@ pub(super) enum BaseReference {
     Path(String, Option<String>),
     /// An agent of the store.
     Stored(StoreRef),
-    /// An agent in an OCI registry, and its digest if it is pinned.
-    Oci(Option<String>),
-    /// A file on the web.
-    Url,
+    /// An agent in an OCI registry, as `oci://…`, and its digest if it is pinned.
+    Oci(String, Option<String>),
+    /// A file on the web, with its digest.
+    Url(String),
 }
 
 impl BaseReference {
@@ -29,22 +29,22 @@ impl BaseReference {
             None => (text, None),
         };
         match place.split_once("://") {
-            Some(("oci", rest)) => return Self::Oci(pinned(rest).or(pin)),
-            Some(_) => return Self::Url,
+            Some(("oci", rest)) => return Self::Oci(text.to_owned(), pinned(rest).or(pin)),
+            Some(_) => return Self::Url(text.to_owned()),
             // Before the check for `@`, which a path may contain.
             None if is_path(place) => return Self::Path(place.to_owned(), pin),
             None => {}
         }
         match place.rsplit_once('@') {
             Some((_, digest)) if digest.starts_with("sha256:") => {
-                Self::Oci(Some(digest.to_owned()))
+                Self::Oci(format!("oci://{text}"), Some(digest.to_owned()))
             }
             Some((name, version)) if !name.contains('/') => {
                 let (name, version) = (name.to_owned(), version.to_owned());
                 Self::Stored(StoreRef::Named { name, version })
             }
             // The colon belongs to a tag or port of an OCI reference.
-            _ if place.contains(':') => Self::Oci(pin),
+            _ if place.contains(':') => Self::Oci(format!("oci://{text}"), pin),
             _ => Self::Path(place.to_owned(), pin),
         }
     }
@@ -72,6 +72,10 @@ mod tests {
             let (name, version) = (name.to_owned(), version.to_owned());
             BaseReference::Stored(StoreRef::Named { name, version })
         };
+        let oci = |text: &str, digest: Option<&str>| {
+            BaseReference::Oci(text.to_owned(), digest.map(str::to_owned))
+        };
+        let url = BaseReference::Url("https://example.org/x.agent#sha256:12".to_owned());
         let cases = [
             ("./base.agent", path("./base.agent")),
             ("base.agent", path("base.agent")),
@@ -82,18 +86,19 @@ mod tests {
             ("ag1:0123", BaseReference::Stored(StoreRef::Short("ag1:0123".to_owned()))),
             ("sha256:0123", BaseReference::Stored(StoreRef::Full("sha256:0123".to_owned()))),
             ("helper@1.2.0", named("helper", "1.2.0")),
-            ("ghcr.io/example/helper:1.2", BaseReference::Oci(None)),
-            ("ghcr.io/example/helper@sha256:12", BaseReference::Oci(Some("sha256:12".to_owned()))),
+            ("ghcr.io/example/helper:1.2", oci("oci://ghcr.io/example/helper:1.2", None)),
             (
-                "ghcr.io/example/helper:1@sha256:12",
-                BaseReference::Oci(Some("sha256:12".to_owned())),
+                "ghcr.io/e/helper@sha256:12",
+                oci("oci://ghcr.io/e/helper@sha256:12", Some("sha256:12")),
             ),
-            ("oci://ghcr.io/example/helper:1.2", BaseReference::Oci(None)),
+            ("ghcr.io/e/h:1@sha256:12", oci("oci://ghcr.io/e/h:1@sha256:12", Some("sha256:12"))),
+            ("oci://ghcr.io/e/helper:1.2", oci("oci://ghcr.io/e/helper:1.2", None)),
+            ("oci://ghcr.io/e/h@sha256:12", oci("oci://ghcr.io/e/h@sha256:12", Some("sha256:12"))),
             (
-                "oci://ghcr.io/example/helper@sha256:12",
-                BaseReference::Oci(Some("sha256:12".to_owned())),
+                "oci://ghcr.io/e/h:1#sha256:12",
+                oci("oci://ghcr.io/e/h:1#sha256:12", Some("sha256:12")),
             ),
-            ("https://example.org/x.agent#sha256:12", BaseReference::Url),
+            ("https://example.org/x.agent#sha256:12", url),
         ];
         for (text, expected) in cases {
             assert_eq!(BaseReference::parse(text), expected, "{text}");

@@ -34,6 +34,8 @@ pub use plan::{
     FilePlan, PlanSituation, PlannedChange, PlannedChangeKind, PresentFile, RefusedFile,
     ReplacedFile, WantedFile, existing, plan,
 };
-pub use protection::{DefinitionPart, definition, other_agents, protect};
+pub use protection::{
+    DefinitionPart, PROTECTED_NAME, definition, is_protection, other_agents, protect,
+};
 pub use run::{RenderJob, TargetRun, run};
 pub use subject::subject;

@@ -28,6 +28,17 @@ use crate::protected_names::{
 };
 use crate::world::{EntryKind, World};
 
+/// How a denial says that a path is a part of what limits the agent; stands after the path.
+const OWN_PART: &str = " decides what the agent may do";
+/// How a denial says that a path is protected by its name; stands after the path.
+pub const PROTECTED_NAME: &str = " is protected";
+
+/// Returns whether a call was denied because of a protected path, by the reason of the denial.
+#[must_use]
+pub fn is_protection(reason: &str) -> bool {
+    [OWN_PART, PROTECTED_NAME].iter().any(|text| reason.contains(&format!("`{text}")))
+}
+
 /// Paths that calls must not write to.
 pub(super) struct ProtectedPaths<'a> {
     /// Files, and directories with everything below them; absolute real paths.
@@ -337,8 +348,8 @@ fn denied(segment: &str, path: &str) -> VerdictReason {
         (hit.parts == rest.len()).then_some(hit.kind)
     });
     let rule = match ends {
-        None | Some(ProtectedKind::Own) => format!("`{path}` decides what the agent may do"),
-        Some(kind) => format!("`{path}` is protected: {}", kind.why()),
+        None | Some(ProtectedKind::Own) => format!("`{path}`{OWN_PART}"),
+        Some(kind) => format!("`{path}`{PROTECTED_NAME}: {}", kind.why()),
     };
     reason(segment, Action::Deny, rule)
 }

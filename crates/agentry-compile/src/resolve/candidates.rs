@@ -117,6 +117,16 @@ pub(super) fn named(agent: &Agent, settings: &ResolveSettings, name: &str) -> Mo
     walk.found.pop().unwrap_or_else(unknown)
 }
 
+/// Every model of the catalogue, for an agent without requirements.
+pub(super) fn every(agent: &Agent, settings: &ResolveSettings) -> Vec<ModelCandidate> {
+    let mut walk = CandidateWalk { agent, settings, seen: BTreeSet::new(), found: Vec::new() };
+    for model in &settings.catalogue.models {
+        let candidate = walk.candidate(model, CandidateOrigin::Listed);
+        walk.add(candidate);
+    }
+    walk.found
+}
+
 /// The ids of the usable models of `agent`, in order, according to the built-in catalogue; the same as
 /// those of [`candidates`]. The lists of tiers are memoised, because many agents share them.
 pub(crate) fn usable_ids(memo: &SessionMemo, agent: &Agent, format: Format) -> Vec<String> {

@@ -132,6 +132,29 @@ pub fn named_model(
     model
 }
 
+/// The language models of this machine.
+#[derive(Debug)]
+pub struct ModelSurvey {
+    /// Those of the catalogue and of servers on this machine, usable or skipped.
+    pub models: Vec<ModelCandidate>,
+    /// Providers without a listed model, and why.
+    pub silent: Vec<(String, String)>,
+}
+
+/// Every language model that is known here, for an agent without requirements.
+pub fn survey_models(
+    world: &dyn World,
+    settings: &ResolveSettings,
+    ask: ModelLookup,
+) -> ModelSurvey {
+    let agent = Agent::default();
+    let mut models = candidates::every(&agent, settings);
+    let found = reachability::survey(world, settings, ask, &mut models);
+    let named = |id: &String| candidates::named(&agent, settings, id);
+    models.extend(found.unlisted.iter().map(named));
+    ModelSurvey { models, silent: found.silent }
+}
+
 /// Every file of the packs that a search found.
 fn pack_files(search: &SkillSearch<'_>) -> Vec<packs::SkillFile> {
     let own: Vec<_> = packs::own(search.compiled, search.agent).map(|(_, pack)| pack).collect();

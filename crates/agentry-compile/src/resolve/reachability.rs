@@ -44,6 +44,44 @@ pub(super) fn choose(
     }
 }
 
+/// Skips candidates that cannot be used here, and chooses none. Returns what else the providers say.
+pub(super) fn survey(
+    world: &dyn World,
+    settings: &ResolveSettings,
+    ask: ModelLookup,
+    list: &mut [ModelCandidate],
+) -> ProviderSurvey {
+    let mut reach = ProviderReach { world, settings, ask, answers: HashMap::new() };
+    for candidate in list.iter_mut().filter(|it| it.outcome == CandidateOutcome::Usable) {
+        if let Some(why) = reach.out_of(candidate) {
+            candidate.outcome = CandidateOutcome::Skipped(why);
+        }
+    }
+    let mut survey = ProviderSurvey::default();
+    for provider in &settings.providers {
+        let own: Vec<_> = list.iter().filter(|it| it.provider == provider.name).collect();
+        let answer = reach.about(provider);
+        if let Ok(models) = &answer {
+            let is_new = |name: &&String| !own.iter().any(|it| is_same(name, it, provider));
+            let new = models.iter().filter(is_new).map(|it| format!("{}/{it}", provider.name));
+            survey.unlisted.extend(new);
+        }
+        if let (true, Err(why)) = (own.is_empty(), answer) {
+            survey.silent.push((provider.name.clone(), why));
+        }
+    }
+    survey
+}
+
+/// What providers say beside the models of the catalogue.
+#[derive(Debug, Default)]
+pub(super) struct ProviderSurvey {
+    /// Models that servers on this machine have, as `provider/model`.
+    pub(super) unlisted: Vec<String>,
+    /// Providers without a model in the catalogue, and why none of theirs is listed.
+    pub(super) silent: Vec<(String, String)>,
+}
+
 struct ProviderReach<'a> {
     world: &'a dyn World,
     settings: &'a ResolveSettings,
@@ -53,6 +91,24 @@ struct ProviderReach<'a> {
 }
 
 impl ProviderReach<'_> {
+    /// The models that a server on this machine lists; of another provider, why its models are not known.
+    fn about(&mut self, provider: &ModelProvider) -> ModelsAnswer {
+        if let Some(why) = self.settings.unusable(provider) {
+            return Err(why);
+        }
+        let has_key = |key: &String| self.world.services().has_env(key);
+        if !provider.keys.is_empty() && !provider.keys.iter().any(has_key) {
+            return Err(unset(&provider.keys));
+        }
+        // Hosted providers list much that is no language model, so they are not asked.
+        if !provider.is_local() || !provider.keys.is_empty() || self.ask < ModelLookup::Local {
+            let name = &provider.name;
+            return Err(format!("the catalogue has none of its models; name one: `{name}/MODEL`"));
+        }
+        let (world, about) = (self.world, (provider.name.clone(), None));
+        self.answers.entry(about).or_insert_with(|| asked(world, provider, None)).clone()
+    }
+
     /// Why a candidate cannot be reached. Keeps only the variable that is set.
     fn out_of(&mut self, candidate: &mut ModelCandidate) -> Option<String> {
         let key = candidate.keys.iter().find(|key| self.world.services().has_env(key)).cloned();

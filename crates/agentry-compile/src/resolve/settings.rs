@@ -15,6 +15,8 @@ use super::provider::{ModelProvider, ProviderApi, canonical, ollama_address};
 use crate::caps::{RUN, SpendingCaps};
 use crate::evolution::{EVOLUTION, EvolutionRules};
 use crate::judge::{USER, user_file};
+use crate::notify::{NOTIFY, NotifySettings};
+use crate::serve_settings::{SERVE, ServeSettings};
 use crate::world::World;
 
 /// `[providers.NAME]`.
@@ -44,6 +46,10 @@ pub struct ResolveSettings {
     pub caps: SpendingCaps,
     /// What becomes of the changes that agents propose.
     pub evolution: EvolutionRules,
+    /// How the server treats runs.
+    pub serve: ServeSettings,
+    /// How a terminal calls the user.
+    pub notify: NotifySettings,
     /// Why a provider cannot be used, by name. A usable provider has no entry.
     unusable: BTreeMap<String, String>,
 }
@@ -58,6 +64,8 @@ impl ResolveSettings {
             servers: Vec::new(),
             caps: SpendingCaps::default(),
             evolution: EvolutionRules::default(),
+            serve: ServeSettings::default(),
+            notify: NotifySettings::default(),
             unusable: BTreeMap::new(),
         })
     }
@@ -108,6 +116,12 @@ impl ResolveSettings {
             .map_or_else(SpendingCaps::default, |run| SpendingCaps::read(&run));
         if let Some(evolution) = record.record("evolution", &EVOLUTION) {
             self.evolution = EvolutionRules::read(&evolution, EvolutionRules::default());
+        }
+        if let Some(serve) = record.record("serve", &SERVE) {
+            self.serve = ServeSettings::read(&serve);
+        }
+        if let Some(notify) = record.record("notify", &NOTIFY) {
+            self.notify = NotifySettings::read(&notify);
         }
         record.map("providers").into_iter().for_each(|map| self.add_providers(map));
         let mut added = models(record.list("models").unwrap_or_default());

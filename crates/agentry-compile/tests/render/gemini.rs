@@ -155,7 +155,7 @@ fn t22_an_absent_section_is_written_out() {
         ("read_file", "- allow"),
         ("web_fetch", "- ask_user"),
         ("google_web_search", "- ask_user"),
-        ("ask_user", "- ask_user"),
+        ("ask_user", "- allow"),
         ("activate_skill", "- ask_user"),
     ] {
         assert_eq!(rules(text, tool), [expected], "{tool}");
@@ -255,12 +255,19 @@ fn t39_t41_t43_nothing_but_what_gemini_knows() {
             "name: helper",
             "description: Answers questions",
             "max_turns: 5",
-            "tools: [replace, write_file, run_shell_command, web_fetch, activate_skill]"
+            "tools:",
+            "  - replace",
+            "  - write_file",
+            "  - run_shell_command",
+            "  - web_fetch",
+            "  - ask_user",
+            "  - activate_skill",
         ],
     );
     let nothing = "[permissions.bash]\nintent = \"deny\"\n\
         [permissions.edit]\nintent = \"deny\"\n[permissions.read]\nintent = \"deny\"\n\
-        [permissions.webfetch]\nintent = \"deny\"\n[permissions.skill]\nintent = \"deny\"\n";
+        [permissions.webfetch]\nintent = \"deny\"\n[permissions.skill]\nintent = \"deny\"\n\
+        [permissions.question]\nintent = \"deny\"\n";
     let text = file(&one("gemini", nothing, Wish::default()), "helper.md").to_owned();
     assert!(text.contains("\ntools: []\n"), "{text}");
 }

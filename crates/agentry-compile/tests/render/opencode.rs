@@ -156,7 +156,7 @@ fn t22_what_is_not_said_is_written() {
         "task: ask",
         "webfetch: ask",
         "websearch: ask",
-        "question: ask",
+        "question: allow",
         "edit: ask",
         "external_directory: ask",
     ] {

@@ -60,3 +60,51 @@ fn blocks_names_and_places() {
         assert_eq!(codes(path, &text), expected, "{path}\n{text}");
     }
 }
+
+/// A problem in the block `x-agentry` has the place of the value, in every format.
+#[test]
+fn problems_in_our_block_have_the_place_of_the_value() {
+    let manifest = "name: helper\ndescription: Answers questions\nsoul: You answer.\n\
+        trust: {filesystem: none}\nx-agentry:\n  status: retired\n  delegation:\n    ceiling: high\n  \
+        mcp_servers:\n    files:\n      url: 7\n  permissions:\n    bash:\n      intent: ask\n      \
+        rules:\n        - git log\n";
+    let markdown = "---\nx-agentry:\n  status: retired\n  delegation:\n    ceiling: high\n  \
+        mcp_servers:\n    files:\n      url: 7\n  permissions:\n    bash:\n      rules:\n        - git log\n\
+        ---\n# Helper\n\nAnswers questions.\n";
+    let json = "{\n  \"name\": \"helper\",\n  \"role\": \"Helper\",\n  \"x-agentry\": {\n    \
+        \"status\": \"retired\",\n    \"delegation\": {\n      \"ceiling\": \"high\"\n    },\n    \
+        \"mcp_servers\": {\n      \"files\": {\n        \"url\": 7\n      }\n    },\n    \
+        \"permissions\": {\n      \"bash\": {\n        \"rules\": [\n          \"git log\"\n        ]\n      \
+        }\n    }\n  }\n}\n";
+    let toml = "name = \"helper\"\ndescription = \"Answers questions\"\n[x-agentry]\n\
+        status = \"retired\"\n[x-agentry.delegation]\nceiling = \"high\"\n\
+        [x-agentry.mcp_servers.files]\nurl = 7\n[x-agentry.permissions.bash]\nrules = [\n  \"git log\",\n]\n";
+    let acl = "x_agentry {\n  status = \"retired\"\n  delegation {\n    ceiling = \"high\"\n  }\n  \
+        mcp_servers {\n    files {\n      url = 7\n    }\n  }\n  permissions {\n    bash {\n      \
+        rules = [\n        \"git log\"\n      ]\n    }\n  }\n}\n";
+    let cases = [
+        ("helper.agent", manifest, None, [6, 8, 11, 16]),
+        ("agents/help_desk.agent.md", markdown, None, [3, 5, 8, 12]),
+        ("helper/agent.json", json, Some(("helper/persona.md", "You answer.\n")), [5, 7, 11, 17]),
+        (
+            "helper/agent.toml",
+            toml,
+            Some(("helper/system-prompt.md", "You answer.\n")),
+            [4, 6, 8, 11],
+        ),
+        ("helper/agent.acl", acl, Some(("helper/instructions.md", "You answer.\n")), [2, 4, 8, 14]),
+    ];
+    for (path, text, beside, lines) in cases {
+        let files: Vec<_> = beside.into_iter().chain([(path, text)]).collect();
+        let found = findings(&world(&files));
+        for line in lines {
+            let start = format!("{path}:{line}:");
+            let is_there = found.iter().any(|finding| finding.line.starts_with(&start));
+            assert!(
+                is_there,
+                "{start}\n{:#?}",
+                found.iter().map(|it| &it.line).collect::<Vec<_>>()
+            );
+        }
+    }
+}

@@ -22,7 +22,8 @@ pub(super) fn read(package: &mut AgentPackage<'_>, findings: &mut Findings) -> A
     let home = instructions(package, &mut agent, findings);
     let mut reader = AgentDirReader { package, findings, home };
     acl::read(&mut reader, &mut agent);
-    skills(&mut reader, &mut agent);
+    agent.skill_packs =
+        skill::read_all(reader.package, "skills", SkillDialect::AgentDir, reader.findings);
     schedules::read(&mut reader, &mut agent);
     tools::read(&mut reader, &mut agent);
     agent
@@ -59,16 +60,6 @@ impl AgentDirReader<'_, '_> {
             .add(&DIRECTORY_FOR_FILE, self.home, format!("`{path}` is a directory, not a file"))
             .hint("rename the directory, or make it a file");
     }
-}
-
-fn skills(reader: &mut AgentDirReader<'_, '_>, agent: &mut Agent) {
-    let AgentDirReader { package, findings, .. } = reader;
-    for path in skill::list(package.files, "skills", SkillDialect::AgentDir, findings) {
-        if let Some(source) = package.read(&format!("skills/{path}"), findings) {
-            agent.skill_packs.push(skill::read(source, &path, SkillDialect::AgentDir, findings));
-        }
-    }
-    skill::check_names(&agent.skill_packs, findings);
 }
 
 /// Reads the role; returns the span for findings about the whole directory.

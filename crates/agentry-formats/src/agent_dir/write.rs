@@ -82,26 +82,19 @@ impl AgentDirWriter<'_> {
         let AgentInstructions {
             system,
             rules,
-            system_override,
-            // The format has no fields for these.
+            // They are in the system text.
+            system_override: _,
             traits: _,
+            // The format has no fields for these.
             notes: _,
             context: _,
             rule_files: _,
             base_rules: _,
         } = instructions;
-        let mut text = match (system, system_override) {
-            (Some(system), _) => system.trim().to_owned(),
-            (None, Some(raw)) => {
-                self.note(
-                    "system_override",
-                    ConversionLossKind::Changed,
-                    "now the text of `instructions.md`",
-                );
-                raw.trim().to_owned()
-            }
-            (None, None) if rules.is_some() => String::new(),
-            (None, None) => Self::made_up(identity),
+        let mut text = match system {
+            Some(system) => system.trim().to_owned(),
+            None if rules.is_some() => String::new(),
+            None => Self::made_up(identity),
         };
         if let Some(rules) = rules {
             // A text that already contains the mark would be split in the wrong place.

@@ -32,7 +32,7 @@ pub(super) fn read(package: &mut AgentPackage<'_>, findings: &mut Findings) -> A
         check_variables(&agent, section, findings);
     }
     // The block `x-agentry` may name the start-up tool, too.
-    agentry_block::adopt(&mut agent, findings);
+    agentry_block::adopt(&mut agent, &document.metadata, findings);
     if let Some(startup) = &agent.requirements.startup {
         tools::check_startup(startup, section.as_ref(), findings);
     }

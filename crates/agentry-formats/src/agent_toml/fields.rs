@@ -71,7 +71,7 @@ pub(super) static AGENT: FieldTable = FieldTable::new(
         Field::optional(
             "permissions",
             FieldKind::Block(&PERMISSIONS),
-            "What each tool may do; a tool without a section of its own asks.",
+            "What each tool may do; a tool without a section asks, except reading in the workspace and questions.",
         ),
         policy_tests::field(policy_tests::KEY),
         Field::optional(

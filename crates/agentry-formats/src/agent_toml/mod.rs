@@ -11,7 +11,7 @@
 //! | `[permissions.TOOL]` | `policy.permissions` |
 //! | `x-…`, `[extensions]` | `extensions` |
 //! | `system-prompt.md` | `instructions.system` |
-//! | `skills/NAME/SKILL.md` | `skill_packs` |
+//! | `skills/NAME/SKILL.md`, `skills/*.md` with front matter | `skill_packs` |
 
 mod detect;
 mod fields;

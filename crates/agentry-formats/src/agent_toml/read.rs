@@ -1,6 +1,6 @@
 //! Reads `agent.toml` and the files beside it.
 
-use agentry_model::{Agent, AgentIdentity, Declared, SkillPack, SkillRef, slug};
+use agentry_model::{Agent, AgentIdentity, Declared, SkillRef, slug};
 use agentry_policy::PolicyTest;
 use agentry_text::table::{Coercion, is_extension, validate};
 use agentry_text::{
@@ -16,7 +16,7 @@ use super::rules::{
 use super::{PROMPT, SKILLS, permissions, references};
 use crate::front_matter::trimmed;
 use crate::skill::{self, SkillDialect};
-use crate::{AgentPackage, PathBase, PathPresence, policy_tests};
+use crate::{AgentPackage, PathBase, PathPresence, agentry_block, policy_tests};
 
 /// Reads an agent. Never fails: a part that cannot be read is reported and left out.
 pub(super) fn read(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Agent {
@@ -32,9 +32,11 @@ pub(super) fn read(package: &mut AgentPackage<'_>, findings: &mut Findings) -> A
         record.map("permissions").map(|map| permissions::read(map, &source, findings));
     agent.policy.tests = tests(&record);
     references(&record, &mut agent, package, findings);
-    agent.skill_packs = skill_packs(package, findings);
+    // Whether the agent lists them or not.
+    agent.skill_packs = skill::read_all(package, SKILLS, SkillDialect::Standard, findings);
     agent.instructions.system = prompt(source.whole(), package, findings);
     leftovers(&record, &mut agent);
+    agentry_block::adopt(&mut agent, &root, findings);
     agent
 }
 
@@ -139,18 +141,6 @@ fn references(
     agent.skills = skills.map(|names| names.into_iter().map(|name| name.map(skill)).collect());
     agent.instructions.context = context;
     agent.instructions.rule_files = rules;
-}
-
-/// Reads the skills in the agent's directory, whether the agent lists them or not.
-fn skill_packs(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Vec<SkillPack> {
-    let mut packs = Vec::new();
-    for path in skill::list(package.files, SKILLS, SkillDialect::Standard, findings) {
-        if let Some(source) = package.read(&format!("{SKILLS}/{path}"), findings) {
-            packs.push(skill::read(source, &path, SkillDialect::Standard, findings));
-        }
-    }
-    skill::check_names(&packs, findings);
-    packs
 }
 
 /// Reads `system-prompt.md`. If it is missing, the finding is at the start of `agent.toml`.

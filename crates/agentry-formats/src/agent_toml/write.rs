@@ -166,18 +166,19 @@ impl AgentTomlWriter {
         }
         let sentence = said.system.as_ref().and_then(|text| first_sentence(text));
         let role = || of.role.as_ref().and_then(|role| one_line(role));
-        let made_up = sentence.or_else(role).unwrap_or_else(|| shown.to_owned());
+        let made_up = role().or(sentence).unwrap_or_else(|| shown.to_owned());
         without_stop(&made_up).to_owned()
     }
 
-    /// Returns the system prompt, then traits, then hard rules, which are always last.
+    /// Returns the system prompt, then hard rules, which are always last.
     fn prompt(&mut self, said: &AgentInstructions, named: &WrittenIdentity) -> String {
         let AgentInstructions {
             system,
             rules,
-            traits,
-            // `first_words` and `write` write these.
+            // They are in the system prompt.
             system_override: _,
+            traits: _,
+            // `write` writes these.
             context: _,
             rule_files: _,
             base_rules: _,
@@ -189,29 +190,21 @@ impl AgentTomlWriter {
             text.filter(|text| !text.is_empty())
         };
         let system = full(system);
-        let traits = traits.iter().flatten().filter_map(|text| one_line(text));
-        let traits = traits.map(|text| format!("- {text}")).collect::<Vec<_>>().join("\n");
-        let rules = full(rules).unwrap_or_default();
-        let mut parts = vec![system.clone().unwrap_or_else(|| self.first_words(said, named))];
-        for (field, title, text) in [("traits", "Traits", traits), ("rules", "Rules", rules)] {
-            if !text.is_empty() {
-                self.note(field, format!("moved to the end of the prompt, under `## {title}`"));
-                parts.push(format!("## {title}\n\n{text}"));
+        let mut prompt = system.clone().unwrap_or_else(|| Self::first_words(named));
+        if let Some(rules) = full(rules) {
+            self.note("rules", "moved to the end of the prompt, under `## Rules`");
+            prompt.push_str("\n\n## Rules\n\n");
+            prompt.push_str(&rules);
+            if system.is_some() {
+                self.note("system", "what has no field of its own was added at its end");
             }
         }
-        if system.is_some() && parts.len() > 1 {
-            self.note("system", "what has no field of its own was added at its end");
-        }
-        format!("{}\n", parts.join("\n\n"))
+        prompt.push('\n');
+        prompt
     }
 
     /// Returns the start of the prompt when there is no system prompt.
-    fn first_words(&mut self, said: &AgentInstructions, named: &WrittenIdentity) -> String {
-        let raw = said.system_override.as_ref().map(|text| text.trim());
-        if let Some(raw) = raw.filter(|text| !text.is_empty()) {
-            self.note("system_override", "became the system prompt");
-            return raw.to_owned();
-        }
+    fn first_words(named: &WrittenIdentity) -> String {
         let shown = named.display_name.as_deref().unwrap_or(&named.name);
         format!("You are {}: {}.", without_stop(shown), without_stop(&named.description))
     }

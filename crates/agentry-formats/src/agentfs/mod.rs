@@ -16,7 +16,7 @@
 //! | `persona.md` | `system` |
 //! | `principles.md` | `rules` |
 //! | `memory/**/*.md` | `memories` |
-//! | `skills/**/SKILL.md` | `skill_packs` |
+//! | `skills/**/SKILL.md`, `skills/*.md` with front matter | `skill_packs` |
 //! | `tools/*/TOOL.md`, with the script it names | `tools.scripts` |
 //! | `schedules/*.json` | `schedules`; what is no cron expression: `settings` |
 //! | `heartbeat/HEARTBEAT.md`, where `heartbeat.enabled` is set | `schedules`, as `heartbeat` |

@@ -16,7 +16,7 @@ use super::rules::{
 use super::{RESERVED, heartbeat, memory, receipt, schedules, texts, tools};
 use crate::policy_tests;
 use crate::skill::{self, SkillDialect};
-use crate::{AgentPackage, mcp};
+use crate::{AgentPackage, agentry_block, mcp};
 
 /// The longest name and description, in characters.
 const LONGEST_NAME: usize = 50;
@@ -41,9 +41,7 @@ pub(super) fn read(package: &mut AgentPackage<'_>, findings: &mut Findings) -> A
     let mut agent = Agent::default();
     let main = package.read_main(findings);
     let place = Span::start_of(main.as_ref().map_or(FileId::BUILT_IN, |source| source.id));
-    if let Some(source) = main {
-        definition(&source, &mut agent, findings);
-    }
+    let root = main.map(|source| definition(&source, &mut agent, findings));
     // An agent without a usable name is named after its directory.
     if agent.identity.name.is_none() && !package.dir_name.is_empty() {
         agent.identity.name = Some(Spanned::new(package.dir_name.clone(), place));
@@ -51,25 +49,19 @@ pub(super) fn read(package: &mut AgentPackage<'_>, findings: &mut Findings) -> A
     reserved(&agent, findings);
     texts::read(package, place, &mut agent, findings);
     memory::read(package, &mut agent, findings);
-    skills(package, &mut agent, findings);
+    agent.skill_packs = skill::read_all(package, "skills", SkillDialect::AgentFs, findings);
     schedules::read(package, &mut agent, findings);
     heartbeat::read(package, &mut agent, findings);
     tools::read(package, &mut agent, findings);
     receipt::check_all(package, findings);
+    if let Some(root) = root {
+        agentry_block::adopt(&mut agent, &root, findings);
+    }
     agent
 }
 
-fn skills(package: &mut AgentPackage<'_>, agent: &mut Agent, findings: &mut Findings) {
-    for path in skill::list(package.files, "skills", SkillDialect::AgentFs, findings) {
-        if let Some(source) = package.read(&format!("skills/{path}"), findings) {
-            agent.skill_packs.push(skill::read(source, &path, SkillDialect::AgentFs, findings));
-        }
-    }
-    skill::check_names(&agent.skill_packs, findings);
-}
-
-/// Reads `agent.json`.
-fn definition(source: &SourceFile, agent: &mut Agent, findings: &mut Findings) {
+/// Reads `agent.json`, and returns its tree.
+fn definition(source: &SourceFile, agent: &mut Agent, findings: &mut Findings) -> TreeNode {
     let node = json::parse(source, findings);
     validate(generation(&node), &node, Coercion::Strict, findings);
     // The newer table contains every field of the older one, so one reader serves both.
@@ -86,6 +78,7 @@ fn definition(source: &SourceFile, agent: &mut Agent, findings: &mut Findings) {
         agent.settings.extend(record.data(name).map(|data| ((*name).to_owned(), data)));
     }
     extensions(record, agent);
+    node
 }
 
 /// Returns the table that a definition is validated against: that of the specification if it has `role` or

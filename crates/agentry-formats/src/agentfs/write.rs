@@ -51,7 +51,7 @@ pub(super) fn write(agent: &Agent, target: &WriteTarget) -> WrittenFiles {
     let definition = definition(agent, target, &mut notes);
     let role = could_be_anything(&definition).then(|| made_up(&agent.identity, target));
     let mut files = vec![("agent.json".to_owned(), json::emit(&definition))];
-    texts(instructions, role, &mut files, &mut notes);
+    texts(instructions, role, &mut files);
     for (at, file) in memories.iter().enumerate() {
         let path = free(&files, "memory/", &memory::safe_path(&file.path, at), ".md");
         files.push((path, memory::write(file, unknown)));
@@ -92,12 +92,12 @@ fn texts(
     instructions: &AgentInstructions,
     role: Option<String>,
     files: &mut Vec<(String, String)>,
-    notes: &mut Vec<ConversionLoss>,
 ) {
     let AgentInstructions {
         system,
         rules,
-        system_override,
+        // It is in the system text.
+        system_override: _,
         // `definition` writes these.
         traits: _,
         // The format has no fields for these.
@@ -106,14 +106,7 @@ fn texts(
         context: _,
         rule_files: _,
     } = instructions;
-    if let (None, Some(_)) = (system, system_override) {
-        notes.push(ConversionLoss {
-            field: "system_override".to_owned(),
-            kind: ConversionLossKind::Changed,
-            detail: "written as the persona".to_owned(),
-        });
-    }
-    let system = system.as_ref().or(system_override.as_ref()).map(|text| text.value.clone());
+    let system = system.as_ref().map(|text| text.value.clone());
     // Principles beside `agent.json` are enough for detection.
     let role = role.filter(|_| rules.is_none());
     let rules = rules.as_ref().map(|text| text.value.clone());

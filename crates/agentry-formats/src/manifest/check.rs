@@ -3,19 +3,19 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use agentry_model::{Agent, AuthStrategy, McpServer, McpTransport, ProviderAuth};
+use agentry_model::{Agent, AuthStrategy, ExposedFunction, McpServer, McpTransport, ProviderAuth};
 use agentry_policy::{FilesystemTrust, NetworkTrust, Trust};
 use agentry_text::table::rules::OUT_OF_RANGE;
 use agentry_text::{Findings, Fix, LintRule, Severity, Span, Spanned, TreeNode};
 
-use super::reference;
 use super::rules::{
     EXPLICIT_WITHOUT_PROVIDERS, FUNCTION_TWICE, HOSTS_WITHOUT_EFFECT, KEY_IN_MANIFEST,
-    MERGE_WITHOUT_BASE, MODEL_WITHOUT_PROVIDER, NO_SYSTEM_TEXT, PROVIDER_WITHOUT_SOURCE,
-    SCOPE_WITHOUT_EFFECT, SCOPED_WITHOUT_HOSTS, SCOPED_WITHOUT_SCOPE, SERVER_TRANSPORT,
-    SERVER_TWICE, SKILL_TWICE, TAG_TWICE, TEXT_WITHOUT_EFFECT, UNKNOWN_CALLEE, UNUSABLE_NAME,
-    UNUSABLE_REFERENCE, VERSION_NOT_SEMVER,
+    MALFORMED_TYPE, MERGE_WITHOUT_BASE, MODEL_WITHOUT_PROVIDER, NO_SYSTEM_TEXT,
+    PROVIDER_WITHOUT_SOURCE, SCOPE_WITHOUT_EFFECT, SCOPED_WITHOUT_HOSTS, SCOPED_WITHOUT_SCOPE,
+    SERVER_TRANSPORT, SERVER_TWICE, SKILL_TWICE, TAG_TWICE, TEXT_WITHOUT_EFFECT, UNKNOWN_CALLEE,
+    UNUSABLE_NAME, UNUSABLE_REFERENCE, VERSION_NOT_SEMVER,
 };
+use super::{function_type, reference};
 use crate::mcp;
 use crate::text_checks::is_variable;
 
@@ -276,6 +276,7 @@ fn interface(agent: &Agent, findings: &mut Findings) {
     let functions = agent.expose.iter().flatten().filter_map(|exposed| exposed.name.as_ref());
     let named = functions.clone().map(|name| (name.as_str(), name.span));
     twice(named, &FUNCTION_TWICE, "the function", findings);
+    agent.expose.iter().flatten().for_each(|exposed| types(exposed, findings));
     // The base may define the agents.
     if agent.agents.is_none() && agent.inheritance.base.is_some() {
         return;
@@ -289,6 +290,19 @@ fn interface(agent: &Agent, findings: &mut Findings) {
             findings
                 .add(&UNKNOWN_CALLEE, call.span, format!("`{callee}` is not in `agents`"))
                 .hint(near.unwrap_or_else(|| "list it under `agents`".to_owned()));
+        }
+    }
+}
+
+/// Reports the types of a function that are none.
+fn types(exposed: &ExposedFunction, findings: &mut Findings) {
+    for of in exposed.input.iter().map(|(_, of)| of).chain(&exposed.output) {
+        if let Err(why) = function_type::schema(of) {
+            findings
+                .add(&MALFORMED_TYPE, of.span, format!("`{}` is no type: {why}", of.value))
+                .hint(
+                    "write a name such as `str`, `int?`, `list[str]`, `dict[str, int]` or `Report`",
+                );
         }
     }
 }

@@ -36,6 +36,7 @@ mod check;
 mod defaults;
 mod detect;
 pub mod fields;
+pub mod function_type;
 mod hash;
 mod keys;
 mod load;

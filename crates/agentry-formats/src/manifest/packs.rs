@@ -1,29 +1,14 @@
 //! The skills and memories beside a manifest.
 
-use agentry_model::{MemoryFile, SkillPack};
+use agentry_model::MemoryFile;
 use agentry_text::Findings;
 
 use crate::skill::{self, SkillDialect};
 use crate::{AgentPackage, front_matter};
 
-/// The dialect of the skills of a manifest.
+/// The dialect of the skills of a manifest. The format does not define their content, so they are read as
+/// leniently as those of an agent directory.
 pub(super) const DIALECT: SkillDialect = SkillDialect::AgentDir;
-
-/// Reads the skills of `skills/`: `NAME/SKILL.md` or a single Markdown file. The format does not define
-/// their content, so they are read as leniently as those of an agent directory.
-pub(super) fn skill_packs(
-    package: &mut AgentPackage<'_>,
-    findings: &mut Findings,
-) -> Vec<SkillPack> {
-    let mut packs = Vec::new();
-    for path in skill::list(package.files, "skills", DIALECT, findings) {
-        if let Some(source) = package.read(&format!("skills/{path}"), findings) {
-            packs.push(skill::read(source, &path, DIALECT, findings));
-        }
-    }
-    skill::check_names(&packs, findings);
-    packs
-}
 
 /// Reads the memories of `memory/`, each a Markdown file.
 pub(super) fn memories(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Vec<MemoryFile> {

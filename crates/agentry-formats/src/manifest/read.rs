@@ -13,8 +13,7 @@ use agentry_text::{FieldTable, Findings, Spanned, TableRecord, TreeMap};
 
 use super::load::{LoadedManifest, load};
 use super::{ambiguity, check, fields, keys, packs, texts, tools, unknown_fields};
-use crate::AgentPackage;
-use crate::policy_tests;
+use crate::{AgentPackage, agentry_block, policy_tests, skill};
 
 /// Reads the manifest of `package`.
 pub(super) fn read(package: &mut AgentPackage<'_>, findings: &mut Findings) -> Agent {
@@ -25,12 +24,13 @@ pub(super) fn read(package: &mut AgentPackage<'_>, findings: &mut Findings) -> A
     check::empty_base(&loaded.node, findings);
     if loaded.is_directory {
         texts::check_names(package, &loaded, findings);
-        agent.skill_packs = packs::skill_packs(package, findings);
+        agent.skill_packs = skill::read_all(package, "skills", packs::DIALECT, findings);
         agent.memories = packs::memories(package, findings);
     }
     check::run(&agent, findings);
     // Last, because it skips scalars for which an error was reported above.
     ambiguity::check(&loaded, findings);
+    agentry_block::adopt(&mut agent, &loaded.node, findings);
     agent
 }
 

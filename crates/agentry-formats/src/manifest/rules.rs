@@ -33,5 +33,6 @@ rules! {
         SERVER_TRANSPORT: "AG3028",
         TEXT_WITHOUT_EFFECT: "AG3029",
         NO_SYSTEM_TEXT: "AG3030",
+        MALFORMED_TYPE: "AG3031",
     ]
 }

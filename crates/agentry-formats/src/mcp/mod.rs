@@ -19,13 +19,13 @@ use agentry_text::suggestion::nearest;
 use agentry_text::table::KeyMatching;
 use agentry_text::table::rules::SAME_FIELD_TWICE;
 use agentry_text::{
-    Data, Field, FieldKind, FieldTable, FileId, Findings, Fix, Span, Spanned, TableRecord,
-    TreeEntry, TreeMap,
+    Data, Diagnostic, Field, FieldKind, FieldTable, FileId, Findings, Fix, Severity, Span, Spanned,
+    TableRecord, TreeEntry, TreeMap,
 };
 
 pub use rules::{
     FOREIGN_VARIABLE, LITERAL_SECRET, NO_ADDRESS, NOT_A_WEB_ADDRESS, ODD_SERVER_NAME, RULES,
-    TRANSPORT_MISMATCH, TWO_ADDRESSES, UNUSED_FIELD,
+    SAME_SERVER_NAME, TRANSPORT_MISMATCH, TWO_ADDRESSES, UNUSED_FIELD,
 };
 pub use secret::{is_reference, looks_secret};
 
@@ -121,6 +121,25 @@ static OAUTH_BLOCK: FieldTable = FieldTable::new(
 
 /// The default time limit of a call, in seconds.
 const TIMEOUT_SECONDS: i64 = 60;
+
+/// Reports servers of one agent that have the same name, wherever they are declared.
+pub fn check_names(agent: &Agent, findings: &mut Findings) {
+    let mut known: Vec<&Spanned<McpServer>> = Vec::new();
+    for server in agent.tools.mcp.iter().flatten() {
+        let Some(first) = known.iter().find(|it| it.name.eq_ignore_ascii_case(&server.name)) else {
+            known.push(server);
+            continue;
+        };
+        // Some formats have a rule of their own about their own field.
+        let is_reported =
+            |found: &Diagnostic| found.span == server.span && found.severity == Severity::Error;
+        if !findings.iter().any(is_reported) {
+            let message = format!("two MCP servers are called `{}`", server.name);
+            let found = findings.add(&SAME_SERVER_NAME, server.span, message);
+            found.hint("rename one").related(first.span, "the other one");
+        }
+    }
+}
 
 /// Fills in the defaults of every server of `agent`.
 pub fn defaults(agent: &mut Agent) {

@@ -13,5 +13,6 @@ rules! {
         FOREIGN_VARIABLE: "AG0156",
         UNUSED_FIELD: "AG0157",
         ODD_SERVER_NAME: "AG0158",
+        SAME_SERVER_NAME: "AG0159",
     ]
 }

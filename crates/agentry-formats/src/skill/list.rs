@@ -1,19 +1,48 @@
-//! Finds the skill files of a folder.
+//! Finds the skill files of a folder, and reads them.
 
+use agentry_model::SkillPack;
 use agentry_text::path::join;
-use agentry_text::{Findings, Span, limits};
+use agentry_text::{Findings, SourceFile, Span, limits};
 
-use super::SkillDialect;
 use super::rules::MISPLACED_SKILL;
-use crate::PackageFiles;
+use super::{SkillDialect, check_names, read};
+use crate::front_matter::FrontMatterFile;
 use crate::walk::DirectoryWalk;
+use crate::{AgentPackage, PackageFiles};
 
 /// The file that makes a folder a skill.
 const SKILL_FILE: &str = "SKILL.md";
 
+/// Reads the skills below `dir` (relative to the agent's directory), and checks their names.
+pub fn read_all(
+    package: &mut AgentPackage<'_>,
+    dir: &str,
+    dialect: SkillDialect,
+    findings: &mut Findings,
+) -> Vec<SkillPack> {
+    let mut packs = Vec::new();
+    for path in list(package.files, dir, dialect, findings) {
+        let Some(source) = package.read(&join(dir, &path), findings) else { continue };
+        let is_flat = !path.contains('/');
+        // Elsewhere than in an agent directory, a single file without metadata is a note of the author.
+        if is_flat && dialect != SkillDialect::AgentDir && !has_metadata(&source) {
+            continue;
+        }
+        // Single files come from agent directories, whatever agent they belong to.
+        let dialect = if is_flat { SkillDialect::AgentDir } else { dialect };
+        packs.push(read(source, &path, dialect, findings));
+    }
+    check_names(&packs, findings);
+    packs
+}
+
+fn has_metadata(source: &SourceFile) -> bool {
+    FrontMatterFile::read(source.clone(), &mut Findings::default()).has_metadata
+}
+
 /// Returns the skills below `dir` (relative to the agent's directory), as sorted paths relative to `dir`.
 /// A folder with a `SKILL.md` is one skill, and its other files belong to it. READMEs are skipped.
-pub fn list(
+fn list(
     files: &mut dyn PackageFiles,
     dir: &str,
     dialect: SkillDialect,
@@ -30,7 +59,9 @@ pub fn list(
         walk.enter(&folder);
         for name in folder.files() {
             let path = folder.path_of(name);
-            if dialect == SkillDialect::AgentDir && is_skill_file(name) {
+            // Only an agent directory has single files in folders too.
+            let is_flat = dialect == SkillDialect::AgentDir || folder.depth == 0;
+            if is_flat && is_skill_file(name) {
                 found.push(path);
             } else if folder.depth > 0 {
                 misplaced(files, &join(dir, &path), name, findings);
@@ -85,7 +116,7 @@ mod tests {
 
     #[test]
     fn skills_are_folders_or_files() {
-        let folders = ["legal/contract/SKILL.md", "review/SKILL.md"];
+        let folders = ["legal/contract/SKILL.md", "loose.md", "review/SKILL.md"];
         let files = ["legal/contract/SKILL.md", "loose.md", "lower/skill.md", "review/SKILL.md"];
         let cases = [
             (SkillDialect::AgentFs, &folders[..], 1),
@@ -102,6 +133,26 @@ mod tests {
                 "{dialect:?}"
             );
             assert_eq!(findings.iter().count(), count, "{dialect:?}");
+        }
+    }
+
+    #[test]
+    fn a_single_file_with_metadata_is_a_skill_everywhere() {
+        let text = "---\ndescription: Loose\n---\nDo it.\n";
+        let files = [("skills/loose.md", text), ("skills/notes.md", "# Notes\n")];
+        for (dialect, expected) in [
+            (SkillDialect::AgentFs, &["loose"][..]),
+            (SkillDialect::Standard, &["loose"]),
+            (SkillDialect::AgentDir, &["loose", "notes"]),
+        ] {
+            let mut memory = MemoryFiles::new(files.map(|(path, it)| (path.into(), it.into())));
+            let (main, dir_name, dir) = Default::default();
+            let mut package = AgentPackage { main, dir_name, dir, files: &mut memory };
+            let mut findings = Findings::default();
+            let packs = read_all(&mut package, "skills", dialect, &mut findings);
+            let names: Vec<_> = packs.iter().flat_map(|it| &it.name).map(|it| &*it.value).collect();
+            assert_eq!(names, expected, "{dialect:?}");
+            assert!(!findings.has_errors(), "{dialect:?}");
         }
     }
 

@@ -19,7 +19,7 @@ mod rules;
 mod steps;
 mod write;
 
-pub use list::{is_readme, list};
+pub use list::{is_readme, read_all};
 pub use needs::{SkillNeeds, needs};
 pub use read::{check_names, read};
 pub use rules::{
@@ -32,11 +32,13 @@ pub use write::{folder_path, write};
 /// The convention that a skill follows: the fields it needs, and the places where it may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SkillDialect {
-    /// AgentFS: `x/SKILL.md`, fields at the top level or under `metadata`.
+    /// AgentFS: `x/SKILL.md`, fields at the top level or under `metadata`. A single file at the top of the
+    /// folder of skills is read as in an agent directory.
     AgentFs,
     /// An agent directory: `x/SKILL.md` or `x.md`, every field may be left out.
     AgentDir,
-    /// The Agent Skills standard: `x/SKILL.md`, `name` and `description` at the top level.
+    /// The Agent Skills standard: `x/SKILL.md`, `name` and `description` at the top level. Single files as
+    /// above.
     Standard,
 }
 

@@ -309,7 +309,6 @@ fn examples_show_their_rule() {
     for rule in RULES {
         for (example, expected) in [(&rule.bad, vec![rule.code]), (&rule.good, vec![])] {
             let mut found = Vec::new();
-            let mut packs = Vec::new();
             let mut files =
                 crate::MemoryFiles::new(example.files().into_iter().map(|(path, bytes)| {
                     (
@@ -320,12 +319,9 @@ fn examples_show_their_rule() {
             let mut findings = Findings::default();
             let dir = rule.code == "AG6010";
             let dialect = if dir { SkillDialect::AgentDir } else { SkillDialect::AgentFs };
-            for path in super::list(&mut files, "skills", dialect, &mut findings) {
-                let source =
-                    crate::PackageFiles::read(&mut files, &format!("skills/{path}"), &mut findings);
-                packs.extend(source.map(|source| read(source, &path, dialect, &mut findings)));
-            }
-            check_names(&packs, &mut findings);
+            let (main, dir_name, dir) = Default::default();
+            let mut package = crate::AgentPackage { main, dir_name, dir, files: &mut files };
+            super::read_all(&mut package, "skills", dialect, &mut findings);
             found.extend(findings.iter().map(|found| found.rule.code));
             assert_eq!(found, expected, "{}", rule.name);
         }

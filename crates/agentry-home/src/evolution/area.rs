@@ -6,7 +6,6 @@ use agentry_compile::policy::words;
 use agentry_compile::{EvolutionMode, EvolutionRules};
 
 use crate::record::InstalledAgent;
-use crate::repository::CommitKind;
 
 words! {
     /// What a proposal changes.
@@ -34,6 +33,15 @@ words! {
     }
 }
 
+/// What the author of a change could read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadScope {
+    /// Nothing that only one user may read.
+    Public,
+    /// Memories that are private to one user.
+    Private,
+}
+
 impl EvolutionArea {
     /// The risk of a change.
     #[must_use]
@@ -45,12 +53,12 @@ impl EvolutionArea {
         }
     }
 
-    /// What becomes of a change. `memory/` is read in the runs of all users, and an agent cannot judge what a user told it in
-    /// private: there its own changes wait at least for the person. What it remembers by itself goes elsewhere.
+    /// What becomes of a change. `memory/` is read in the runs of all users, and a model cannot tell what a user told it in
+    /// private from what it may pass on. So a memory from a run that could read such a thing waits at least for the person.
     #[must_use]
-    pub fn mode(self, rules: EvolutionRules, by: CommitKind) -> EvolutionMode {
+    pub fn mode(self, rules: EvolutionRules, read: ReadScope) -> EvolutionMode {
         match self {
-            Self::Memory if by == CommitKind::Agent => rules.memory.max(EvolutionMode::Ask),
+            Self::Memory if read == ReadScope::Private => rules.memory.max(EvolutionMode::Ask),
             Self::Memory => rules.memory,
             Self::Persona => rules.persona,
             Self::Principles => rules.principles,

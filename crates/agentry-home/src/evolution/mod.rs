@@ -3,7 +3,7 @@
 //! ```text
 //! ProposedChange ─▶ area (memory, persona, principles, skills; nothing else) ─▶ protected_change ─▶ check of the whole agent
 //!      ─▶ EvolutionRules: auto ─▶ commit · ask ─▶ pending ─accept─▶ commit · never ─▶ refused
-//! every attempt ─▶ audit log
+//! every attempt ─▶ audit log, and the receipt of its run
 //! ```
 
 mod area;
@@ -15,8 +15,8 @@ mod protection;
 mod skill_fields;
 mod unified_diff;
 
-pub use area::{ChangeRisk, EvolutionArea};
-pub use audit::{AuditEntry, AuditLog};
+pub use area::{ChangeRisk, EvolutionArea, ReadScope};
+pub use audit::{AuditEntry, AuditLog, ProtectedAttempt};
 pub use proposal::{ProposalError, ProposalState, ProposedChange, ProposedText, StoredProposal};
 pub use proposal_ledger::{ChangeCheck, ProposalLedger};
 pub use protection::protected_change;

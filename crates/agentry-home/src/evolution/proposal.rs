@@ -3,7 +3,7 @@
 use agentry_compile::policy::words;
 use rusqlite::Row;
 
-use super::area::ChangeRisk;
+use super::area::{ChangeRisk, ReadScope};
 use crate::agent_home::HomeError;
 use crate::record::RecordError;
 use crate::repository::CommitKind;
@@ -50,6 +50,8 @@ pub struct ProposedChange {
     pub author: String,
     /// Whether that is the agent or a person.
     pub kind: CommitKind,
+    /// What the author could read.
+    pub read: ReadScope,
 }
 
 /// A proposal as it is stored.

@@ -69,7 +69,7 @@ impl<'a> ProposalLedger<'a> {
     ) -> Result<StoredProposal, ProposalError> {
         let locked = self.home.lock(id)?;
         let examined = self.examine(&locked, change).and_then(|it| {
-            let is_never = it.area.mode(rules, change.kind) == EvolutionMode::Never;
+            let is_never = it.area.mode(rules, change.read) == EvolutionMode::Never;
             let why = || format!("`[evolution]` never lets it change its {}", it.area);
             if is_never { Err(why()) } else { Ok(it) }
         });
@@ -77,7 +77,7 @@ impl<'a> ProposalLedger<'a> {
             Ok(it) => it,
             Err(why) => return self.refuse(id, change, &why),
         };
-        let state = match it.area.mode(rules, change.kind) {
+        let state = match it.area.mode(rules, change.read) {
             EvolutionMode::Auto => ProposalState::Applied,
             EvolutionMode::Ask | EvolutionMode::Never => ProposalState::Pending,
         };
@@ -249,7 +249,7 @@ impl<'a> ProposalLedger<'a> {
         change: &ProposedChange,
         why: &str,
     ) -> Result<StoredProposal, ProposalError> {
-        let ProposedChange { file, text, reason, run, author, kind } = change;
+        let ProposedChange { file, text, reason, run, author, kind, .. } = change;
         let (ProposedText::Whole(text) | ProposedText::Diff(text)) = text;
         let cut = text.get(..text.floor_char_boundary(MOST_BYTES)).unwrap_or_default();
         let proposal = StoredProposal {

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use rayon::prelude::*;
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::folder::{FolderListing, FolderRole, MemoryFileStamp, MemoryFolder};
@@ -19,6 +20,11 @@ const SMALL: i64 = if cfg!(test) { 200 } else { 2_000 };
 const SAMPLE: i64 = if cfg!(test) { 5 } else { 64 };
 /// How long a file system may give two changes the same time, in nanoseconds.
 const TICK: i64 = 2_000_000_000;
+
+/// How many files are read at a time, in parallel.
+const CHUNK: usize = if cfg!(test) { 32 } else { 512 };
+/// How many such portions may wait for the index.
+const CHUNKS_AHEAD: usize = 4;
 
 /// The files of the index, by role and path.
 type KnownFiles = HashMap<(i64, String), MemoryFileStamp>;
@@ -45,8 +51,10 @@ pub(super) fn refresh(
     folders: &[MemoryFolder],
     effort: RefreshEffort,
 ) -> Result<bool, MemoryError> {
-    let is_whole = effort == RefreshEffort::Full || count(database)? <= SMALL;
-    if changes(database, folders, is_whole)?.is_empty() {
+    let known = count(database)?;
+    let is_whole = effort == RefreshEffort::Full || known <= SMALL;
+    // A new index takes over everything, so there is nothing to compare first.
+    if known > 0 && changes(database, folders, is_whole)?.is_empty() {
         return Ok(is_whole);
     }
     let change = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -56,11 +64,7 @@ pub(super) fn refresh(
     for (role, path) in &changes.gone {
         remove(&change, *role, path)?;
     }
-    for (role, path) in &changes.read {
-        if let Some(folder) = folders.iter().find(|folder| folder.role == *role) {
-            take_over(&change, folder, path, began)?;
-        }
-    }
+    take_over_all(&change, folders, &changes.read, began)?;
     if let Some(directories) = &changes.directories {
         keep_directories(&change, directories, began)?;
     }
@@ -220,35 +224,89 @@ fn remove(database: &Connection, role: i64, path: &str) -> rusqlite::Result<()> 
     Ok(())
 }
 
-/// Puts one file into the index as it is now. A file that cannot be read has no words.
-fn take_over(
+/// A file as the index gets it.
+struct ReadMemory {
+    role: FolderRole,
+    path: String,
+    /// `None` if the file cannot be read: then it has no words.
+    content: Option<ReadContent>,
+}
+
+struct ReadContent {
+    stamp: MemoryFileStamp,
+    is_pinned: bool,
+    importance: i64,
+    created_at: i64,
+    words: String,
+}
+
+/// Puts files into the index as they are now. Other threads read the next ones while this one writes: a first index of many
+/// files takes about as long as the slower of the two.
+fn take_over_all(
     database: &Connection,
-    folder: &MemoryFolder,
-    path: &str,
+    folders: &[MemoryFolder],
+    files: &[(FolderRole, String)],
     began: i64,
 ) -> Result<(), MemoryError> {
-    remove(database, folder.role as i64, path)?;
-    let Ok(Some(content)) = folder.read(path) else { return Ok(()) };
-    let entry = folder.to_entry(path, &content);
+    if files.len() <= CHUNK {
+        let mut read = files.iter().filter_map(|(role, path)| read_file(folders, *role, path));
+        return read.try_for_each(|file| take_over(database, &file, began));
+    }
+    std::thread::scope(|scope| {
+        let (sender, receiver) = std::sync::mpsc::sync_channel(CHUNKS_AHEAD);
+        scope.spawn(move || {
+            for chunk in files.chunks(CHUNK) {
+                let read =
+                    chunk.par_iter().filter_map(|(role, path)| read_file(folders, *role, path));
+                // The writer has failed and listens no more.
+                if sender.send(read.collect::<Vec<_>>()).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut read = receiver.into_iter().flatten();
+        read.try_for_each(|file| take_over(database, &file, began))
+    })
+}
+
+fn read_file(folders: &[MemoryFolder], role: FolderRole, path: &str) -> Option<ReadMemory> {
+    let folder = folders.iter().find(|folder| folder.role == role)?;
+    let content = folder.read(path).ok().flatten().map(|content| {
+        let entry = folder.to_entry(path, &content);
+        ReadContent {
+            stamp: content.stamp,
+            is_pinned: entry.is_pinned,
+            importance: MemoryWeight::rank(entry.importance),
+            created_at: entry.created_at,
+            words: query::indexed(&entry.text),
+        }
+    });
+    Some(ReadMemory { role, path: path.to_owned(), content })
+}
+
+/// Puts one file into the index.
+fn take_over(database: &Connection, file: &ReadMemory, began: i64) -> Result<(), MemoryError> {
+    let ReadMemory { role, path, content } = file;
+    remove(database, *role as i64, path)?;
+    let Some(content) = content else { return Ok(()) };
     let MemoryFileStamp { size, modified, changed, inode } = trusted(content.stamp, began);
     let sql = "INSERT INTO files
         (role, path, size, modified, changed, inode, pinned, importance, created)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
     database.prepare_cached(sql)?.execute(params![
-        folder.role as i64,
+        *role as i64,
         path,
         size,
         modified,
         changed,
         inode,
-        entry.is_pinned,
-        MemoryWeight::rank(entry.importance),
-        entry.created_at
+        content.is_pinned,
+        content.importance,
+        content.created_at
     ])?;
     let row = database.last_insert_rowid();
-    let words = query::indexed(&entry.text);
     let sql = "INSERT INTO words (rowid, text) VALUES (?1, ?2)";
-    database.prepare_cached(sql)?.execute(params![row, words])?;
+    database.prepare_cached(sql)?.execute(params![row, content.words])?;
     Ok(())
 }
 

@@ -21,6 +21,7 @@ use chrono::Utc;
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
 
 use super::draft::{ChainPlace, ReceiptDraft, ReceiptFiring, ReceiptStatus};
+use super::head_copy::{HeadCopy, HeadStep, KeptHead};
 use super::sealing::{seal, sha256, sign_head};
 use super::{KEY_NAME, ReceiptError, body_text};
 use crate::database;
@@ -82,6 +83,7 @@ pub struct ReceiptBook {
     database: Connection,
     key: SecretKey,
     sync: DiskSync,
+    copy: Option<HeadCopy>,
 }
 
 impl ReceiptBook {
@@ -102,9 +104,15 @@ impl ReceiptBook {
             set.map_err(ReceiptError::database(&path))?;
         }
         let key = home_key(layout, &database)?;
-        let book = Self { layout: layout.clone(), path, database, key, sync };
+        let book = Self { layout: layout.clone(), path, database, key, sync, copy: None };
         book.place_all()?;
         Ok(book)
+    }
+
+    /// The same book, which also keeps its heads outside the home.
+    #[must_use]
+    pub fn with_copy(self, copy: Option<HeadCopy>) -> Self {
+        Self { copy, ..self }
     }
 
     /// Writes receipts, in order, in one transaction. A run that has its receipt already, or a firing, gets no
@@ -114,14 +122,19 @@ impl ReceiptBook {
         drafts: &[ReceiptDraft],
     ) -> Result<Vec<Option<WrittenReceipt>>, ReceiptError> {
         let staged = self.stage(drafts)?;
-        let mut written = Vec::new();
+        let (mut written, mut steps) = (Vec::new(), Vec::new());
         for receipt in staged {
-            let Some(StagedReceipt { id, run, text }) = receipt else {
+            let Some(StagedReceipt { id, run, text, step }) = receipt else {
                 written.push(None);
                 continue;
             };
+            steps.extend(step);
             let path = self.place(&id, &run, &text)?;
             written.push(Some(WrittenReceipt { id, path }));
+        }
+        if let Some(copy) = self.copy.as_ref().filter(|_| !steps.is_empty()) {
+            // The receipts are written. A copy that stays behind shows less, and `verify` brings it up to date.
+            let _ = copy.advance(steps);
         }
         Ok(written)
     }
@@ -222,11 +235,13 @@ pub(super) struct StagedReceipt {
     pub(super) id: String,
     pub(super) run: String,
     pub(super) text: String,
+    /// How it moves the head of its chain; unknown of one that a killed process left.
+    pub(super) step: Option<HeadStep>,
 }
 
 impl StagedReceipt {
     fn new(id: &str, run: &str, text: &str) -> Self {
-        Self { id: id.to_owned(), run: run.to_owned(), text: text.to_owned() }
+        Self { id: id.to_owned(), run: run.to_owned(), text: text.to_owned(), step: None }
     }
 }
 
@@ -334,7 +349,12 @@ fn stage_one(
     let insert = "INSERT INTO receipt_files (id, run, text) VALUES (?1, ?2, ?3)";
     change.prepare_cached(insert)?.execute(params![id, draft.run, text])?;
     note(change, draft, &id)?;
-    Ok(StagedReceipt { id, run: draft.run.clone(), text })
+    let step = HeadStep {
+        chain: chain.to_owned(),
+        before: head.map(|(count, hash)| KeptHead { count, hash }),
+        after: KeptHead { count, hash },
+    };
+    Ok(StagedReceipt { id, run: draft.run.clone(), text, step: Some(step) })
 }
 
 /// Notes what the receipt says about its run and its firing.
@@ -392,7 +412,7 @@ fn place_all(
     let mut select =
         database.prepare("SELECT id, run, text FROM receipt_files").map_err(failed())?;
     let rows = select.query_map([], |row| {
-        Ok(StagedReceipt { id: row.get(0)?, run: row.get(1)?, text: row.get(2)? })
+        Ok(StagedReceipt { id: row.get(0)?, run: row.get(1)?, text: row.get(2)?, step: None })
     });
     let rows = rows.and_then(Iterator::collect::<rusqlite::Result<Vec<_>>>).map_err(failed())?;
     rows.iter().try_for_each(|staged| place(layout, database, staged, sync).map(drop))
@@ -402,7 +422,7 @@ fn place_all(
 fn place(
     layout: &HomeLayout,
     database: &Connection,
-    StagedReceipt { id, run, text }: &StagedReceipt,
+    StagedReceipt { id, run, text, .. }: &StagedReceipt,
     sync: DiskSync,
 ) -> Result<PathBuf, ReceiptError> {
     let directory = layout.receipts(run);

@@ -14,6 +14,8 @@ use super::book::ReceiptBook;
 use super::chain::AgentChain;
 use super::draft::{ReceiptAgent, ReceiptDraft, ReceiptFiring, ReceiptStatus};
 use super::file::receipts_of;
+use super::head_copy::HeadCopy;
+use crate::evolution::{AuditLog, ProtectedAttempt};
 use crate::layout::{HomeLayout, is_identifier};
 
 /// The most characters of a summary.
@@ -28,6 +30,8 @@ pub struct ReceiptContext {
     pub layout: HomeLayout,
     /// The user of runs whose journal names none.
     pub user: String,
+    /// The copy of the heads outside the home, if the user has a place for one.
+    pub copy: Option<HeadCopy>,
 }
 
 /// How a run ended, with the reason.
@@ -84,7 +88,10 @@ pub fn draft_of_run(
     let account = RunAccount::of(follow.more()?);
     let agent = agent_of(layout, &about);
     let user = about.user.clone().unwrap_or_else(|| context.user.clone());
-    let is_private = account.uses_memory || has_private_memory(layout, &user, agent.chain.as_str());
+    // A run that may read memories of its user may read those that agents share as well.
+    let is_private = account.uses_memory
+        || layout.has_private_memory(&user, agent.chain.as_str())
+        || (about.settings.user.is_some() && layout.has_shared_memory(&user));
     let shown = |text: Option<String>| match text {
         Some(_) if is_private => Some(WITHHELD.to_owned()),
         text => text.map(|text| first_line(&text)).filter(|text| !text.is_empty()),
@@ -110,12 +117,25 @@ pub fn draft_of_run(
         estimate: about.settings.estimate,
         verdicts: account.verdicts,
         decisions: account.decisions,
+        attempts: attempts(layout, run, is_private),
         firing,
         amends: None,
         started: about.started,
         ended: account.last.unwrap_or(about.started),
         agent,
     })
+}
+
+/// The attempts of a run to change what is protected. The model chose their names and reasons, which may repeat what it read.
+fn attempts(layout: &HomeLayout, run: &str, is_private: bool) -> Vec<ProtectedAttempt> {
+    let shown = |attempt: ProtectedAttempt| {
+        if is_private {
+            let (file, reason) = (WITHHELD.to_owned(), String::new());
+            return ProtectedAttempt { file, reason, ..attempt };
+        }
+        ProtectedAttempt { reason: first_line(&attempt.reason), ..attempt }
+    };
+    AuditLog::new(layout).of_run(run).into_iter().map(shown).collect()
 }
 
 /// What the delegates of a run spent: their own receipts have it.
@@ -162,12 +182,6 @@ pub(super) fn commit_of(layout: &HomeLayout, chain: &AgentChain) -> Option<Strin
     Some(commit.trim().to_owned()).filter(|commit| is_commit(commit))
 }
 
-/// Whether a user taught an agent something in private.
-fn has_private_memory(layout: &HomeLayout, user: &str, id: &str) -> bool {
-    let are_plain = is_identifier(user) && is_identifier(id);
-    are_plain && fs::read_dir(layout.user_memory(user, id)).is_ok_and(|mut it| it.next().is_some())
-}
-
 /// The first line of a text that is not empty, cut.
 pub fn first_line(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
@@ -185,7 +199,7 @@ pub fn collect_missing(
     if !layout.database().exists() && !names.iter().any(is_new) {
         return Ok(Vec::new());
     }
-    let mut book = ReceiptBook::open(layout)?;
+    let mut book = ReceiptBook::open(layout)?.with_copy(context.copy.clone());
     let known = book.known_runs()?;
     let mut failed = Vec::new();
     // A run that has receipts and is unknown belongs to a database that is lost; `verify` reports that.

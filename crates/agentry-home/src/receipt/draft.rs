@@ -6,6 +6,10 @@ use agentry_runtime::{RunSpending, StepCounts};
 use serde_json::{Map, Value, json};
 
 use super::chain::AgentChain;
+use crate::evolution::ProtectedAttempt;
+
+/// The most attempts that a receipt lists; it counts all.
+const MOST_ATTEMPTS: usize = 100;
 
 words! {
     /// How a run or a firing ended.
@@ -114,6 +118,8 @@ pub struct ReceiptDraft {
     pub verdicts: [u64; 3],
     /// The first decisions.
     pub decisions: Vec<DecidedCall>,
+    /// The attempts to change what is protected, in order.
+    pub attempts: Vec<ProtectedAttempt>,
     /// The firing that it belongs to.
     pub firing: Option<ReceiptFiring>,
     /// The receipt that this one corrects.
@@ -152,6 +158,9 @@ impl ReceiptDraft {
         set("usage", self.usage());
         set("cost", cost(self.spent.usage.cost));
         set("policy", self.policy());
+        if !self.attempts.is_empty() {
+            set("attempts", self.attempt_fields());
+        }
         if let Some(firing) = &self.firing {
             set("firing", firing_fields(firing));
         }
@@ -242,6 +251,14 @@ impl ReceiptDraft {
         };
         let decisions: Vec<Value> = self.decisions.iter().map(decision).collect();
         json!({ "allow": allow, "ask": ask, "deny": deny, "decisions": decisions })
+    }
+
+    fn attempt_fields(&self) -> Value {
+        let listed = self.attempts.iter().take(MOST_ATTEMPTS);
+        let listed = listed.map(|ProtectedAttempt { file, outcome, reason }| {
+            json!({ "file": file, "outcome": outcome, "reason": reason })
+        });
+        json!({ "count": self.attempts.len(), "first": listed.collect::<Vec<_>>() })
     }
 }
 

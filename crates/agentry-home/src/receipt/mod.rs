@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! journal ─▶ RunAccount ─▶ ReceiptDraft ─▶ ReceiptBook ─▶ runs/<run>/receipts/rcpt_….yaml   (never changed)
-//!                                              └────────▶ agents.db: the head of each chain
+//!                                              ├────────▶ agents.db: the head of each chain
+//!                                              └────────▶ HeadCopy: the same, outside the home
 //! ```
 //!
 //! The receipts of an agent are a chain: each holds the SHA-256 of the one before it. [`verify()`] compares
@@ -16,12 +17,15 @@ mod collect;
 mod draft;
 mod edits;
 mod file;
+mod head_copy;
 mod sealing;
 mod stats;
 mod verify;
 
 use std::io;
 use std::path::Path;
+
+use crate::database;
 
 pub use account::RunAccount;
 pub use book::{DiskSync, ReceiptBook, RunRow, WrittenReceipt};
@@ -32,8 +36,9 @@ pub use draft::{
 };
 pub use edits::amend_last_run;
 pub use file::{ReceiptFile, receipt_files};
+pub use head_copy::{HeadCopy, KeptHead};
 pub use stats::{DayCount, ReceiptStats};
-pub use verify::{ReceiptCheck, ReceiptProblem, verify};
+pub use verify::{ReceiptCheck, ReceiptProblem, verify, verify_with_copy};
 
 /// The name of the key that signs receipts, in the key ring of the home.
 pub const KEY_NAME: &str = "receipts";
@@ -78,10 +83,10 @@ impl ReceiptError {
             Self::Database { source, .. } => {
                 let is_damaged =
                     matches!(source.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase));
-                is_damaged.then_some(
+                database::hint(source).or(is_damaged.then_some(
                     "restore it from a backup; without it the heads of the receipt chains are unknown, \
                      and `agentry receipts verify` reports that",
-                )
+                ))
             }
             Self::Key(_) => Some("restore `keys/receipts.key` of the home from a backup"),
             Self::Io { .. } | Self::Occupied(_) | Self::Journal(_) => None,

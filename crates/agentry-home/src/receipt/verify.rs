@@ -4,17 +4,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentry_registry::{KeyRing, PublicKey};
 use rayon::prelude::*;
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
+use rusqlite::{Connection, OptionalExtension as _};
 use serde_json::Value;
 
 use super::chain::AgentChain;
 use super::file::{ReceiptFile, receipt_files};
+use super::head_copy::{HeadCopy, KeptHead};
 use super::sealing::{SealedText, is_signed_head, sha256};
 use super::{KEY_NAME, ReceiptError, book};
+use crate::database;
 use crate::layout::HomeLayout;
 
 /// The most problems of one chain that are listed one by one.
 const MOST_PROBLEMS: usize = 1_000;
+
+/// How a problem begins that only the copy of the heads shows.
+const SET_BACK: &str = "the home was set back";
 
 /// The result of verifying receipts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,6 +43,12 @@ impl ReceiptProblem {
     fn new(receipt: impl Into<String>, problem: impl Into<String>) -> Self {
         Self { receipt: receipt.into(), problem: problem.into() }
     }
+
+    /// Whether the home agrees with itself, and not with the copy of its heads.
+    #[must_use]
+    pub fn is_set_back(&self) -> bool {
+        self.problem.starts_with(SET_BACK)
+    }
 }
 
 /// The head of a chain in the database.
@@ -55,8 +66,32 @@ struct PlacedReceipt<'a> {
     hash: String,
 }
 
+/// Verifies all receipts of a home, or those of one agent, and compares them with the copy of the heads outside the home. A
+/// copy that agrees is brought up to date.
+pub fn verify_with_copy(
+    layout: &HomeLayout,
+    agent: Option<&str>,
+    copy: &HeadCopy,
+) -> Result<ReceiptCheck, ReceiptError> {
+    let (check, heads) = verify_chains(layout, agent, Some(copy))?;
+    if check.problems.is_empty() {
+        // Where the copy cannot be written, an older one still shows less, and nothing wrong.
+        let _ = copy.replace(heads);
+    }
+    Ok(check)
+}
+
 /// Verifies all receipts of a home, or those of one agent.
 pub fn verify(layout: &HomeLayout, agent: Option<&str>) -> Result<ReceiptCheck, ReceiptError> {
+    verify_chains(layout, agent, None).map(|(check, _)| check)
+}
+
+/// Returns the result, and the heads of the chains that were looked at.
+fn verify_chains(
+    layout: &HomeLayout,
+    agent: Option<&str>,
+    copy: Option<&HeadCopy>,
+) -> Result<(ReceiptCheck, BTreeMap<String, KeptHead>), ReceiptError> {
     let known = KnownState::read(layout)?;
     let files = receipt_files(layout);
     let is_meant = |file: &&ReceiptFile| agent.is_none_or(|agent| file.is_of(agent));
@@ -71,20 +106,66 @@ pub fn verify(layout: &HomeLayout, agent: Option<&str>) -> Result<ReceiptCheck, 
         chains.entry(chain).or_default().push(receipt);
     }
     let is_meant = |chain: &&str| agent.is_none_or(|agent| is_named(chain, agent, &chains));
-    let names: BTreeSet<&str> = chains
-        .keys()
-        .copied()
-        .chain(known.heads.keys().map(String::as_str).filter(is_meant))
-        .collect();
+    let kept = kept_heads(copy, &mut problems);
+    let recorded = known.heads.keys().chain(kept.keys()).map(String::as_str).filter(is_meant);
+    let names: BTreeSet<&str> = chains.keys().copied().chain(recorded).collect();
+    let mut heads = BTreeMap::new();
     for chain in names {
         let receipts = chains.get(chain).map_or(&[][..], Vec::as_slice);
-        let mut found = check_chain(chain, receipts, known.heads.get(chain), known.key.as_ref());
+        let head = known.heads.get(chain);
+        let mut found = check_chain(chain, receipts, head, known.key.as_ref());
         found.truncate(MOST_PROBLEMS);
+        found.extend(kept.get(chain).and_then(|kept| set_back(chain, receipts, head, kept)));
+        heads.extend(
+            head.map(|it| (chain.to_owned(), KeptHead { count: it.count, hash: it.hash.clone() })),
+        );
         problems.append(&mut found);
     }
     problems.sort();
     problems.dedup();
-    Ok(ReceiptCheck { checked: files.len(), problems })
+    Ok((ReceiptCheck { checked: files.len(), problems }, heads))
+}
+
+/// The heads outside the home. A copy that cannot be read is a problem: it may have been damaged on purpose.
+fn kept_heads(
+    copy: Option<&HeadCopy>,
+    problems: &mut Vec<ReceiptProblem>,
+) -> BTreeMap<String, KeptHead> {
+    let Some(copy) = copy else { return BTreeMap::new() };
+    copy.heads().unwrap_or_else(|error| {
+        let problem = format!("the copy of the heads cannot be read: {error}");
+        problems.push(ReceiptProblem::new(copy.path().display().to_string(), problem));
+        BTreeMap::new()
+    })
+}
+
+/// Compares a chain with its head outside the home.
+fn set_back(
+    chain: &str,
+    receipts: &[PlacedReceipt<'_>],
+    head: Option<&ChainHead>,
+    kept: &KeptHead,
+) -> Option<ReceiptProblem> {
+    let count = head.map_or(0, |head| head.count);
+    if count < kept.count {
+        let problem =
+            format!("{SET_BACK}: it had {} receipts of this chain and has {count}", kept.count);
+        return Some(ReceiptProblem::new(chain, problem));
+    }
+    // What the home holds at that place: its head, or what the next receipt says about the one before it. A receipt that is
+    // missing or altered is reported elsewhere.
+    let next = || receipts.iter().find(|receipt| receipt.count == kept.count + 1)?.previous.clone();
+    let found = match head {
+        Some(head) if head.count == kept.count => Some(head.hash.clone()),
+        _ => next(),
+    };
+    found.filter(|hash| *hash != kept.hash).map(|_| {
+        let problem = format!(
+            "{SET_BACK} and continued: receipt {} of this chain was another one before",
+            kept.count
+        );
+        ReceiptProblem::new(chain, problem)
+    })
 }
 
 /// Whether a chain, of which there may be no receipt, is that of the agent.
@@ -108,7 +189,7 @@ impl KnownState {
             // On a home that cannot be written, a file that was not finished counts as missing.
             let _ = book::finish_left_over(layout);
             let failed = || ReceiptError::database(&path);
-            let database = open_to_read(&path).map_err(failed())?;
+            let database = database::open_to_read(&path).map_err(failed())?;
             if has_tables(&database).map_err(failed())? {
                 heads = read_heads(&database).map_err(failed())?;
                 let select = "SELECT public FROM receipt_key";
@@ -131,23 +212,6 @@ impl KnownState {
             problems.push(ReceiptProblem::new("keys/receipts.pub", problem));
         }
         Ok(Self { key, heads, problems })
-    }
-}
-
-/// Opens a database to read it, also on a medium that cannot be written.
-fn open_to_read(path: &std::path::Path) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let opened = Connection::open_with_flags(path, flags)?;
-    let readable = opened.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
-    match readable {
-        Ok(()) => Ok(opened),
-        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::CannotOpen) => {
-            let escaped =
-                path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
-            let address = format!("file:{escaped}?immutable=1");
-            Connection::open_with_flags(address, flags | OpenFlags::SQLITE_OPEN_URI)
-        }
-        Err(error) => Err(error),
     }
 }
 
@@ -184,7 +248,7 @@ fn check_file(file: &ReceiptFile, key: Option<&PublicKey>) -> Vec<ReceiptProblem
     };
     let Some(key) = key else { return problem("the home has no public key for its receipts") };
     if fields.get("public_key").and_then(Value::as_str) != Some(key.to_string().as_str()) {
-        return problem("another key signed it");
+        return problem(&foreign(fields.get("public_key").and_then(Value::as_str), &sealed));
     }
     if !sealed.is_signed_by(key) {
         return problem("it is altered, or another key signed it: its signature is wrong");
@@ -196,6 +260,14 @@ fn check_file(file: &ReceiptFile, key: Option<&PublicKey>) -> Vec<ReceiptProblem
         return problem("it lies in the directory of another run");
     }
     Vec::new()
+}
+
+/// What to say about a receipt that names another key than that of the home.
+fn foreign(named: Option<&str>, sealed: &SealedText<'_>) -> String {
+    let other: Option<PublicKey> = named.and_then(|key| key.parse().ok());
+    let is_whole = other.is_some_and(|key| sealed.is_signed_by(&key));
+    let more = if is_whole { ": it belongs to another home, or the key was replaced" } else { "" };
+    format!("another key signed it{more}")
 }
 
 impl<'a> PlacedReceipt<'a> {

@@ -38,7 +38,7 @@ impl TreeMode {
         }
     }
 
-    pub(super) fn from_git(mode: &str) -> Option<Self> {
+    pub(crate) fn from_git(mode: &str) -> Option<Self> {
         match mode {
             "100644" | "100664" => Some(Self::Plain),
             "100755" => Some(Self::Executable),

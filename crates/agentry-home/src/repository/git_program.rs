@@ -102,7 +102,8 @@ impl GitProgram {
         if status.success() { Ok(out) } else { Err(failed(last_line(&errors))) }
     }
 
-    fn command(&self, git_dir: &Path, args: &[&OsStr]) -> Command {
+    /// A plumbing command, with pipes for all it reads and prints.
+    pub(crate) fn command(&self, git_dir: &Path, args: &[&OsStr]) -> Command {
         let mut command = Command::new(&self.program);
         command.env_clear().envs(ENVIRONMENT.iter().copied());
         command.env("GIT_DIR", git_dir).env("GIT_CEILING_DIRECTORIES", git_dir);

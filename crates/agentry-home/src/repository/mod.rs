@@ -19,7 +19,7 @@ pub use commit_note::{CommitKind, CommitNote};
 pub use tree_diff::text_diff;
 
 use agent_tree::GIT;
-use git_program::GitProgram;
+pub(crate) use git_program::GitProgram;
 
 /// The branch of a new repository.
 const BRANCH: &str = "refs/heads/main";
@@ -90,6 +90,9 @@ pub enum RepositoryError {
     /// There is no such commit in the history of the agent.
     #[error("the history has no commit `{0}`")]
     NoCommit(String),
+    /// The repository of the user has no such commit.
+    #[error("the repository has no commit `{0}`")]
+    NoRevision(String),
     /// More than one commit starts with these digits.
     #[error("several commits start with `{0}`")]
     ManyCommits(String),
@@ -108,6 +111,10 @@ impl RepositoryError {
                 "nothing was changed; put it right with `git`, or uninstall the agent and install it again",
             ),
             Self::Name(_) => Some("rename the file"),
+            Self::NoRevision(_) => Some(
+                "name a branch, a tag or a commit that this clone has; a shallow clone has only the last ones \
+                 (`git fetch` brings more)",
+            ),
             Self::NoCommit(_) | Self::ManyCommits(_) => Some("`agentry history` lists the commits"),
             Self::Git { .. } | Self::Io { .. } | Self::TooLarge(_) => None,
         }

@@ -255,7 +255,7 @@ fn forbidden_files() -> &'static [&'static str] {
         "skills/review/scripts/run.sh",
         "skills/SKILL.md",
         "skills/review/../../principles.md",
-        "users/ada/profile.md",
+        "users/owner/profile.md",
         "principles.md\n",
         "princip\u{200b}les.md",
         "file:///principles.md",

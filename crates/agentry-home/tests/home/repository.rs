@@ -25,7 +25,7 @@ fn use_all(test: &TestHome) {
     let locked = test.home.lock("legal").expect("locked");
     let history = locked.history().expect("a history");
     let first = history.last().expect("an installation").commit.clone();
-    locked.roll_back(&first, "ada").expect("rolled back");
+    locked.roll_back(&first, "owner").expect("rolled back");
     drop(locked);
     let mut new = files();
     new.push(("memory/new.md".to_owned(), b"new\n".to_vec()));
@@ -136,13 +136,13 @@ fn what_a_person_changed_is_committed_first() {
     let kinds: Vec<_> = history.iter().map(|entry| entry.kind).collect();
     assert_eq!(kinds, [CommitKind::Install, CommitKind::Person, CommitKind::Install]);
     let edit = history.get(1).expect("the edit");
-    assert_eq!(edit.author, "ada");
+    assert_eq!(edit.author, "owner");
     assert!(
         edit.message.starts_with("edit link.md, notes/own.md, persona.md and 1 more"),
         "{}",
         edit.message
     );
-    locked.roll_back(edit.commit.get(..8).expect("digits"), "ada").expect("rolled back");
+    locked.roll_back(edit.commit.get(..8).expect("digits"), "owner").expect("rolled back");
     assert_eq!(test.read("persona.md"), "mine\n");
     assert_eq!(
         fs::read_link(test.root().join("link.md")).expect("a link"),
@@ -294,13 +294,13 @@ fn a_home_that_cannot_be_used_is_reported() {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("file");
     fs::write(&file, "").expect("written");
-    let error = AgentHome::open(&agentry_home::HomeLayout::new(file.join("home")), "ada")
+    let error = AgentHome::open(&agentry_home::HomeLayout::new(file.join("home")), "owner")
         .expect_err("no directory");
     assert!(error.to_string().contains("file"), "{error}");
     let layout = agentry_home::HomeLayout::new(directory.path());
     fs::write(layout.database(), "this is no database at all, whatever it is called")
         .expect("written");
-    let error = AgentHome::open(&layout, "ada").expect_err("damaged");
+    let error = AgentHome::open(&layout, "owner").expect_err("damaged");
     assert!(error.to_string().contains("agents.db") && error.hint().is_some(), "{error}");
 }
 

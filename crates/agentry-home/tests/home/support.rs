@@ -24,7 +24,7 @@ impl TestHome {
     pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let layout = HomeLayout::new(directory.path().join("my höme"));
-        let home = AgentHome::open(&layout, "ada").expect("a home");
+        let home = AgentHome::open(&layout, "owner").expect("a home");
         Self { directory, home }
     }
 
@@ -53,9 +53,9 @@ impl TestHome {
         let mut command = Command::new("git");
         command.args([
             "-c",
-            "user.name=ada",
+            "user.name=owner",
             "-c",
-            "user.email=ada@example.com",
+            "user.email=owner@example.com",
             "-c",
             "protocol.file.allow=always",
         ]);

@@ -10,6 +10,17 @@
     return text;
   }
 
+  // One array of bytes from several.
+  function joined(pieces) {
+    const all = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0));
+    let at = 0;
+    for (const piece of pieces) {
+      all.set(piece, at);
+      at += piece.length;
+    }
+    return all;
+  }
+
   // Requests: each gets an answer by its number.
   const waiting = new Map();
   let lastRequest = 0;
@@ -171,12 +182,14 @@
     delete globalThis[name];
   }
 
-  const parts = { binary, request, abandon, schedule };
+  const parts = { binary, joined, request, abandon, schedule };
   const groups = {
     url: ["URL", "URLSearchParams"],
     text: ["TextEncoder", "TextDecoder"],
     abort: ["Event", "CustomEvent", "EventTarget", "AbortController", "AbortSignal"],
     fetch: ["fetch", "Headers", "Request", "Response"],
+    form: ["Blob", "File", "FormData"],
+    stream: ["ReadableStream", "ReadableStreamDefaultReader", "WritableStream", "TransformStream", "TextDecoderStream", "TextEncoderStream"],
     clone: ["structuredClone"],
     crypto: ["crypto"],
   };

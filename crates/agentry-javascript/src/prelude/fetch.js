@@ -1,25 +1,37 @@
 // `fetch` and its classes. The parent process sends the request, if the policy allows it.
-(function (host, { request, abandon }, use) {
+(function (host, { joined, request, abandon }, use) {
   const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+
+  function keyOf(name) {
+    const key = String(name).toLowerCase();
+    if (!NAME.test(key)) throw new TypeError(`\`${name}\` is not the name of a header`);
+    return key;
+  }
 
   class Headers {
     #list = [];
     constructor(init) {
       if (init === undefined || init === null) return;
       const pairs = typeof init[Symbol.iterator] === "function" ? init : Object.entries(init);
-      for (const [name, value] of pairs) this.append(name, value);
+      for (const pair of pairs) {
+        const [name, value, ...more] = pair;
+        if (value === undefined || more.length > 0) throw new TypeError("each header needs a name and a value");
+        this.append(name, value);
+      }
     }
     append(name, value) {
-      const [key, text] = [String(name).toLowerCase(), String(value).trim()];
-      if (!NAME.test(key)) throw new TypeError(`\`${name}\` is not the name of a header`);
+      const [key, text] = [keyOf(name), String(value).replace(/^[\t\r\n ]+|[\t\r\n ]+$/g, "")];
       if (/[\0\r\n]/.test(text)) throw new TypeError(`the header \`${name}\` has a line break`);
+      if (/[^\0-\xff]/.test(text)) throw new TypeError(`the header \`${name}\` has a character beyond U+00FF`);
       this.#list.push([key, text]);
     }
     delete(name) {
-      this.#list = this.#list.filter(([key]) => key !== String(name).toLowerCase());
+      const wanted = keyOf(name);
+      this.#list = this.#list.filter(([key]) => key !== wanted);
     }
     get(name) {
-      const found = this.#list.filter(([key]) => key === String(name).toLowerCase());
+      const wanted = keyOf(name);
+      const found = this.#list.filter(([key]) => key === wanted);
       return found.length === 0 ? null : found.map(([, value]) => value).join(", ");
     }
     has(name) {
@@ -51,74 +63,27 @@
     [Symbol.iterator]() {
       return this.entries();
     }
+    get [Symbol.toStringTag]() {
+      return "Headers";
+    }
   }
+
+  const nameOf = (value) => Object.prototype.toString.call(value);
+  const isStream = (value) => typeof value === "object" && value !== null && value instanceof use("stream").ReadableStream;
 
   // Returns the bytes of a body and its usual content type.
   function encoded(body) {
     if (body === undefined || body === null) return { bytes: null, type: null };
     if (ArrayBuffer.isView(body)) return { bytes: new Uint8Array(body.buffer, body.byteOffset, body.byteLength), type: null };
     if (body instanceof ArrayBuffer) return { bytes: new Uint8Array(body), type: null };
-    const isQuery = Object.prototype.toString.call(body) === "[object URLSearchParams]";
+    // Only for objects: a text needs none of these classes, and loading them takes time.
+    if (typeof body === "object" && body instanceof use("form").FormData) return use("form").multipart(body);
+    if (typeof body === "object" && body instanceof use("form").Blob) {
+      return { bytes: use("form").rawBytes(body), type: body.type === "" ? null : body.type };
+    }
+    const isQuery = nameOf(body) === "[object URLSearchParams]";
     const type = isQuery ? "application/x-www-form-urlencoded;charset=UTF-8" : "text/plain;charset=UTF-8";
     return { bytes: new (use("text").TextEncoder)().encode(String(body)), type };
-  }
-
-  class ReadableBody {
-    #next;
-    #cancel;
-    #locked = false;
-    constructor(next, cancel) {
-      this.#next = next;
-      this.#cancel = cancel;
-    }
-    get locked() {
-      return this.#locked;
-    }
-    getReader() {
-      if (this.#locked) throw new TypeError("the body is being read already");
-      this.#locked = true;
-      return {
-        read: async () => {
-          const value = await this.#next();
-          return value === null ? { value: undefined, done: true } : { value, done: false };
-        },
-        cancel: () => this.cancel(),
-        releaseLock: () => void (this.#locked = false),
-      };
-    }
-    async cancel() {
-      this.#cancel();
-    }
-    tee() {
-      const reader = this.getReader();
-      const queues = [[], []];
-      let open = 2;
-      const branch = (mine, other) => {
-        const next = async () => {
-          if (mine.length === 0) {
-            const piece = reader.read();
-            mine.push(piece);
-            other.push(piece);
-          }
-          const { value, done } = await mine.shift();
-          return done ? null : value;
-        };
-        const cancel = () => {
-          open -= 1;
-          if (open === 0) this.#cancel();
-        };
-        return new ReadableBody(next, cancel);
-      };
-      return [branch(queues[0], queues[1]), branch(queues[1], queues[0])];
-    }
-    async *[Symbol.asyncIterator]() {
-      const reader = this.getReader();
-      try {
-        for (let piece = await reader.read(); !piece.done; piece = await reader.read()) yield piece.value;
-      } finally {
-        this.#cancel();
-      }
-    }
   }
 
   class Body {
@@ -131,26 +96,19 @@
       return this.#stream;
     }
     get bodyUsed() {
-      return this.#used || Boolean(this.#stream?.locked);
+      const stream = this.#stream;
+      return this.#used || (stream !== null && (stream.locked || use("stream").isDisturbed(stream)));
     }
     async bytes() {
       if (this.bodyUsed) throw new TypeError("the body was read already");
       this.#used = true;
+      if (this.#stream === null) return new Uint8Array(0);
       const pieces = [];
-      let length = 0;
-      if (this.#stream !== null) {
-        for await (const piece of this.#stream) {
-          pieces.push(piece);
-          length += piece.length;
-        }
+      for await (const piece of this.#stream) {
+        if (!(piece instanceof Uint8Array)) throw new TypeError("a body is a stream of bytes");
+        pieces.push(piece);
       }
-      const all = new Uint8Array(length);
-      let at = 0;
-      for (const piece of pieces) {
-        all.set(piece, at);
-        at += piece.length;
-      }
-      return all;
+      return joined(pieces);
     }
     async arrayBuffer() {
       return (await this.bytes()).buffer;
@@ -160,6 +118,17 @@
     }
     async json() {
       return JSON.parse(await this.text());
+    }
+    async blob() {
+      const bytes = await this.bytes();
+      return new (use("form").Blob)([bytes], { type: this.headers.get("content-type") ?? "" });
+    }
+    async formData() {
+      const type = this.headers.get("content-type") ?? "";
+      if (!/^application\/x-www-form-urlencoded/i.test(type)) throw new TypeError(`a body of the type \`${type}\` is not read as a form`);
+      const form = new (use("form").FormData)();
+      for (const [name, value] of new (use("url").URLSearchParams)(await this.text())) form.append(name, value);
+      return form;
     }
     // Both copies read the same stream: what one has read waits for the other.
     static divide(given) {
@@ -175,21 +144,21 @@
 
   // A stream over bytes that are there already.
   function buffered(bytes) {
-    let rest = bytes;
-    const next = async () => {
-      const piece = rest;
-      rest = null;
-      return piece === null || piece.length === 0 ? null : piece;
+    const start = (controller) => {
+      if (bytes.length > 0) controller.enqueue(bytes);
+      controller.close();
     };
-    return new ReadableBody(next, () => void (rest = null));
+    return new (use("stream").ReadableStream)({ start });
   }
 
   class Request extends Body {
+    // The bytes of a body, or the stream that will give them.
     #bytes;
     constructor(input, init = {}) {
       const other = input instanceof Request ? input : null;
-      const { bytes, type } = init.body === undefined && other !== null ? { bytes: other.#bytes, type: null } : encoded(init.body);
-      super(bytes === null ? null : buffered(bytes));
+      const given = isStream(init.body) ? { bytes: init.body, type: null } : null;
+      const { bytes, type } = given ?? (init.body === undefined && other !== null ? { bytes: other.#bytes, type: null } : encoded(init.body));
+      super(bytes === null ? null : isStream(bytes) ? bytes : buffered(bytes));
       this.#bytes = bytes;
       this.url = new (use("url").URL)(other?.url ?? String(input)).href;
       this.method = String(init.method ?? other?.method ?? "GET").toUpperCase();
@@ -203,7 +172,7 @@
     }
     clone() {
       if (this.bodyUsed) throw new TypeError("the body was read already");
-      return new Request(this);
+      return isStream(this.#bytes) ? new Request(this, { body: divide(this) }) : new Request(this);
     }
     static bytesOf(given) {
       return given.#bytes;
@@ -214,8 +183,8 @@
 
   class Response extends Body {
     constructor(body, { status = 200, statusText = "", headers, url = "", redirected = false } = {}) {
-      const { bytes, type } = body instanceof ReadableBody ? { bytes: null, type: null } : encoded(body);
-      super(body instanceof ReadableBody ? body : bytes === null ? null : buffered(bytes));
+      const { bytes, type } = isStream(body) ? { bytes: body, type: null } : encoded(body);
+      super(bytes === null ? null : isStream(bytes) ? bytes : buffered(bytes));
       this.status = status;
       this.statusText = String(statusText);
       this.ok = status >= 200 && status < 300;
@@ -276,18 +245,22 @@
   async function fetch(input, init) {
     const wanted = new Request(input, init ?? {});
     const { url, method, redirect, signal } = wanted;
-    const bytes = bytesOf(wanted);
+    const body = bytesOf(wanted);
+    // The parent process gets the whole body at once.
+    const bytes = isStream(body) ? await wanted.bytes() : body;
     const headers = [...wanted.headers];
     const what = { op: "fetch", url, method, headers, has_body: bytes !== null, redirect };
     const head = await answered(what, bytes ?? undefined, signal);
-    const { body } = head;
+    const { body: number } = head;
     // The number of a body that is empty for certain is 0: nothing is left open for it.
-    if (body === 0) return new Response(null, { ...head, statusText: head.status_text });
-    const read = async () => {
-      const piece = await answered({ op: "read", body }, undefined, signal);
-      return piece === null ? null : new Uint8Array(piece);
+    if (number === 0) return new Response(null, { ...head, statusText: head.status_text });
+    const pull = async (controller) => {
+      const piece = await answered({ op: "read", body: number }, undefined, signal);
+      if (piece === null) controller.close();
+      else controller.enqueue(new Uint8Array(piece));
     };
-    const stream = new ReadableBody(read, () => void request({ op: "close", body }).answer.catch(() => {}));
+    const cancel = () => void request({ op: "close", body: number }).answer.catch(() => {});
+    const stream = new (use("stream").ReadableStream)({ pull, cancel }, { highWaterMark: 0 });
     return new Response(stream, { ...head, statusText: head.status_text });
   }
   return { fetch, Headers, Request, Response };

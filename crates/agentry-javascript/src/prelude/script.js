@@ -40,19 +40,29 @@
     const isGit = written === "git";
     const own = isGit ? "bash" : has(names, written) ? names[written] : written;
     const args = isGit ? gitCommand(given) : renamed(own, given);
-    const { output, failed } = await request({ op: "call", tool: own, arguments: args }).answer;
-    return { name: written, output, text: output, exitCode: failed ? 1 : 0, metadata: {} };
+    const { output, failed, is_cut } = await request({ op: "call", tool: own, arguments: args }).answer;
+    return { name: written, output, text: output, exitCode: failed ? 1 : 0, metadata: is_cut ? { truncated: true } : {} };
   }
-  // A short form returns the output alone, so a failure must be an error.
+  // A short form returns the output alone, so a failure must be an error, and so must half of an output.
   async function output(name, given) {
     const result = await tool(name, given);
     if (result.exitCode !== 0) throw new Error(`${result.name}: ${result.output}`);
+    if (result.metadata.truncated) throw new RangeError(`${result.name}: its output is longer than \`maxOutputBytes\``);
     return result.output;
   }
-  // The lines of a file, without the numbers that `read` puts before them.
+  // The lines of a file, without the numbers that `read` puts before them: all that were asked for, or an error.
+  // Each line of the file has a number, so the note that more follows cannot come from the file.
   async function content(path, options = {}) {
-    const lines = await output("read", { limit: 1000000, ...options, path });
-    if (lines === "the file is empty") return "";
+    const { offset = 1, limit = Infinity } = options;
+    const shown = await output("read", { limit: 1000000, ...options, path });
+    if (shown === "the file is empty") return "";
+    const more = /\n?\[more follows: continue with `offset` (\d+)\]$/.exec(shown);
+    const lines = more === null ? shown : shown.slice(0, more.index);
+    // Of a line that is too long, `read` shows the start and the length.
+    const isCutLine = (line) => line.length > 10000 && /… \(\d+ bytes\)$/.test(line);
+    if ((more !== null && Number(more[1]) < offset + limit) || lines.split("\n").some(isCutLine)) {
+      throw new RangeError(`read: \`${path}\` is longer than \`maxOutputBytes\`; read parts of it with \`offset\` and \`limit\``);
+    }
     return lines.replace(/^ *\d+\t/gm, "");
   }
   const absent = (name) => async () => {

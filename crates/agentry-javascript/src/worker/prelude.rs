@@ -12,7 +12,9 @@ const GROUPS: &[(&str, &str)] = &[
     ("clone", include_str!("../prelude/clone.js")),
     ("crypto", include_str!("../prelude/crypto.js")),
     ("fetch", include_str!("../prelude/fetch.js")),
+    ("form", include_str!("../prelude/form.js")),
     ("script", include_str!("../prelude/script.js")),
+    ("stream", include_str!("../prelude/stream.js")),
     ("text", include_str!("../prelude/text.js")),
     ("url", include_str!("../prelude/url.js")),
 ];

@@ -90,14 +90,16 @@ impl JobBroker for TestBroker {
         Box::pin(async move {
             match tool.as_str() {
                 "echo" | "bash" | "grep" | "glob" | "list" => {
-                    Ok(InnerOutput { name: tool, output: arguments.to_string(), failed: false })
+                    let (name, output) = (tool, arguments.to_string());
+                    Ok(InnerOutput { name, output, failed: false, is_cut: false })
                 }
                 "read" => {
                     let output = "    1\tone\n    2\t\ttwo\n    3\t4\tthree\n".to_owned();
-                    Ok(InnerOutput { name: tool, output, failed: false })
+                    Ok(InnerOutput { name: tool, output, failed: false, is_cut: false })
                 }
                 "broken" => {
-                    Ok(InnerOutput { name: tool, output: "it broke".to_owned(), failed: true })
+                    let output = "it broke".to_owned();
+                    Ok(InnerOutput { name: tool, output, failed: true, is_cut: false })
                 }
                 "slow" => std::future::pending().await,
                 _ => Err(format!("refused: `{tool}` is not among the allowed tools")),

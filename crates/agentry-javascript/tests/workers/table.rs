@@ -138,6 +138,16 @@ pub(crate) const HOSTILE: &[HostileScript] = &[
         Fails("line break"),
     ),
     row(
+        "a header in the type of a blob",
+        "await fetch('https://open.example/text', { method: 'POST', body: new Blob(['x'], { type: 'a\\r\\nhost: c' }) }); return 1;",
+        Returns("1"),
+    ),
+    row(
+        "a large body behind a stream",
+        "const body = ReadableStream.from([new Uint8Array(9 << 20)]); await fetch('https://open.example/echo', { method: 'POST', body });",
+        Fails("too long"),
+    ),
+    row(
         "a broken name of a header",
         "await fetch('https://open.example/text', { headers: { 'a b': 'c' } });",
         Fails("not the name"),
@@ -291,7 +301,37 @@ pub(crate) const HOSTILE: &[HostileScript] = &[
         "while (true) new URL('https://example.com/' + 'a'.repeat(10000));",
         TimesOut,
     ),
+    row(
+        "a stream without end",
+        "for await (const _ of new ReadableStream({ pull: (c) => c.enqueue(1) })) {}",
+        TimesOut,
+    ),
+    row(
+        "a stream that never gives",
+        "await new ReadableStream({ pull: () => {} }).getReader().read();",
+        Fails("never settles"),
+    ),
+    row(
+        "a body without end",
+        "const body = ReadableStream.from((function* () { for (;;) yield new Uint8Array(0); })()); await fetch('https://open.example/echo', { method: 'POST', body });",
+        TimesOut,
+    ),
     // Memory and stack.
+    row(
+        "a stream that is filled without end",
+        "new ReadableStream({ start(c) { for (;;) c.enqueue(new Uint8Array(1000)); } });",
+        Ends,
+    ),
+    row(
+        "a blob of blobs",
+        "let blob = new Blob(['x'.repeat(1 << 20)]); for (;;) blob = new Blob([blob, blob]);",
+        Ends,
+    ),
+    row(
+        "a large text in another encoding",
+        "return new TextDecoder('utf-16le').decode(new Uint8Array(1 << 25)).length;",
+        Ends,
+    ),
     row(
         "arrays without end",
         "const all = []; while (true) all.push(new Array(1000).fill(all.length));",

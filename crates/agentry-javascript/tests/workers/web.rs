@@ -193,6 +193,167 @@ fn requests_and_responses() {
     ]);
 }
 
+/// Labels mean what they mean in a browser.
+#[test]
+fn encodings() {
+    check(&[
+        (
+            "const d = (label, ...bytes) => new TextDecoder(label).decode(new Uint8Array(bytes)); return [d('latin1', 0x67, 0xfc, 0x80, 0x81), d('ISO-8859-1 ', 0xe4), d('ascii', 0x61), d('utf-16le', 0x3d, 0xd8, 0, 0xde, 0x61, 0), d('utf-16', 0xff, 0xfe, 0x61, 0), d('utf-16be', 0xfe, 0xff, 0, 0x61)];",
+            json!(["gü€\u{81}", "ä", "a", "😀a", "a", "a"]),
+        ),
+        (
+            "return ['latin1', 'UTF8', 'ucs-2', 'utf-16be'].map((label) => new TextDecoder(label).encoding);",
+            json!(["windows-1252", "utf-8", "utf-16le", "utf-16be"]),
+        ),
+        (
+            "const d = new TextDecoder('utf-16le'); return [[0x3d], [0xd8, 0], [0xde], [0x61, 0]].map((piece) => d.decode(new Uint8Array(piece), { stream: true })).concat(d.decode());",
+            json!(["", "", "😀", "a", ""]),
+        ),
+        (
+            "const d = new TextDecoder('utf-16le'); return [d.decode(new Uint8Array([0, 0xd8])), d.decode(new Uint8Array([0x61, 0, 0x62]))];",
+            json!(["\u{fffd}", "a\u{fffd}"]),
+        ),
+        (
+            "const d = new TextDecoder(); const mark = new Uint8Array([0xef, 0xbb, 0xbf]); return [d.decode(mark, { stream: true }), d.decode(mark, { stream: true }), d.decode(), d.decode(mark)].map((text) => text.length);",
+            json!([0, 1, 0, 0]),
+        ),
+        (
+            "const names = []; for (const label of ['utf-16le', 'klingon']) { try { new TextDecoder(label, { fatal: true }).decode(new Uint8Array([0, 0xd8])); } catch (e) { names.push(e.name); } } return names;",
+            json!(["TypeError", "RangeError"]),
+        ),
+    ]);
+}
+
+#[test]
+fn blobs_and_forms() {
+    check(&[
+        (
+            "const b = new Blob(['ä', new Uint8Array([98]), new Blob(['c'])], { type: 'Text/Plain' }); return [b.size, b.type, await b.text(), await b.slice(2, 3).text(), await b.slice(-1).text(), (await b.arrayBuffer()).byteLength, [...(await b.bytes())], String(b)];",
+            json!([4, "text/plain", "äbc", "b", "c", 4, [195, 164, 98, 99], "[object Blob]"]),
+        ),
+        (
+            "const f = new File(['x'], 'a.txt', { type: 'text/plain', lastModified: 5 }); return [f.name, f.size, f.lastModified, f instanceof Blob, await new Response(f.stream()).text()];",
+            json!(["a.txt", 1, 5, true, "x"]),
+        ),
+        (
+            "const f = new FormData(); f.append('a', 1); f.append('b', 'x'); f.append('a', 2); f.set('a', 3); f.append('c', new Blob(['z'])); f.delete('b'); return [[...f.keys()], f.get('a'), f.getAll('a'), f.has('b'), f.get('c').name, f.get('none')];",
+            json!([["a", "c"], "3", ["3"], false, "blob", null]),
+        ),
+        (
+            "const f = await new Response('a=1&b=x+y', { headers: { 'content-type': 'application/x-www-form-urlencoded' } }).formData(); return [...f];",
+            json!([["a", "1"], ["b", "x y"]]),
+        ),
+        (
+            "const b = await (await fetch('https://open.example/text')).blob(); return [b.type, await b.text()];",
+            json!(["text/plain", "hello"]),
+        ),
+        ("try { new Blob('x'); } catch (e) { return e.name; }", json!("TypeError")),
+    ]);
+}
+
+#[test]
+fn a_form_is_a_body() {
+    let broker = TestBroker::default();
+    let code = "const f = new FormData(); f.append('a\"\\r\\nb', 'one\\ntwo'); f.append('file', new File([new Uint8Array([0, 255])], 'x\"y.bin')); \
+                await fetch('https://open.example/echo', { method: 'POST', body: f }); \
+                await fetch('https://open.example/echo', { method: 'POST', body: new Blob(['b'], { type: 'image/png' }) }); \
+                await fetch('https://open.example/echo', { method: 'POST', duplex: 'half', body: ReadableStream.from([new Uint8Array([1]), new Uint8Array([2])]) });";
+    call(&probe(code), &json!({}), LONG, &broker).expect("a result");
+    let asked = broker.asked.lock().expect("a lock");
+    let type_of = |at: usize| {
+        let mut headers = asked[at].0.headers.iter();
+        headers.find(|(name, _)| name == "content-type").map(|(_, value)| value.as_str())
+    };
+    let form = type_of(0).and_then(|it| it.strip_prefix("multipart/form-data; boundary="));
+    let boundary = form.expect("a boundary");
+    let body = String::from_utf8_lossy(&asked[0].1).into_owned();
+    // A name ends neither its quotes nor its line.
+    let expected = format!(
+        "--{boundary}\r\nContent-Disposition: form-data; name=\"a%22%0D%0Ab\"\r\n\r\none\r\ntwo\r\n\
+         --{boundary}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"x%22y.bin\"\r\n\
+         Content-Type: application/octet-stream\r\n\r\n\0\u{fffd}\r\n--{boundary}--\r\n"
+    );
+    assert_eq!(body, expected);
+    assert_eq!((type_of(1), asked[1].1.as_slice()), (Some("image/png"), &b"b"[..]));
+    assert_eq!((type_of(2), asked[2].1.as_slice()), (None, &[1, 2][..]));
+}
+
+#[test]
+fn streams() {
+    check(&[
+        (
+            "const r = await fetch('https://open.example/json'); const out = []; for await (const text of r.body.pipeThrough(new TextDecoderStream())) out.push(text); return [r.body instanceof ReadableStream, out];",
+            json!([true, ["{\"a\":", "1}"]]),
+        ),
+        (
+            "let n = 0; const s = new ReadableStream({ pull(c) { n += 1; c.enqueue(n); if (n === 3) c.close(); } }); const out = []; for await (const x of s) out.push(x); return [out, n];",
+            json!([[1, 2, 3], 3]),
+        ),
+        (
+            "let n = 0; const s = new ReadableStream({ pull(c) { n += 1; c.enqueue(n); } }, { highWaterMark: 2 }); await new Promise((r) => setTimeout(r, 5)); const reader = s.getReader(); await reader.read(); await new Promise((r) => setTimeout(r, 5)); return n;",
+            json!(3),
+        ),
+        (
+            "const s = new ReadableStream({ start(c) { c.enqueue('a'); c.error(new Error('broken')); } }); return s.getReader().read().catch((e) => e.message);",
+            json!("broken"),
+        ),
+        (
+            "let why = null; const s = new ReadableStream({ cancel(reason) { why = reason; } }); await s.cancel('enough'); const r = s.getReader(); return [why, (await r.read()).done, s.locked];",
+            json!(["enough", true, true]),
+        ),
+        (
+            "const s = ReadableStream.from(['a', Promise.resolve('b')]); const [x, y] = s.tee(); const all = async (s) => { const out = []; for await (const it of s) out.push(it); return out; }; return [await all(x), await all(y), s.locked];",
+            json!([["a", "b"], ["a", "b"], true]),
+        ),
+        (
+            "const out = []; const up = new TransformStream({ transform: (text, c) => c.enqueue(text.toUpperCase()), flush: (c) => c.enqueue('!') }); await ReadableStream.from(['a', 'b']).pipeThrough(up).pipeTo(new WritableStream({ write: (it) => void out.push(it), close: () => void out.push('end') })); return out;",
+            json!(["A", "B", "!", "end"]),
+        ),
+        (
+            "const s = new ReadableStream(); const r = s.getReader(); const first = r.read().catch((e) => e.name); r.releaseLock(); try { s.getReader(); s.getReader(); } catch (e) { return [await first, e.name]; }",
+            json!(["TypeError", "TypeError"]),
+        ),
+        (
+            "const pieces = ReadableStream.from([1, 2, 3]); const failed = await pieces.pipeTo(new WritableStream({ write() { throw new Error('full'); } })).catch((e) => e.message); return [failed, pieces.locked];",
+            json!(["full", false]),
+        ),
+        (
+            "const r = await fetch('https://open.example/text'); const before = r.bodyUsed; for await (const _ of r.body) {} return [before, r.bodyUsed, await r.text().catch((e) => e.name)];",
+            json!([false, true, "TypeError"]),
+        ),
+        (
+            "return await new Response(ReadableStream.from(['text'])).text().catch((e) => e.message);",
+            json!("a body is a stream of bytes"),
+        ),
+    ]);
+}
+
+#[test]
+fn headers_and_signals_follow_the_standard() {
+    check(&[
+        (
+            "const wrong = [() => new Headers([['a']]), () => new Headers([['a', 'b', 'c']]), () => new Headers({ 'a b': 'c' }), () => new Headers({ a: '\\u0100' }), () => new Headers().get('a:'), () => new Headers().has(''), () => new Headers({ a: 'b\\nc' })]; return wrong.map((it) => { try { it(); return 'fine'; } catch (e) { return e.name; } });",
+            json!([
+                "TypeError",
+                "TypeError",
+                "TypeError",
+                "TypeError",
+                "TypeError",
+                "TypeError",
+                "TypeError"
+            ]),
+        ),
+        (
+            "const h = new Headers(new Map([['X', ' 1\\t\\r\\n']])); h.append('x', ''); h.set('Y', 2); return [h.get('X'), [...h.keys()], new Headers(h).get('y'), String(h)];",
+            json!(["1, ", ["x", "y"], "2", "[object Headers]"]),
+        ),
+        (
+            "const a = new AbortController(); const any = AbortSignal.any([a.signal, AbortSignal.timeout(100000)]); a.abort('why'); const done = AbortSignal.any([AbortSignal.abort(1), AbortSignal.abort(2)]); return [any.aborted, any.reason, done.reason, AbortSignal.any([]).aborted];",
+            json!([true, "why", 1, false]),
+        ),
+    ]);
+}
+
 #[test]
 fn requests_carry_what_was_written() {
     let broker = TestBroker::default();

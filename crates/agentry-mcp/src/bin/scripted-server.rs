@@ -65,10 +65,13 @@ impl ScriptedServer {
         let method = message["method"].as_str().unwrap_or_default();
         let id = &message["id"];
         match method {
+            _ if self.is("ignores-everything") => {}
             "server/discover" if self.is_stateless() => answer(id, &discovered()),
             "server/discover" if self.is("dies-when-asked") => std::process::exit(1),
             "server/discover" if self.is("ignores-the-unknown") => {}
-            "initialize" if !self.is_stateless() => answer(id, &initialized(&self.behaviour)),
+            "initialize" if !self.is_stateless() || self.is("both") => {
+                answer(id, &initialized(&self.behaviour));
+            }
             "tools/list" => self.list(id, &message["params"]),
             "tools/call" => self.call(message),
             "resources/list" => answer(
@@ -102,7 +105,7 @@ impl ScriptedServer {
     }
 
     fn is_stateless(&self) -> bool {
-        self.behaviour.starts_with("stateless")
+        self.behaviour.starts_with("stateless") || self.is("both")
     }
 
     fn list(&mut self, id: &Value, params: &Value) {

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use agentry_mcp::{McpFailure, limits};
+use agentry_mcp::{McpFailure, ServerConfig, StartPace, limits};
 use serde_json::json;
 
-use crate::support::{Listener, call, connected, names};
+use crate::support::{Listener, call, connected, names, paced, scripted};
 
 #[tokio::test]
 async fn servers_that_are_not_ready() {
@@ -85,4 +85,19 @@ async fn a_server_that_fails_again_and_again_is_given_up() {
     assert_eq!(last, Some(McpFailure::Ended(" with the exit code 9".to_owned())));
     let refused = call(&client, json!({})).await.unwrap_err();
     assert!(matches!(refused, McpFailure::GivenUp(5, _)), "{refused}");
+}
+
+/// A server that says nothing is given up after its time, in either era.
+#[tokio::test]
+async fn a_server_that_hangs_at_its_start_is_given_up() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    for behaviour in ["hangs", "ignores-everything"] {
+        let longest = Duration::from_millis(300);
+        let pace = StartPace { longest, ..StartPace::default() };
+        let endpoint = scripted(behaviour, Some(file.path()));
+        let name = behaviour.to_owned();
+        let config = ServerConfig { name, endpoint, can_ask: false, era: None, pace };
+        let failure = paced(config).await.err();
+        assert_eq!(failure, Some(McpFailure::TimedOut(longest)), "{behaviour}");
+    }
 }

@@ -18,6 +18,10 @@ async fn both_eras_are_spoken() {
         ("dies-when-asked", None, "2025-06-18"),
         ("stateless", None, "2026-07-28"),
         ("stateless", Some(ProtocolEra::Stateless), "2026-07-28"),
+        // One server that speaks both: the newer one, unless the older one is recorded.
+        ("both", None, "2026-07-28"),
+        ("both", Some(ProtocolEra::Stateless), "2026-07-28"),
+        ("both", Some(ProtocolEra::Initialized), "2025-06-18"),
         ("greets", None, "2025-06-18"),
         ("whispers", None, "2025-06-18"),
     ] {

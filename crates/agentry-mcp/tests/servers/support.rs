@@ -9,7 +9,7 @@ use std::time::Duration;
 use agentry_mcp::{
     CallListener, ClientFuture, ClientRuntime, ElicitationAnswer, ElicitationRequest, McpClient,
     McpFailure, ProgramStarter, ProgramStreams, ProtocolEra, ServerConfig, ServerEndpoint,
-    StartedProgram,
+    StartPace, StartedProgram,
 };
 use serde_json::{Map, Value, json};
 
@@ -79,15 +79,13 @@ pub(crate) async fn connect(
     era: Option<ProtocolEra>,
     can_ask: bool,
 ) -> Result<Arc<McpClient>, McpFailure> {
-    let runtime = ClientRuntime::new().unwrap();
-    let config = ServerConfig {
-        name: "s".to_owned(),
-        endpoint,
-        can_ask,
-        era,
-        first_pause: Duration::from_millis(1),
-    };
-    McpClient::connect(&runtime, config).await
+    let pace = StartPace { first_pause: Duration::from_millis(1), ..StartPace::default() };
+    paced(ServerConfig { name: "s".to_owned(), endpoint, can_ask, era, pace }).await
+}
+
+/// Connects with a pace of its own.
+pub(crate) async fn paced(config: ServerConfig) -> Result<Arc<McpClient>, McpFailure> {
+    McpClient::connect(&ClientRuntime::new().unwrap(), config).await
 }
 
 /// Connects to a scripted server.

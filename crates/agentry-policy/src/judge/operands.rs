@@ -251,7 +251,8 @@ impl Judge {
     /// Returns how a rule concerns some of `paths`, if it does.
     fn reach(&self, operand: OperandUse, paths: &PathSet, rule: &PolicyRule) -> Option<RuleReach> {
         // A directory that is named is judged like its contents, even if the command would fail.
-        let is_named = operand.used == FileUse::Read && paths.literal().is_some();
+        let is_shown = matches!(operand.used, FileUse::Read | FileUse::List);
+        let is_named = is_shown && paths.literal().is_some();
         let is_entered = || (operand.below || is_named) && self.lead_into(paths, rule);
         let walked = |is_walk: bool| {
             let is_read = operand.section != Section::Edit;
@@ -263,7 +264,9 @@ impl Judge {
             walked(paths.is_walk() || paths.is_every_entry())
         } else if operand.takes && self.contain(paths, rule) {
             Some(RuleReach::Named)
-        } else if operand.searches && self.contain(paths, rule) {
+        } else if (operand.searches && self.contain(paths, rule))
+            || self.may_contain(operand, paths, rule)
+        {
             Some(RuleReach::Walked)
         } else {
             None
@@ -332,6 +335,18 @@ impl Judge {
         let start = rule.pattern.literal_start().unwrap_or_default();
         let is_below = start.len() > self.places.workspace.len() && start != paths.known();
         is_below && paths.literal().is_some_and(|path| is_inside(start, path))
+    }
+
+    /// Whether a command may come to what a rule names without a literal start: `grep -r x .` for `**/.env`.
+    fn may_contain(&self, operand: OperandUse, paths: &PathSet, rule: &PolicyRule) -> bool {
+        // Of what is removed or replaced, only the workspace as a whole counts: `rm src/a.rs` names a file,
+        // and nothing here can tell it from a directory.
+        let takes = operand.takes && is_inside(&self.places.workspace, paths.known());
+        let start = rule.pattern.literal_start();
+        let is_floating = start.is_some_and(|start| start.len() <= self.places.workspace.len());
+        (takes || operand.searches)
+            && is_floating
+            && paths.below().is_some_and(|below| below.meet(&rule.pattern))
     }
 
     fn secret(&self, paths: &PathSet) -> Option<LayerDecision> {

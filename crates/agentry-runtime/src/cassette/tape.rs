@@ -228,7 +228,12 @@ impl Tape {
             | RunEvent::Adjusted { .. }
             | RunEvent::Delegated { .. }
             | RunEvent::Exhausted { .. }
-            | RunEvent::Undone { .. } => return Ok(()),
+            | RunEvent::Undone { .. }
+            // A conversation with one of these cannot be recorded.
+            | RunEvent::Switched { .. }
+            | RunEvent::CompactionRequested
+            | RunEvent::Cleared
+            | RunEvent::UserRan { .. } => return Ok(()),
         };
         if slot.0 == EventSlot::Ended {
             reading.ended.clone_from(&slot.1);

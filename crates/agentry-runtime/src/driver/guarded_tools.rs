@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use agentry_compile::native_tool;
+use agentry_compile::policy::Section;
 
 use super::call_lineage::{CallLineage, CallLineages};
 use super::call_output::CallOutput;
@@ -16,7 +17,7 @@ use super::interfaces::{
     OutputSink, RunTools,
 };
 use super::output::RunOutput;
-use crate::approval::Approvals;
+use crate::approval::{ApprovalOffer, Approvals};
 use crate::commands::CommandStarter;
 use crate::conversation::ToolCall;
 use crate::event::CallJudgement;
@@ -29,6 +30,10 @@ use crate::tool::{
     PauseClock, StartedCommand, ToolHost, ToolOutput, ToolSpec, ToolTouch, Toolbox,
 };
 use crate::undo::BeforeImages;
+
+/// The kinds of calls that a standing approval can cover.
+const STANDING_SECTIONS: [Section; 5] =
+    [Section::Bash, Section::Edit, Section::Read, Section::Webfetch, Section::Websearch];
 
 /// The tools of a run, guarded by its policy.
 pub struct GuardedTools {
@@ -149,6 +154,25 @@ impl GuardedTools {
         }
     }
 
+    /// Returns the wider approvals that a call can be given: only native tools, only what no more than rules
+    /// asks about, and no call of a script or under a skill.
+    fn offer(&self, call: &ToolCall, judged: &JudgedCall) -> ApprovalOffer {
+        let tool = call.tool.as_str();
+        let is_native = native_tool(tool) == Some(tool);
+        let confirms = self.toolbox.get(tool).is_none_or(BuiltInTool::needs_confirmation);
+        let is_bound = self.lineages.of(&call.id).is_some() || self.narrowing().is_some();
+        if !is_native || confirms || is_bound || judged.touches.is_empty() {
+            return ApprovalOffer::default();
+        }
+        let book = &self.shared.rulebook;
+        let is_bare =
+            |sections: &[Section]| book.is_bare(sections, &judged.touches, &judged.directory);
+        ApprovalOffer {
+            all_edits: is_bare(&[Section::Edit]),
+            standing: is_bare(&STANDING_SECTIONS),
+        }
+    }
+
     /// Checks that there is such a tool, and that the arguments fit it.
     pub fn fits(&self, call: &ToolCall) -> Result<(), String> {
         let place = self.shared.place();
@@ -227,13 +251,16 @@ impl RunTools for GuardedTools {
         };
         match self.ruled(call) {
             Ok((judged, RuledTouch { verdict, reason, places, asking })) => {
+                let asks = verdict == CallJudgement::Ask && !exact.is_empty();
+                let offer = if asks { self.offer(call, &judged) } else { ApprovalOffer::default() };
                 self.judged().insert(call.id.clone(), judged);
-                CallDecision { verdict, reason, class, places, rules: asking, exact }
+                CallDecision { verdict, reason, class, places, rules: asking, exact, offer }
             }
             // An invalid call needs no approval: it cannot run.
             Err(reason) => {
-                let (places, rules) = (Vec::new(), Vec::new());
-                CallDecision { verdict: CallJudgement::Deny, reason, class, places, rules, exact }
+                let (places, rules, offer) = (Vec::new(), Vec::new(), ApprovalOffer::default());
+                let verdict = CallJudgement::Deny;
+                CallDecision { verdict, reason, class, places, rules, exact, offer }
             }
         }
     }
@@ -380,8 +407,8 @@ impl ToolHost for CallHost<'_> {
         let RuledTouch { verdict, reason, places, asking } = ruled;
         // The class is not used here, so the strictest one stands in.
         let class = crate::event::CallClass::External;
-        let decision =
-            CallDecision { verdict, reason, class, places, rules: asking, exact: String::new() };
+        let (exact, offer) = (String::new(), ApprovalOffer::default());
+        let decision = CallDecision { verdict, reason, class, places, rules: asking, exact, offer };
         let CallDecision { verdict, reason, .. } = self.shared.approvals.weighed(decision);
         (verdict, reason)
     }

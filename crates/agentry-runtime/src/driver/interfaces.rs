@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::approval::ApprovalOffer;
 use crate::budget_pot::BudgetShare;
 use crate::context_window;
 use crate::conversation::{Message, TokenUsage, ToolCall};
@@ -174,6 +175,8 @@ pub struct CallDecision {
     /// The key of this exact call, for an approval of nothing else. Empty for a human gate: neither an
     /// earlier approval nor one for the rest of the run lets it pass.
     pub exact: String,
+    /// The wider approvals that the call can be given.
+    pub offer: ApprovalOffer,
 }
 
 /// A question to the user about a run.
@@ -223,6 +226,10 @@ pub enum ApprovalReply {
     AlwaysRules,
     /// Yes to this exact call, until the run ends.
     AlwaysExact,
+    /// Yes to all edits that no more than rules ask about, until the run ends.
+    AllEdits,
+    /// Yes to everything that the question lists as covered, in every run of the agent with this policy.
+    Remember,
     /// Not now: the run is parked.
     Park,
 }

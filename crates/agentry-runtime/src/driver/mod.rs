@@ -22,7 +22,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::approval::Approvals;
@@ -45,8 +45,8 @@ pub struct RunDriver {
     effects: VecDeque<RunEffect>,
     /// Running tasks; each ends with an event.
     tasks: JoinSet<RunEvent>,
-    /// Held by the task that asks the user, so that there is one question at a time.
-    asking: Arc<Mutex<()>>,
+    /// Ends with the last question to the user, so that there is one at a time, in the order of the calls.
+    asked: Option<oneshot::Receiver<()>>,
     /// Calls that running calls ask for.
     requests: UnboundedReceiver<InnerRequest>,
     /// Those that have no result yet.
@@ -99,7 +99,7 @@ impl RunDriver {
             approvals,
             effects: VecDeque::new(),
             tasks: JoinSet::new(),
-            asking: Arc::default(),
+            asked: None,
             requests,
             open: OpenCalls::default(),
             cancels,
@@ -171,7 +171,13 @@ impl RunDriver {
 
     /// Sends a message to the agent, and runs until it has nothing left to do.
     pub async fn say(&mut self, text: String) -> Result<RunEnding, BrokenRun> {
-        // A cancelled turn that is already over cancels nothing; a cancelled run still has to end.
+        self.drop_late_cancels();
+        self.happen(RunEvent::Said { text })?;
+        self.go().await
+    }
+
+    /// A cancelled turn that is already over cancels nothing; a cancelled run still has to end.
+    fn drop_late_cancels(&mut self) {
         let mut waiting = Vec::new();
         while let Ok(cancel) = self.cancels.try_recv() {
             waiting.push(cancel);
@@ -180,8 +186,25 @@ impl RunDriver {
             let _ = self.canceller.send(CancelScope::Run);
         }
         self.parts.budget.set_cancelled(false);
-        self.happen(RunEvent::Said { text })?;
-        self.go().await
+    }
+
+    /// Writes down what the user did between two turns, and applies it.
+    pub fn note(&mut self, event: RunEvent) -> Result<(), BrokenRun> {
+        self.happen(event)?;
+        self.parts.tools.follow_skills(&self.state.skills);
+        // A command of the user may have changed the directory.
+        self.moved()
+    }
+
+    /// Compacts the conversation without a further question to the model; returns `None` if it is short.
+    pub async fn compact_now(&mut self) -> Result<Option<RunEnding>, BrokenRun> {
+        self.drop_late_cancels();
+        self.happen(RunEvent::CompactionRequested)?;
+        if self.state.phase == RunPhase::Idle {
+            self.effects.clear();
+            return Ok(None);
+        }
+        self.go().await.map(Some)
     }
 
     /// Carries out effects and handles their events until nothing is left to do.
@@ -327,53 +350,8 @@ impl RunDriver {
 
     /// Returns the redacted output for an event.
     fn output_of(&self, event: &RunEvent) -> Option<RunOutput> {
-        let redactor = &self.parts.redactor;
-        Some(match event {
-            RunEvent::Turned(turn) => {
-                let mut spent = self.state.spent;
-                spent.add(turn.usage);
-                RunOutput::Turn {
-                    model: self.parts.models.name(turn.model),
-                    text: redactor.text(&turn.message.text()),
-                    calls: turn.message.calls().count(),
-                    usage: turn.usage,
-                    spent,
-                }
-            }
-            RunEvent::TurnFailed(failure) => RunOutput::ModelFailed {
-                model: self.parts.models.name(self.state.model),
-                kind: failure.kind,
-                message: redactor.text(&failure.message),
-            },
-            RunEvent::Judged { id, verdict, reason, class } => {
-                let within = self.state.call(id)?.within.clone();
-                let call = &self.state.call(id)?.call;
-                RunOutput::Call {
-                    id: id.clone(),
-                    within,
-                    tool: call.tool.clone(),
-                    arguments: redactor.value(call.arguments.clone()),
-                    verdict: *verdict,
-                    reason: redactor.text(reason),
-                    class: *class,
-                }
-            }
-            RunEvent::Answered { id, answer } => {
-                RunOutput::Answer { id: id.clone(), answer: answer.clone() }
-            }
-            RunEvent::Started { id } => RunOutput::Started { id: id.clone() },
-            RunEvent::Ended { id, text, failed } => {
-                RunOutput::Result { id: id.clone(), text: text.clone(), failed: *failed }
-            }
-            RunEvent::Skill { id, note } => RunOutput::Skill { id: id.clone(), note: note.clone() },
-            RunEvent::Returned { id, text, output } => {
-                RunOutput::Result { id: id.clone(), text: text.clone(), failed: output.is_err() }
-            }
-            RunEvent::Compacted { messages, summary, .. } => {
-                RunOutput::Compacted { messages: *messages, summary: redactor.text(summary) }
-            }
-            _ => return None,
-        })
+        let name = |model| self.parts.models.name(model);
+        RunOutput::of(event, &self.state, &name, &self.parts.redactor)
     }
 
     /// Returns a copy of the call with that id.

@@ -5,9 +5,13 @@ use serde_json::Value;
 
 use crate::budget::{RunLimits, RunSpending};
 use crate::conversation::TokenUsage;
-use crate::event::{ApprovalAnswer, CallClass, CallJudgement, ModelFailureKind, RunEnding};
+use crate::event::{
+    ApprovalAnswer, CallClass, CallJudgement, ModelFailureKind, RunEnding, RunEvent,
+};
 use crate::quarantine::QuarantineReport;
+use crate::redact::Redactor;
 use crate::skill::progress::SkillNote;
+use crate::state::StepState;
 
 /// One piece of output.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -161,4 +165,62 @@ pub enum RunOutput {
         /// What it has spent.
         spent: RunSpending,
     },
+}
+
+impl RunOutput {
+    /// Returns the redacted output for an event, in the state before it. A reader of a journal gets the same as
+    /// those who watch the run.
+    pub fn of(
+        event: &RunEvent,
+        state: &StepState,
+        model: &dyn Fn(usize) -> String,
+        redactor: &Redactor,
+    ) -> Option<Self> {
+        Some(match event {
+            RunEvent::Turned(turn) => {
+                let mut spent = state.spent;
+                spent.add(turn.usage);
+                Self::Turn {
+                    model: model(turn.model),
+                    text: redactor.text(&turn.message.text()),
+                    calls: turn.message.calls().count(),
+                    usage: turn.usage,
+                    spent,
+                }
+            }
+            RunEvent::TurnFailed(failure) => Self::ModelFailed {
+                model: model(state.model),
+                kind: failure.kind,
+                message: redactor.text(&failure.message),
+            },
+            RunEvent::Judged { id, verdict, reason, class } => {
+                let within = state.call(id)?.within.clone();
+                let call = &state.call(id)?.call;
+                Self::Call {
+                    id: id.clone(),
+                    within,
+                    tool: call.tool.clone(),
+                    arguments: redactor.value(call.arguments.clone()),
+                    verdict: *verdict,
+                    reason: redactor.text(reason),
+                    class: *class,
+                }
+            }
+            RunEvent::Answered { id, answer } => {
+                Self::Answer { id: id.clone(), answer: answer.clone() }
+            }
+            RunEvent::Started { id } => Self::Started { id: id.clone() },
+            RunEvent::Ended { id, text, failed } => {
+                Self::Result { id: id.clone(), text: text.clone(), failed: *failed }
+            }
+            RunEvent::Skill { id, note } => Self::Skill { id: id.clone(), note: note.clone() },
+            RunEvent::Returned { id, text, output } => {
+                Self::Result { id: id.clone(), text: text.clone(), failed: output.is_err() }
+            }
+            RunEvent::Compacted { messages, summary, .. } => {
+                Self::Compacted { messages: *messages, summary: redactor.text(summary) }
+            }
+            _ => return None,
+        })
+    }
 }

@@ -16,7 +16,7 @@ use super::interfaces::{
 use super::output::RunOutput;
 use super::retry_delay::{chance, jittered};
 use super::{BrokenRun, RunDriver, compact};
-use crate::approval::Approvals;
+use crate::approval::{ALL_EDITS, Approvals};
 use crate::budget::NextAction;
 use crate::context_window::BYTES_PER_TOKEN;
 use crate::conversation::{Message, TokenUsage, ToolCall};
@@ -181,12 +181,17 @@ impl RunDriver {
             question,
             call,
         };
-        let asking = Arc::clone(&self.asking);
+        let (turn, ended) = tokio::sync::oneshot::channel();
+        let before = self.asked.replace(ended);
         let about = id.clone();
         let work = async move {
-            let _turn = asking.lock().await;
+            let _turn: tokio::sync::oneshot::Sender<()> = turn;
+            if let Some(before) = before {
+                // Nothing is ever sent: the channel closes with the question.
+                let _ = before.await;
+            }
             let answer = putting.answer().await;
-            // This answer may settle the next question, so it is noted while the lock is held.
+            // This answer may settle the next question, so it is noted before that is asked.
             putting.approvals.note(&answer);
             RunEvent::Answered { id: about, answer }
         };
@@ -353,6 +358,16 @@ impl ApprovalPrompt {
             ApprovalReply::AlwaysExact if !decision.exact.is_empty() => {
                 ApprovalAnswer::Always(vec![decision.exact])
             }
+            ApprovalReply::AllEdits if decision.offer.all_edits => {
+                ApprovalAnswer::Always(vec![ALL_EDITS.to_owned()])
+            }
+            ApprovalReply::Remember if decision.offer.standing && !decision.rules.is_empty() => {
+                match self.approvals.keep(&decision.rules) {
+                    Ok(()) => ApprovalAnswer::Always(decision.rules),
+                    // The keeper has reported why: the answer holds for this call.
+                    Err(_) => ApprovalAnswer::Yes,
+                }
+            }
             said => plain(said),
         }
     }
@@ -360,9 +375,11 @@ impl ApprovalPrompt {
 
 fn plain(said: ApprovalReply) -> ApprovalAnswer {
     match said {
-        ApprovalReply::Yes | ApprovalReply::AlwaysRules | ApprovalReply::AlwaysExact => {
-            ApprovalAnswer::Yes
-        }
+        ApprovalReply::Yes
+        | ApprovalReply::AlwaysRules
+        | ApprovalReply::AlwaysExact
+        | ApprovalReply::AllEdits
+        | ApprovalReply::Remember => ApprovalAnswer::Yes,
         ApprovalReply::No(why) => ApprovalAnswer::No(why),
         ApprovalReply::Park => ApprovalAnswer::Park,
     }

@@ -117,7 +117,8 @@ impl RunTools for Pretended {
         let reason = format!("by the rule for `{}`", call.tool);
         let exact = format!("{} {}", call.tool, call.arguments);
         let rules = vec![format!("rule {}", call.tool)];
-        CallDecision { verdict, reason, class, places: Vec::new(), rules, exact }
+        let (places, offer) = (Vec::new(), crate::approval::ApprovalOffer::default());
+        CallDecision { verdict, reason, class, places, rules, exact, offer }
     }
 
     fn preview(&self, _: &ToolCall) -> Option<String> {

@@ -7,11 +7,11 @@
 //! ```
 
 mod result_tool;
-mod type_name;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use agentry_compile::formats::manifest::function_type::{is_optional, schema};
 use agentry_compile::model::ExposedFunction;
 use serde_json::{Map, Value, json};
 
@@ -51,18 +51,22 @@ pub struct FunctionCall {
 }
 
 impl AgentFunction {
-    /// Reads a function of a definition; `None` if it has no name.
+    /// Reads a function of a definition; `None` if it has no name, or a type that is none.
     pub fn of(exposed: &ExposedFunction) -> Option<Self> {
         let ExposedFunction { name, description, input, output } = exposed;
         let name = name.as_ref()?.value.clone();
         let mut properties = Map::new();
         for (argument, of) in input {
-            properties.insert(argument.clone(), type_name::schema(&of.value));
+            properties.insert(argument.clone(), schema(&of.value).ok()?);
         }
-        let required = input.iter().filter(|(_, of)| !type_name::is_optional(&of.value));
+        let required = input.iter().filter(|(_, of)| !is_optional(&of.value));
         let required: Vec<&String> = required.map(|(argument, _)| argument).collect();
         let arguments: Vec<_> =
             input.iter().map(|(it, of)| format!("{it}: {}", of.value)).collect();
+        let output_schema = match output {
+            Some(output) => schema(&output.value).ok()?,
+            None => json!({}),
+        };
         let returns = output.as_ref().map_or(String::new(), |it| format!(" -> {}", it.value));
         Some(Self {
             signature: format!("{name}({}){returns}", arguments.join(", ")),
@@ -73,7 +77,7 @@ impl AgentFunction {
                 "required": required,
                 "additionalProperties": false,
             }),
-            output: output.as_ref().map_or(json!({}), |it| type_name::schema(&it.value)),
+            output: output_schema,
             name,
         })
     }

@@ -3,12 +3,12 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use agentry_mcp::{EventStream, StreamEvent};
 use reqwest::header::CONTENT_TYPE;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::sse::{SseDecoder, SseEvent};
 use super::wire_conversation::WireConversation;
 use super::{
     AnswerDelta, AnswerReader, ModelAnswer, ProviderRequest, ProviderWire, fault, http, repair,
@@ -25,6 +25,8 @@ const LONGEST: Duration = Duration::from_mins(30);
 const GRACE: Duration = Duration::from_millis(500);
 /// The most bytes of an answer on the wire.
 const MOST_BYTES: usize = 256 << 20;
+/// The most bytes of one event of a stream.
+const MOST_OF_EVENT: usize = 32 << 20;
 /// The most bytes of an error response that are read.
 const MOST_ERROR: usize = 64 << 10;
 /// How often a request is repaired because the server rejects a field.
@@ -197,7 +199,7 @@ impl ModelClient {
         show: &mut (dyn FnMut(AnswerDelta) + Send),
     ) -> Result<(), BrokenAnswer> {
         let kind = AnswerKind::of(&response)?;
-        let mut events = SseDecoder::default();
+        let mut events = EventStream::new(MOST_OF_EVENT).with_json_lines();
         let mut whole = Vec::new();
         let mut left = MOST_BYTES;
         loop {
@@ -221,7 +223,7 @@ impl ModelClient {
             AnswerKind::Stream => events.last(),
             AnswerKind::Whole => {
                 let data = String::from_utf8_lossy(&whole).into_owned();
-                Some(SseEvent { name: String::new(), data })
+                Some(StreamEvent { kind: String::new(), data })
             }
         };
         last.map_or(Ok(()), |event| Ok(reader.take(&event, show)?))

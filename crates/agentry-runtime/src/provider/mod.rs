@@ -3,7 +3,7 @@
 //! ```text
 //!  ModelPlan ─▶ PlannedModel ─▶ ModelClient ── ProviderWire::frame, ::items ──▶ server
 //!                                    ▲                                            │ bytes
-//!                      ModelAnswer ──┴── AnswerReader ◀── SseDecoder ◀────────────┘
+//!                      ModelAnswer ──┴── AnswerReader ◀── EventStream ◀────────────┘
 //! ```
 //!
 //! A wire is a pure mapping: it writes a request as JSON and reads a stream event by event. Sending, timeouts
@@ -22,13 +22,13 @@ pub mod openai_chat;
 pub mod openai_responses;
 pub mod plan;
 mod repair;
-pub mod sse;
 mod tidy;
 mod wire_conversation;
 mod wire_reader;
 
 use std::sync::Arc;
 
+use agentry_mcp::StreamEvent;
 use serde_json::{Map, Value};
 
 use crate::conversation::{Message, TokenUsage, ToolCall};
@@ -153,7 +153,7 @@ pub trait AnswerReader {
     /// Takes an event, and sends pieces to `show`. Events after the end change nothing.
     fn take(
         &mut self,
-        event: &sse::SseEvent,
+        event: &StreamEvent,
         show: &mut dyn FnMut(AnswerDelta),
     ) -> Result<(), ModelFailure>;
 
@@ -200,7 +200,7 @@ fn add(body: &mut Value, extra: &Map<String, Value>) {
 }
 
 /// Parses the data of an event as JSON.
-fn parsed(event: &sse::SseEvent) -> Result<Value, ModelFailure> {
+fn parsed(event: &StreamEvent) -> Result<Value, ModelFailure> {
     let unreadable = |_| fault::temporary("the server sent something that is not JSON");
     serde_json::from_str(&event.data).map_err(unreadable)
 }

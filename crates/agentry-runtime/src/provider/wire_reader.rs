@@ -3,10 +3,10 @@
 //!
 //! A wire adds only how its events map to an answer ([`WireMapping::take`]), and two tables.
 
+use agentry_mcp::StreamEvent;
 use serde_json::Value;
 
 use super::draft::{AnswerDraft, TokenPointers};
-use super::sse::SseEvent;
 use super::{AnswerDelta, AnswerReader, ModelAnswer, fault, parsed};
 use crate::conversation::TokenUsage;
 use crate::event::ModelFailure;
@@ -71,7 +71,7 @@ pub(super) fn reading<M: WireMapping + 'static>(model: &str) -> Box<dyn AnswerRe
 impl<M: WireMapping> AnswerReader for WireReading<M> {
     fn take(
         &mut self,
-        event: &SseEvent,
+        event: &StreamEvent,
         show: &mut dyn FnMut(AnswerDelta),
     ) -> Result<(), ModelFailure> {
         if event.data.trim() == NO_MORE {

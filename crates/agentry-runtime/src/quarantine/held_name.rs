@@ -22,6 +22,12 @@ pub(super) struct HeldPlace {
     opened: Vec<(OwnedFd, u32)>,
 }
 
+/// A descriptor that only holds a name. Elsewhere than on Linux, an entry that cannot be opened is refused instead.
+#[cfg(target_os = "linux")]
+const HOLDING: OFlags = OFlags::PATH;
+#[cfg(not(target_os = "linux"))]
+const HOLDING: OFlags = OFlags::RDONLY;
+
 /// The permissions that an owner needs to pass through a directory, and to change its entries.
 const SEARCH: u32 = 0o100;
 const CHANGE: u32 = 0o300;
@@ -31,7 +37,7 @@ const WHOLE: u32 = 0o700;
 const READ: u32 = 0o400;
 /// Opens a directory as a handle, which needs no read permission.
 const DIRECTORY: OFlags =
-    OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+    HOLDING.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 impl HeldPlace {
     /// Opens the directory of `path`, which is below `root`.
@@ -174,7 +180,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     if found.is_symlink() {
         return symlink(fs::read_link(from)?, to);
     }
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let flags = HOLDING | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let needs = if found.is_dir() { WHOLE } else { READ };
     granted(&openat(CWD, from, flags, Mode::empty())?, needs);
     if found.is_file() {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{RunEffect, ask};
+use super::{RunEffect, ask, rest};
 use crate::context_window::{fair_share, most_of_results, shortened};
 use crate::conversation::{Message, MessageBlock, TokenUsage};
 use crate::state::{RunPhase, StepState};
@@ -101,5 +101,5 @@ pub(super) fn compacted(
     state.compacted = state.messages.len();
     state.last = TokenUsage::default();
     state.attempts = 0;
-    ask(state)
+    if std::mem::take(&mut state.only_compacts) { rest(state) } else { ask(state) }
 }

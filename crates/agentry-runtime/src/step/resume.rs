@@ -28,7 +28,7 @@ pub(super) fn resumed(state: &mut StepState) -> Vec<RunEffect> {
             effects
         }
         RunPhase::Ended(RunEnding::Parked { .. }) if state.calls.is_empty() => {
-            state.model = 0;
+            state.model = state.chosen;
             state.attempts = 0;
             ask(state)
         }

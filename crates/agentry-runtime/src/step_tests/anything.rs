@@ -20,6 +20,10 @@ fn any_event() -> impl Strategy<Value = String> {
         "resume",
         "compacted 3",
         "asking used=9",
+        "compact!",
+        "clear!",
+        "switch 1",
+        "undone x",
     ];
     let failing = vec!["fail temporary", "fail permanent", "fail too-long"];
     prop_oneof![

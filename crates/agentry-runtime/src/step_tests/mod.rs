@@ -5,6 +5,7 @@ mod limits;
 mod models;
 mod resume;
 mod talk;
+mod user_request;
 
 use std::fmt::Write as _;
 
@@ -150,6 +151,10 @@ fn event_of(words: &[&str]) -> RunEvent {
         "stop" => RunEvent::Cancelled { run: false },
         "cancel" => RunEvent::Cancelled { run: true },
         "resume" => RunEvent::Resumed,
+        "compact!" => RunEvent::CompactionRequested,
+        "clear!" => RunEvent::Cleared,
+        "switch" => RunEvent::Switched { model: some_id().parse().expect("a number") },
+        "undone" => RunEvent::Undone { paths: vec![some_id()] },
         "adjust" => match began(&[&["begin"], rest].concat()) {
             RunEvent::Began { limits, models, window, .. } => {
                 RunEvent::Adjusted { limits, models, window }

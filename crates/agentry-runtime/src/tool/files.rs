@@ -11,7 +11,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use agentry_compile::policy::Section;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use agentry_compile::render::PROTECTED_NAME;
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RawMode, Stat};
 use rustix::io::Errno;
 
 use super::{CallLocation, ToolHost, ToolTouch, permit, real};
@@ -73,11 +74,11 @@ pub(super) fn is_link(path: &str, place: &CallLocation) -> bool {
 pub(super) fn unprotected(path: &Path, place: &CallLocation) -> Result<(), String> {
     let protects = |it: &&PathBuf| path.starts_with(it) || it.starts_with(path);
     if let Some(it) = place.protected.iter().find(protects) {
-        return Err(format!("`{}` is protected from every tool", it.display()));
+        return Err(format!("`{}`{PROTECTED_NAME} from every tool", it.display()));
     }
     match protected_paths::why_refused(path, &place.workspace) {
         None => Ok(()),
-        Some(why) => Err(format!("`{}` is protected from every tool: {why}", path.display())),
+        Some(why) => Err(format!("`{}`{PROTECTED_NAME} from every tool: {why}", path.display())),
     }
 }
 
@@ -101,7 +102,7 @@ pub(super) struct FileStamp {
     size: i64,
     changed: (i64, i64),
     /// Its permissions.
-    pub(super) mode: u32,
+    pub(super) mode: RawMode,
     /// Its user and group.
     pub(super) owner: (u32, u32),
 }
@@ -119,7 +120,7 @@ impl FileStamp {
             identity: (stat.st_dev as u64, stat.st_ino as u64),
             size: stat.st_size as i64,
             changed: (stat.st_mtime as i64, stat.st_mtime_nsec as i64),
-            mode: stat.st_mode as u32,
+            mode: stat.st_mode,
             owner: (stat.st_uid, stat.st_gid),
         }
     }

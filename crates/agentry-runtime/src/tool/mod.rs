@@ -236,8 +236,8 @@ impl OutputLimit {
     /// What a script gets that may have `most` bytes: whole lines.
     pub(crate) fn of_script(most: usize) -> Self {
         let whole = most.max(output_cap::MOST);
-        // A line with its number always fits, so that reading goes on.
-        Self { whole, line: whole - 100 }
+        // A line with its number and the note always fits, so that reading goes on.
+        Self { whole, line: whole - 200 }
     }
 }
 

@@ -17,6 +17,9 @@ use crate::event::CallClass;
 
 /// The most lines if the call has no limit.
 const LINES: usize = 2_000;
+/// The room for the note that more follows. It is part of the limit: a script that gets a cut output must
+/// see that it is cut.
+const NOTE: usize = 80;
 /// The bytes that are checked to distinguish text from binary data.
 const LOOKED_AT: usize = 8_192;
 
@@ -126,7 +129,7 @@ fn numbered(
         }
         let before = text.len();
         let _ = writeln!(text, "{number:>6}\t{}", line.shown(most.line));
-        if text.len() > most.whole || number - offset >= limit {
+        if text.len() + NOTE > most.whole || number - offset >= limit {
             // The line that does not fit is dropped as a whole, and `offset` names it.
             text.truncate(before);
             let _ = write!(text, "\n[more follows: continue with `offset` {number}]");

@@ -117,11 +117,6 @@ impl UndoIndex {
         Ok(index)
     }
 
-    /// Returns the last change of a path.
-    pub(super) fn last(&self, path: &Path) -> Option<&PathChange> {
-        self.lines.iter().rev().find(|line| line.path == path)
-    }
-
     /// Returns the time of the next change, which is never before that of an earlier one.
     pub(super) fn next_time(&self, now: u64) -> u64 {
         now.max(self.lines.last().map_or(0, |line| line.at))

@@ -12,8 +12,10 @@
 //! As in the tools, no link on the way to a file is followed: a directory that was replaced by a link leads
 //! to files that the run never changed.
 
+mod changes;
 mod index;
 mod restore;
+mod turn;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -31,9 +33,11 @@ use sha2::{Digest as _, Sha256};
 
 use crate::private_files;
 
+pub use changes::{RunFileChange, changed_files, joined_diff};
 pub use index::PathImage;
 use index::{PathChange, UndoIndex};
 pub use restore::{UndoOutcome, undo};
+pub use turn::{TurnChanges, TurnMark, undo_turn};
 
 use crate::protected_paths;
 use crate::tool::files::{self, MissingDirectory};
@@ -64,9 +68,8 @@ impl BeforeImages {
         }
         private_files::directories(&self.directory)?;
         let before = there(&path)?;
-        // The run's own content needs no image: undo goes back through it to what was there before.
-        let is_own = index.last(&path).is_some_and(|last| last.left.as_ref() == Some(&before));
-        if let (PathImage::File { digest, .. }, false) = (&before, is_own) {
+        // The run's own content has an image too: the user may undo its last turn alone.
+        if let PathImage::File { digest, .. } = &before {
             self.copy(&path, digest)?;
         }
         // Noted before they are created, so that undo can remove them again.

@@ -31,9 +31,9 @@ pub enum UndoOutcome {
 }
 
 /// A change, and the directory with the images of its run.
-struct PlacedChange<'a> {
-    images: &'a Path,
-    change: PathChange,
+pub(super) struct PlacedChange<'a> {
+    pub(super) images: &'a Path,
+    pub(super) change: PathChange,
 }
 
 /// Undoes the changes of a run and of its delegates, path by path, the newest first. Each run has a directory of
@@ -49,6 +49,15 @@ pub fn undo(
         let lines = UndoIndex::read(images)?.lines.into_iter();
         changes.extend(lines.map(|change| PlacedChange { images, change }));
     }
+    Ok(undo_changes(changes, force, dry))
+}
+
+/// Undoes these changes, path by path.
+pub(super) fn undo_changes(
+    mut changes: Vec<PlacedChange<'_>>,
+    force: bool,
+    dry: bool,
+) -> Vec<(PathBuf, UndoOutcome)> {
     // A stable sort: changes of one run stay in their order.
     changes.sort_by_key(|placed| placed.change.at);
     let paths: BTreeSet<&Path> = changes.iter().map(|it| it.change.path.as_path()).collect();
@@ -63,7 +72,7 @@ pub fn undo(
     if !dry {
         remove_made(&changes, &undone);
     }
-    Ok(undone)
+    undone
 }
 
 fn one(

@@ -91,12 +91,12 @@ async fn silence_ends() {
         for reply in [Reply::Silent, turn(Break::Stalled(0)), turn(Break::Stalled(3))] {
             let server = Server::playing([reply.clone(), reply]);
             let mut entry = entry(&server, protocol);
-            entry.client.patience = Duration::from_millis(50);
+            entry.client.patience = Duration::from_millis(200);
             let silent = failure(&entry).await;
             assert_eq!(silent.kind, Temporary, "{protocol:?}");
             assert_eq!(silent.message, "the server fell silent", "{protocol:?}");
             entry.client.patience = Duration::from_mins(1);
-            entry.client.longest = Duration::from_millis(50);
+            entry.client.longest = Duration::from_millis(200);
             let late = failure(&entry).await;
             assert_eq!(late.kind, Temporary, "{protocol:?}");
             assert_eq!(late.message, "no answer within 0 s", "{protocol:?}");

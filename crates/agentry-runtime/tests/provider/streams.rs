@@ -1,7 +1,7 @@
 //! Streams as servers send them, written by hand: `WIRE-WHAT.sse` in `streams/`.
 
+use agentry_mcp::EventStream;
 use agentry_runtime::ModelFailure;
-use agentry_runtime::provider::sse::SseDecoder;
 use agentry_runtime::provider::{AnswerDelta, ModelAnswer};
 use proptest::prelude::*;
 
@@ -26,7 +26,7 @@ fn read(
     show: &mut dyn FnMut(AnswerDelta),
 ) -> Result<ModelAnswer, ModelFailure> {
     let mut reader = wire(protocol).reader("scripted");
-    let mut events = SseDecoder::default();
+    let mut events = EventStream::new(1 << 20).with_json_lines();
     for piece in bytes.chunks(size) {
         for event in events.take(piece).expect("no event is too long") {
             reader.take(&event, show)?;

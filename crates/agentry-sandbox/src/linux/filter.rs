@@ -152,7 +152,7 @@ fn rules(back_end: BackEnd, network: &NetworkAccess) -> io::Result<SeccompRules>
     rules.insert(libc::SYS_clone, flags.collect::<io::Result<_>>()?);
     // These requests put input into a terminal, which the user's shell would then run.
     let terminal = [libc::TIOCSTI, libc::TIOCLINUX];
-    let terminal = terminal.map(|request| when(1, SeccompCmpOp::Eq, request));
+    let terminal = terminal.map(|request| when(1, SeccompCmpOp::Eq, request_number(request)));
     rules.insert(libc::SYS_ioctl, terminal.into_iter().collect::<io::Result<_>>()?);
     rules.insert(libc::SYS_socket, sockets(back_end, network)?);
     if back_end == BackEnd::Landlock {
@@ -162,6 +162,16 @@ fn rules(back_end: BackEnd, network: &NetworkAccess) -> io::Result<SeccompRules>
         rules.insert(libc::SYS_prlimit64, vec![unless_zero(0)?]);
     }
     Ok(rules)
+}
+
+/// The number of a request, whose type differs between the C libraries.
+#[cfg(target_env = "gnu")]
+fn request_number(request: libc::Ioctl) -> u64 {
+    request
+}
+#[cfg(not(target_env = "gnu"))]
+fn request_number(request: libc::Ioctl) -> u64 {
+    u64::from(request.cast_unsigned())
 }
 
 /// The socket families that are refused. Unix sockets are always refused, because they reach services of

@@ -30,6 +30,7 @@ struct MountCopy {
     tree: OwnedFd,
     to: PathBuf,
     kind: MountKind,
+    attributes: CopyAttributes,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,7 +60,7 @@ pub(crate) fn build(confinement: &Confinement, stand_ins: &[PathBuf]) -> io::Res
     let mut copies = copies(&real(&reads), READ)?;
     copies.extend(copies_of_writes(writes)?);
     let pins = pins(writes, read_only, hidden)?;
-    copies.extend(pins.iter().map(pinned).collect::<io::Result<Vec<_>>>()?);
+    let pinned = existing(pins.iter().map(pinned))?;
     let hidden = real(hidden);
     let devices = devices()?;
     let staging = Path::new(STAGING);
@@ -78,11 +79,56 @@ pub(crate) fn build(confinement: &Confinement, stand_ins: &[PathBuf]) -> io::Res
         links(staging, &reads)?;
     }
     for copy in copies {
-        put(staging, &copy)?;
+        // What another program removes meanwhile is left out, which only makes the tree smaller.
+        if let Err(error) = put(staging, &copy)
+            && !is_gone(&copy.tree, &error)
+        {
+            return Err(error);
+        }
     }
-    let masked = mask(staging, hidden, stand_ins)?;
-    let mounted = pins.into_iter().map(|pin| pin.path).chain(masked).collect();
+    let mut mounted = put_pins(staging, pinned)?;
+    mounted.extend(mask(staging, hidden, stand_ins)?);
     Ok(MountTree { root: staging.to_owned(), mounted })
+}
+
+/// Mounts the pins, and returns the paths that must stay mounts: those that still exist.
+fn put_pins(staging: &Path, pinned: Vec<MountCopy>) -> io::Result<Vec<PathBuf>> {
+    /// A file that is replaced more often than this while it is mounted is refused.
+    const MOST_TRIES: usize = 8;
+    let mut mounted = Vec::new();
+    for mut pin in pinned {
+        let inside = inside(staging, &pin.to);
+        let mut tries = 0;
+        let is_put = loop {
+            let Err(error) = put(staging, &pin) else { break true };
+            tries += 1;
+            if !is_gone(&pin.tree, &error) || tries > MOST_TRIES {
+                return Err(error);
+            }
+            // Another program has replaced it: the new one is protected.
+            match copy(&inside, pin.attributes) {
+                Ok(tree) => pin.tree = tree,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => break false,
+                Err(error) => return Err(error),
+            }
+        };
+        mounted.extend(is_put.then_some(pin.to));
+    }
+    Ok(mounted)
+}
+
+/// Whether a copy could not be mounted because its original was removed.
+fn is_gone(tree: &OwnedFd, error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
+        || rustix::fs::fstat(tree).is_ok_and(|found| found.st_nlink == 0)
+}
+
+/// The copies of paths that still exist.
+fn existing(copies: impl Iterator<Item = io::Result<MountCopy>>) -> io::Result<Vec<MountCopy>> {
+    let is_there = |copy: &io::Result<MountCopy>| {
+        !copy.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+    };
+    copies.filter(is_there).collect()
 }
 
 /// Whether a path lies in a directory that is private to the run.
@@ -122,9 +168,9 @@ fn copies(paths: &[PathBuf], attributes: CopyAttributes) -> io::Result<Vec<Mount
     let each = |path: PathBuf| {
         let kind = if path.is_dir() { MountKind::Directory } else { MountKind::File };
         let tree = copy(&path, attributes)?;
-        Ok(MountCopy { tree, to: path, kind })
+        Ok(MountCopy { tree, to: path, kind, attributes })
     };
-    paths.into_iter().map(each).collect()
+    existing(paths.into_iter().map(each))
 }
 
 fn pinned(pin: &MountPin) -> io::Result<MountCopy> {
@@ -133,8 +179,9 @@ fn pinned(pin: &MountPin) -> io::Result<MountCopy> {
         it if it.is_dir() => MountKind::Directory,
         _ => MountKind::File,
     };
-    let tree = copy(&pin.path, if pin.read_only { READ } else { WRITE })?;
-    Ok(MountCopy { tree, to: pin.path.clone(), kind })
+    let attributes = if pin.read_only { READ } else { WRITE };
+    let tree = copy(&pin.path, attributes)?;
+    Ok(MountCopy { tree, to: pin.path.clone(), kind, attributes })
 }
 
 fn devices() -> io::Result<Vec<(&'static str, OwnedFd)>> {
@@ -209,7 +256,9 @@ fn links(root: &Path, reads: &[PathBuf]) -> io::Result<()> {
             fs::create_dir_all(parent)?;
         }
         if fs::symlink_metadata(&inside).is_err() {
-            symlink(fs::canonicalize(path)?, inside)?;
+            // A link whose target was removed meanwhile leads nowhere, as outside.
+            let Ok(target) = fs::canonicalize(path) else { continue };
+            symlink(target, inside)?;
         }
     }
     Ok(())
@@ -251,14 +300,20 @@ fn mask(root: &Path, hidden: Vec<PathBuf>, stand_ins: &[PathBuf]) -> io::Result<
         let inside = inside(root, &path);
         let Ok(found) = fs::symlink_metadata(&inside) else { continue };
         let is_stand_in = stand_ins.contains(&path);
-        if found.is_dir() {
+        let covered = if found.is_dir() {
             let mode = if is_stand_in { "0555" } else { "0000" };
-            system::mount("tmpfs", &inside, flags, &format!("mode={mode},size=4k"))?;
+            system::mount("tmpfs", &inside, flags, &format!("mode={mode},size=4k"))
         } else {
             let nothing = copy(if is_stand_in { &open } else { &closed }, READ)?;
-            system::attach(nothing.as_fd(), &inside)?;
+            system::attach(nothing.as_fd(), &inside)
+        };
+        match covered {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            covered => {
+                covered?;
+                masked.push(path);
+            }
         }
-        masked.push(path);
     }
     fs::remove_file(&closed)?;
     fs::remove_file(&open)?;

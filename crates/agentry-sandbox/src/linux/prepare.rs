@@ -84,16 +84,49 @@ fn placed(
         }
         Some(leavings) => {
             leavings.record(placeholders.iter().cloned())?;
-            for leaving in &placeholders {
-                match leavings.place(leaving) {
-                    Err(error) if is_closed(&error) => close(confinement, leaving.path()),
-                    other => other?,
-                }
+            for leaving in &mut placeholders {
+                place(confinement, leavings, leaving)?;
             }
         }
     }
     placeholders.retain(|leaving| fs::symlink_metadata(leaving.path()).is_ok());
     Ok(placeholders)
+}
+
+/// Creates one placeholder. If another program removes a directory on the way, that directory gets the
+/// placeholder; if it removes the whole writable directory, there is nothing to protect.
+fn place(
+    confinement: &mut Confinement,
+    leavings: &mut LeftoverList,
+    leaving: &mut RunLeftover,
+) -> Result<(), SandboxError> {
+    /// A directory that comes and goes more often than this refuses the run.
+    const MOST_TRIES: usize = 8;
+    for _ in 0..MOST_TRIES {
+        match leavings.place(leaving) {
+            Err(error) if is_closed(&error) => {
+                close(confinement, leaving.path());
+                return Ok(());
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            other => return Ok(other?),
+        }
+        let Confinement { writes, read_only, hidden, .. } = confinement;
+        // A directory that comes back later is not writable, because nothing protects what is in it.
+        writes.retain(|root| root.exists());
+        let wanted = leaving.path().to_owned();
+        if !writes.iter().any(|root| wanted.starts_with(root)) {
+            return Ok(());
+        }
+        let Some(missing) = outermost_missing(&wanted, &[]) else { continue };
+        if missing != wanted {
+            let same = |path: &&mut PathBuf| **path == wanted;
+            read_only.iter_mut().chain(hidden).filter(same).for_each(|it| it.clone_from(&missing));
+            *leaving = RunLeftover::Directory(missing);
+            leavings.record([leaving.clone()])?;
+        }
+    }
+    Err(SandboxError::Io(io::ErrorKind::NotFound.into()))
 }
 
 /// Whether this user cannot create anything there.
@@ -139,6 +172,8 @@ fn private_directory(
 /// placeholder and is protected instead.
 fn placeholders(confinement: &mut Confinement, held: &[RunLeftover]) -> Vec<RunLeftover> {
     let Confinement { writes, read_only, hidden, directories, .. } = confinement;
+    // What does not exist cannot be written, also if another program makes it later.
+    writes.retain(|root| root.exists());
     let mut out: Vec<RunLeftover> = Vec::new();
     for path in read_only.iter_mut().chain(hidden) {
         if !writes.iter().any(|root| path.starts_with(root)) {

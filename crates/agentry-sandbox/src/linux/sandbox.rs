@@ -27,6 +27,9 @@ use crate::{
 /// The time limit for the helper to start a command.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How often the set-up is tried.
+const ATTEMPTS: usize = 4;
+
 /// A sandbox in which commands can be run. On drop, all its processes end.
 pub struct Sandbox {
     back_end: BackEnd,
@@ -113,6 +116,22 @@ impl Sandbox {
     /// removed even if this process is killed; [`crate::sweep`] and every start read it. Without it,
     /// paths that do not exist yet cannot be protected.
     pub fn start(
+        program: &Path,
+        back_end: BackEnd,
+        confinement: Confinement,
+        leavings: Option<&Path>,
+    ) -> Result<Self, SandboxError> {
+        for _ in 1..ATTEMPTS {
+            match Self::start_once(program, back_end, confinement.clone(), leavings) {
+                // Other programs remove files: one of them may go between the look at it and its mount.
+                Err(SandboxError::SetUp(_)) => {}
+                done => return done,
+            }
+        }
+        Self::start_once(program, back_end, confinement, leavings)
+    }
+
+    fn start_once(
         program: &Path,
         back_end: BackEnd,
         confinement: Confinement,

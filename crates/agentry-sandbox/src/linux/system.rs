@@ -6,6 +6,12 @@
     reason = "descriptors and process numbers come back from the system as long integers"
 )]
 
+// The type of `RLIMIT_…` differs between the C libraries.
+#[cfg(target_env = "gnu")]
+use libc::__rlimit_resource_t as ResourceKind;
+#[cfg(not(target_env = "gnu"))]
+use libc::c_int as ResourceKind;
+
 use std::ffi::CString;
 use std::io;
 use std::ops::Range;
@@ -287,8 +293,9 @@ pub(crate) fn loopback_up() -> io::Result<()> {
             *to = *from as libc::c_char;
         }
         request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
-        checked(libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request).into())
-            .map(drop)
+        // musl's requests are signed; the cast keeps all bits.
+        let set_flags = libc::SIOCSIFFLAGS as libc::Ioctl;
+        checked(libc::ioctl(socket.as_raw_fd(), set_flags, &raw const request).into()).map(drop)
     }
 }
 
@@ -302,7 +309,7 @@ pub(crate) fn landlock_version() -> Option<u32> {
 }
 
 /// Sets a resource limit for this process and all that it starts.
-pub(crate) fn limit(what: libc::__rlimit_resource_t, most: u64) -> io::Result<()> {
+pub(crate) fn limit(what: ResourceKind, most: u64) -> io::Result<()> {
     let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
     // SAFETY: the pointer is to a local.
     checked(unsafe { libc::setrlimit(what, &raw const limit) }.into()).map(drop)

@@ -99,12 +99,12 @@ fn of_lines(metadata: &str, unread: &mut Vec<(TextPosition, String)>) -> Data {
                 && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
         });
         if let Some((key, value)) = key {
-            let value = value.trim().trim_matches(['"', '\'']);
+            let value = without_quotes(value);
             // The last of two equal keys counts.
             fields.retain(|(known, _)| known != key);
             fields.push((key.to_owned(), Data::str(value)));
         } else if let Some(item) = line.trim_start().strip_prefix("- ") {
-            let item = Data::str(item.trim().trim_matches(['"', '\'']));
+            let item = Data::str(without_quotes(item));
             match fields.last_mut().map(|(_, value)| value) {
                 Some(Data::List(items)) => items.push(item),
                 Some(value) if value == &Data::str("") => *value = Data::List(vec![item]),
@@ -115,6 +115,13 @@ fn of_lines(metadata: &str, unread: &mut Vec<(TextPosition, String)>) -> Data {
         }
     }
     Data::Map(fields)
+}
+
+/// The value without the pair of quotes around it. A quote at one end only is a part of the text.
+fn without_quotes(value: &str) -> &str {
+    let value = value.trim();
+    let inside = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
+    inside('"').or_else(|| inside('\'')).unwrap_or(value)
 }
 
 #[cfg(test)]
@@ -143,6 +150,8 @@ mod tests {
                 "description",
                 "Use this: it: helps",
             ),
+            ("---\nname: x\ndescription: So: say \"y\"\n---\n", "description", "So: say \"y\""),
+            ("---\nname: 'x'\ndescription: So: y\n---\n", "name", "x"),
             ("\u{feff}---\r\nname: x\r\ndescription: y\r\n---\r\nhi\r\n", "name", "x"),
             ("---\nname: x\ndescription: a --- b\ntools: Read\n---\n", "description", "a"),
         ];

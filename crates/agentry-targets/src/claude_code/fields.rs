@@ -3,7 +3,6 @@
 use agentry_policy::Section;
 
 use super::NAME;
-use super::encode::is_allowed;
 use super::grants::{is_mode, is_tool_list, is_worktree};
 use super::import::read_servers;
 use super::losses::is_written;
@@ -89,7 +88,7 @@ pub(super) const FIELDS: &[TargetField] = &[
     model_field("permissions.websearch", Partly("one action")),
     model_field("permissions.question", Partly("only where a person started the agent"))
         .loses_when(
-            |subject| is_allowed(subject, Section::Question),
+            |subject| subject.grants(Section::Question),
             Dropped,
             "a subagent of Claude Code cannot ask; only an agent that a person started can",
         ),

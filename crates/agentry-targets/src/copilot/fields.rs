@@ -1,7 +1,7 @@
 //! The field table of GitHub Copilot agents. The name of an agent is its file name.
 
 use agentry_model::AgentMode;
-use agentry_policy::{Action, Section};
+use agentry_policy::Section;
 use agentry_text::Data;
 
 use super::NAME;
@@ -74,7 +74,7 @@ pub(super) const FIELDS: &[TargetField] = &[
     model_field("permissions.webfetch", Partly("`web` or not")),
     model_field("permissions.websearch", Partly("`web` or not")),
     model_field("permissions.question", No("no such tool")).loses_when(
-        |subject| allows(subject, Section::Question),
+        |subject| subject.grants(Section::Question),
         Dropped,
         NOTHING_SAID,
     ),
@@ -82,7 +82,7 @@ pub(super) const FIELDS: &[TargetField] = &[
     model_field("permissions.mcp", Partly("`SERVER/*` or not")),
     model_field("permissions.tool", Partly("`todo` or not")),
     model_field("permissions.skill", No("skills are for all agents")).loses_when(
-        |subject| allows(subject, Section::Skill),
+        |subject| subject.grants(Section::Skill),
         Dropped,
         NOTHING_SAID,
     ),
@@ -111,12 +111,4 @@ fn model(subject: &RenderSubject, out: &mut RenderedAgent) -> Option<Data> {
 
 fn has_mode(subject: &RenderSubject, mode: AgentMode) -> bool {
     subject.agent.identity.mode.is_some_and(|known| known.value == mode)
-}
-
-/// Whether the author allows something that Copilot has no tool for.
-fn allows(subject: &RenderSubject, section: Section) -> bool {
-    subject
-        .permissions
-        .get(section)
-        .is_some_and(|rules| rules.section.span.is_written() && rules.mildest() == Action::Allow)
 }

@@ -75,7 +75,7 @@ pub(super) const FIELDS: &[TargetField] = &[
     model_field("permissions.webfetch", Partly("`fetch_content` of pi-web-access, or none")),
     model_field("permissions.websearch", Partly("`web_search` of pi-web-access, or none")),
     model_field("permissions.question", No("not a concept")).loses_when(
-        |subject| is_free(subject, Section::Question),
+        |subject| subject.grants(Section::Question),
         Dropped,
         "an agent of Pi can ask the session that started it and no person",
     ),

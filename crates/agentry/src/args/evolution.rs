@@ -4,6 +4,9 @@ use clap::{Args as ClapArgs, Subcommand};
 
 use super::ResultFormat;
 
+/// Why a proposal was rejected, unless the user says it.
+pub(crate) const REJECTED: &str = "rejected by the user";
+
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ProposalsArguments {
     #[command(subcommand)]
@@ -45,7 +48,7 @@ pub(crate) struct ProposalsRejectArguments {
     /// The proposal: `p1`
     pub(crate) proposal: String,
     /// Why
-    #[arg(long, value_name = "TEXT", default_value = "rejected by the user")]
+    #[arg(long, value_name = "TEXT", default_value = REJECTED)]
     pub(crate) reason: String,
     /// How to print it
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
@@ -58,6 +61,12 @@ pub(crate) struct TeachArguments {
     pub(crate) id: String,
     /// What it should know from now on
     pub(crate) text: String,
+    /// The model that turns the sentence into a change; without one, the agent's own
+    #[arg(long, short, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Ask no model: keep the sentence as a memory of type rule
+    #[arg(long, conflicts_with = "model")]
+    pub(crate) no_model: bool,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: ResultFormat,

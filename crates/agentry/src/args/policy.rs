@@ -2,7 +2,7 @@
 
 use agentry_compile::model::Format;
 use agentry_compile::policy::Section;
-use clap::{Args as ClapArgs, Subcommand};
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
 use super::{ResultFormat, format, section};
 
@@ -23,6 +23,11 @@ pub(crate) enum PolicyCommand {
     /// Agentry.
     Why(PolicyWhyArguments),
     /// List what a new version of an agent may do more and less than the old one
+    ///
+    /// With `--since`, all agents of the workspace are compared with a commit. Ends with 1 if anything was
+    /// gained, and with 2 if an agent cannot be compared.
+    #[command(override_usage = "agentry policy diff [OPTIONS] <OLD> <NEW>\n       \
+                                agentry policy diff [OPTIONS] --since <REF> [PATHS]...")]
     Diff(PolicyDiffArguments),
     /// Run the examples that authors write beside their rules
     Test(PolicyTestArguments),
@@ -64,7 +69,7 @@ pub(crate) struct PolicyWhyArguments {
     #[arg(long, value_name = "NAME")]
     pub(crate) inside: Option<String>,
     /// The directory that the call starts in, instead of the root of the workspace
-    #[arg(short = 'C', long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR")]
     pub(crate) directory: Option<String>,
     /// Read the agent as this format
     #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
@@ -76,16 +81,30 @@ pub(crate) struct PolicyWhyArguments {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct PolicyDiffArguments {
-    /// The agent as it was
-    pub(crate) old: String,
-    /// The agent as it is
-    pub(crate) new: String,
+    /// The agent as it was and as it is; with `--since`, files and directories to compare, the whole
+    /// workspace if none is named
+    #[arg(value_name = "PATHS", required_unless_present = "since")]
+    pub(crate) paths: Vec<String>,
+    /// Compare with the commit at which the branch left this commit, tag or branch
+    #[arg(long, value_name = "REF")]
+    pub(crate) since: Option<String>,
     /// Read both as this format
     #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
-    pub(crate) format: ResultFormat,
+    pub(crate) format: DiffFormat,
+}
+
+/// How a comparison is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DiffFormat {
+    /// For people
+    Human,
+    /// One JSON document
+    Json,
+    /// For a comment on a pull request; only with `--since`
+    Markdown,
 }
 
 #[derive(Debug, ClapArgs)]

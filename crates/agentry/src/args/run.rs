@@ -1,6 +1,7 @@
 //! What can be typed to run agents.
 
 use agentry_compile::model::Format;
+use agentry_runtime::driver::interfaces::AbsentApprover;
 use agentry_runtime::journal::RunFiring;
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
@@ -22,6 +23,15 @@ pub(crate) enum AskFallback {
     Deny,
     /// The run is parked until `agentry resume`
     Park,
+}
+
+impl From<AskFallback> for AbsentApprover {
+    fn from(fallback: AskFallback) -> Self {
+        match fallback {
+            AskFallback::Deny => Self::Denies,
+            AskFallback::Park => Self::Parks,
+        }
+    }
 }
 
 /// What a run may spend at most, beside what the agent says itself: the smaller one counts.
@@ -46,6 +56,7 @@ pub(crate) struct SpendingArguments {
 }
 
 #[derive(Debug, ClapArgs)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct RunArguments {
     /// The agent: its file or its directory
     pub(crate) agent: String,
@@ -86,6 +97,9 @@ pub(crate) struct RunArguments {
     /// How long you would take for the task yourself, like `30m`; the receipt compares
     #[arg(long, value_name = "TIME", value_parser = milliseconds)]
     pub(crate) estimate: Option<u64>,
+    /// Let another program steer the run: commands on standard input, events on standard output
+    #[arg(long, conflicts_with_all = ["record", "replay"])]
+    pub(crate) control: bool,
     /// The planned time that starts it.
     #[arg(skip)]
     pub(crate) firing: Option<RunFiring>,
@@ -114,6 +128,9 @@ pub(crate) struct ResumeArguments {
     /// What happens if a call needs an approval and nobody can answer [default: as the run began]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) on_ask: Option<AskFallback>,
+    /// Let another program steer the run: commands on standard input, events on standard output
+    #[arg(long)]
+    pub(crate) control: bool,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: RunFormat,
@@ -159,7 +176,8 @@ fn dollars(text: &str) -> Result<f64, String> {
     amount.ok_or_else(|| "an amount like `0.50` is expected".to_owned())
 }
 
-fn milliseconds(text: &str) -> Result<u64, String> {
+/// A time like `90s`, `10m` or `2h`.
+pub(crate) fn milliseconds(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let (number, unit) = text.split_at(text.trim_end_matches(char::is_alphabetic).len());
     let factor = match unit {

@@ -49,10 +49,3 @@ pub(crate) struct SandboxExecArguments {
     #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
 }
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct DoctorArguments {
-    /// How to report
-    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
-    pub(crate) format: ResultFormat,
-}

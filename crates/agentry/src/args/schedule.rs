@@ -84,18 +84,6 @@ pub(crate) struct FireArguments {
     pub(crate) on_ask: AskFallback,
 }
 
-#[derive(Debug, ClapArgs)]
-pub(crate) struct ServeArguments {
-    /// Agents, or directories that are searched [default: the current directory]
-    pub(crate) agents: Vec<String>,
-    /// Fire the schedules of the agents
-    #[arg(long, required = true)]
-    pub(crate) schedules: bool,
-    /// What happens if a call needs an approval, since nobody can answer
-    #[arg(long, value_enum, value_name = "WHAT", default_value = "deny")]
-    pub(crate) on_ask: AskFallback,
-}
-
 fn instant(text: &str) -> Result<i64, String> {
     read_instant(text).ok_or_else(|| {
         "not a time: write a date like `2027-01-31`, or `2027-01-31T09:00:00+01:00`".to_owned()

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::args::{AgentsArguments, ResultFormat};
 use crate::command::home_agents;
-use crate::output::{CliOutcome, ExitKind, columns, print, print_json, remark};
+use crate::output::{CliOutcome, ExitKind, columns, note, print, print_json};
 
 pub(crate) fn run(args: &AgentsArguments) -> CliOutcome {
     let failed = |error: agentry_home::RecordError| home_agents::failed(error.into());
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &AgentsArguments) -> CliOutcome {
             };
             print_json(&Value::Array(agents.iter().map(row).collect()));
         }
-        ResultFormat::Human if agents.is_empty() => remark("no agent is installed"),
+        ResultFormat::Human if agents.is_empty() => note("no agent is installed"),
         ResultFormat::Human => {
             let row = |agent: &agentry_home::InstalledAgent| {
                 vec![

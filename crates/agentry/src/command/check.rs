@@ -1,23 +1,24 @@
 //! `agentry check`: finds agents and reports what is wrong with them.
 
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Component, Path};
 use std::sync::Arc;
 
 use agentry_compile::checks::harness::AgentSummary;
 use agentry_compile::text::path::{join, split};
-use agentry_compile::text::report::{CheckSummary, counted, visible};
+use agentry_compile::text::report::{CheckSummary, counted};
 use agentry_compile::text::{Diagnostic, SourceFiles};
 use agentry_compile::{
     AgentDiscovery, Baseline, CheckedHarnessFile, CompiledAgent, FileTree as _, FixMode,
-    FixedHarnessFile, FoundAgent, FoundHarnessFile, HomeReceipt, WorkspaceConfig, check,
+    FixedHarnessFile, FoundAgent, FoundHarnessFile, HomeReceipt, WorkspaceConfig, World, check,
     check_harness, check_harness_together, check_receipt, discover_all, duplicate_names, fix,
     fix_harness,
 };
 use rayon::prelude::*;
 
 use crate::args::CheckArguments;
-use crate::command::{format_hint, home_agents, missing_paths, none_in};
+use crate::command::{failures, home_agents, none_in, registry};
 use crate::config_cache::ConfigCache;
 use crate::disk::DiskWorld;
 use crate::home::sweep;
@@ -25,6 +26,7 @@ use crate::output::{CliFailure, CliOutcome, ExitKind, error_text, remark};
 use crate::progress::ProgressCounter;
 use crate::save;
 
+use super::changed_scope::ChangedScope;
 use super::check_report::CheckReport;
 
 /// Agents are checked in parallel in groups, so that memory does not grow with their number.
@@ -35,7 +37,7 @@ const FEW: usize = 8;
 pub(crate) fn run(args: &CheckArguments) -> CliOutcome {
     sweep();
     let disk = DiskWorld::default();
-    let paths = home_agents::as_paths(&args.paths)?;
+    let paths = registry::as_paths(&disk, home_agents::as_paths(&args.paths)?)?;
     let config = WorkspaceConfig::read(&disk, paths.first().map_or(".", String::as_str));
     let exclude = |path: &str| config.excludes_path(path);
     let found = discover_all(&disk, &paths, args.reads, &exclude);
@@ -81,6 +83,10 @@ struct CheckRun<'a> {
     fixed: usize,
     /// The agents of harnesses, to compare them with each other.
     harness_agents: Vec<(FoundHarnessFile, AgentSummary)>,
+    /// With `--changed-since`, what decides which agents are reported.
+    scope: Option<ChangedScope<'a>>,
+    /// Paths that are not reported, because nothing of them changed.
+    unchanged: HashSet<String>,
 }
 
 impl<'a> CheckRun<'a> {
@@ -106,6 +112,8 @@ impl<'a> CheckRun<'a> {
         };
         let report = CheckReport::new(config, args.format, known, args.write_baseline);
         let configs = ConfigCache::default();
+        let since = args.changed_since.as_deref();
+        let scope = since.map(|since| ChangedScope::open(disk, since)).transpose()?;
         Ok(Self {
             args,
             disk,
@@ -116,11 +124,13 @@ impl<'a> CheckRun<'a> {
             seen: Vec::new(),
             fixed: 0,
             harness_agents: Vec::new(),
+            scope,
+            unchanged: HashSet::new(),
         })
     }
 
     fn agents(&mut self, agents: &[FoundAgent]) {
-        let mut progress = ProgressCounter::new(agents.len());
+        let mut progress = ProgressCounter::new("checking", agents.len());
         for group in agents.chunks(GROUP) {
             let checked: Vec<CheckedAgent> = if group.len() < FEW {
                 group.iter().map(|found| self.one(found)).collect()
@@ -128,6 +138,11 @@ impl<'a> CheckRun<'a> {
                 group.par_iter().map(|found| self.one(found)).collect()
             };
             for (found, checked) in group.iter().zip(checked) {
+                if checked.is_unchanged {
+                    self.unchanged.insert(found.path.clone());
+                    self.seen.push((checked.workspace, checked.name, found.clone()));
+                    continue;
+                }
                 if !checked.diagnostics.is_empty() {
                     progress.clear();
                 }
@@ -149,9 +164,9 @@ impl<'a> CheckRun<'a> {
 
     /// Checks the files of harnesses, each for itself and then together.
     fn harness(&mut self, files: &[FoundHarnessFile]) {
-        let mut progress = ProgressCounter::new(files.len());
+        let mut progress = ProgressCounter::new("checking", files.len());
         for group in files.chunks(GROUP) {
-            let checked: Vec<Option<FixedHarnessFile>> = if group.len() < FEW {
+            let checked: Vec<Option<(FixedHarnessFile, bool)>> = if group.len() < FEW {
                 group.iter().map(|found| self.one_harness(found)).collect()
             } else {
                 group.par_iter().map(|found| self.one_harness(found)).collect()
@@ -159,7 +174,12 @@ impl<'a> CheckRun<'a> {
             for (found, checked) in group.iter().zip(checked) {
                 progress.clear();
                 match checked {
-                    Some(checked) => self.take_harness(found, checked),
+                    Some((checked, false)) => {
+                        self.unchanged.insert(found.path.clone());
+                        let agents = checked.checked.agents.into_iter();
+                        self.harness_agents.extend(agents.map(|agent| (found.clone(), agent)));
+                    }
+                    Some((checked, true)) => self.take_harness(found, checked),
                     None => self.defect(&found.path),
                 }
             }
@@ -169,23 +189,35 @@ impl<'a> CheckRun<'a> {
         let config_of = |dir: &str| self.configs.of(self.disk, dir);
         let together = check_harness_together(self.disk, &self.harness_agents, &config_of);
         for CheckedHarnessFile { diagnostics, sources, .. } in &together {
-            self.report.diagnostics(diagnostics, sources);
+            let is_wanted = |it: &&Diagnostic| !self.unchanged.contains(sources.path(it.span));
+            let wanted: Vec<_> = diagnostics.iter().filter(is_wanted).cloned().collect();
+            self.report.diagnostics(&wanted, sources);
         }
     }
 
-    /// Checks one file of a harness; `None` after a panic.
-    fn one_harness(&self, found: &FoundHarnessFile) -> Option<FixedHarnessFile> {
-        let work = || {
-            let config = self.configs.of(self.disk, split(&found.path).0);
+    /// Does some work for an agent in `dir`. Also returns whether something of it changed since the commit of
+    /// `--changed-since`; without the option everything counts as changed.
+    fn watched<T>(&self, dir: &str, work: impl FnOnce(&dyn World) -> T) -> (T, bool) {
+        match &self.scope {
+            Some(scope) => scope.watch(dir, work),
+            None => (work(self.disk), true),
+        }
+    }
+
+    /// Checks one file of a harness, and returns whether it changed; `None` after a panic.
+    fn one_harness(&self, found: &FoundHarnessFile) -> Option<(FixedHarnessFile, bool)> {
+        let dir = split(&found.path).0;
+        let work = |world: &dyn World| {
+            let config = self.configs.of(self.disk, dir);
             match self.mode() {
-                Some(mode) => fix_harness(self.disk, found, &config, mode),
+                Some(mode) => fix_harness(world, found, &config, mode),
                 None => {
-                    let checked = check_harness(self.disk, found, &config);
+                    let checked = check_harness(world, found, &config);
                     FixedHarnessFile { files: Vec::new(), count: 0, checked }
                 }
             }
         };
-        catch_unwind(AssertUnwindSafe(work)).ok()
+        catch_unwind(AssertUnwindSafe(|| self.watched(dir, work))).ok()
     }
 
     fn take_harness(&mut self, found: &FoundHarnessFile, fixed: FixedHarnessFile) {
@@ -218,20 +250,20 @@ impl<'a> CheckRun<'a> {
     }
 
     fn one(&self, found: &FoundAgent) -> CheckedAgent {
-        let work = || match self.mode() {
-            None => CheckedAgent::new(
-                check(self.disk, found, &self.configs.of(self.disk, &found.dir)),
-                Vec::new(),
-                0,
-            ),
+        let config = || self.configs.of(self.disk, &found.dir);
+        let work = |world: &dyn World| match self.mode() {
+            None => CheckedAgent::new(check(world, found, &config()), Vec::new(), 0),
             Some(mode) => {
-                let fixed = fix(self.disk, found, &self.configs.of(self.disk, &found.dir), mode);
+                let fixed = fix(world, found, &config(), mode);
                 CheckedAgent::new(fixed.compiled, fixed.files, fixed.count)
             }
         };
         // A panic in one parser must not stop the check of the other files.
-        catch_unwind(AssertUnwindSafe(work))
-            .unwrap_or_else(|_| CheckedAgent { broken: true, ..CheckedAgent::default() })
+        let done = catch_unwind(AssertUnwindSafe(|| self.watched(&found.dir, work)));
+        match done {
+            Ok((checked, is_changed)) => CheckedAgent { is_unchanged: !is_changed, ..checked },
+            Err(_) => CheckedAgent { broken: true, ..CheckedAgent::default() },
+        }
     }
 
     fn take(&mut self, found: &FoundAgent, checked: CheckedAgent) {
@@ -276,6 +308,10 @@ impl<'a> CheckRun<'a> {
             if second.1.is_empty() {
                 continue;
             }
+            let is_unchanged = |it: &FoundAgent| self.unchanged.contains(&it.path);
+            if is_unchanged(&first.2) && is_unchanged(&second.2) {
+                continue;
+            }
             let mut compiled = agentry_compile::read(self.disk, &second.2);
             // Its own findings were reported by the first check.
             compiled.diagnostics.clear();
@@ -287,8 +323,11 @@ impl<'a> CheckRun<'a> {
     /// Checks a receipt next to the agents of a home.
     fn receipt(&mut self, receipt: &HomeReceipt) {
         let config = self.configs.of(self.disk, &receipt.home);
-        let checked = check_receipt(self.disk, receipt, &config);
-        self.report.diagnostics(&checked.diagnostics, &checked.sources);
+        let work = |world: &dyn World| check_receipt(world, receipt, &config);
+        let (checked, is_changed) = self.watched(&receipt.home, work);
+        if is_changed {
+            self.report.diagnostics(&checked.diagnostics, &checked.sources);
+        }
     }
 
     fn finish(mut self, found: &AgentDiscovery) -> CliOutcome {
@@ -298,9 +337,11 @@ impl<'a> CheckRun<'a> {
         for other in self.configs.all().iter().filter(is_other) {
             self.report.diagnostics(&other.diagnostics, &other.sources);
         }
-        let failures = missing_paths(self.disk, found);
+        let mut failures = failures(self.disk, found);
+        // A named configuration was checked as such.
+        let is_checked = |path: &String| is_configuration(path) && found.no_agents.contains(path);
+        failures.retain(|failure| !failure.path.as_ref().is_some_and(is_checked));
         failures.iter().for_each(|failure| self.report.failure(failure));
-        self.pass_over(found);
         for path in &found.empty {
             let none = none_in(self.disk, path);
             remark(&format!("note: {}", none.message));
@@ -312,6 +353,9 @@ impl<'a> CheckRun<'a> {
         for path in &found.unchecked {
             remark(&format!("note: there is nothing to check in `{path}`"));
         }
+        if let Some(since) = self.args.changed_since.as_ref().filter(|_| self.report.is_empty()) {
+            remark(&format!("note: no agent and no file of a harness changed since `{since}`"));
+        }
         if self.fixed > 0 {
             remark(&format!("fixed {}", counted(self.fixed, "finding")));
         }
@@ -321,28 +365,6 @@ impl<'a> CheckRun<'a> {
             return Ok(if failures.is_empty() { ExitKind::Done } else { ExitKind::Usage });
         }
         Ok(exit(&summary, self.args.deny_warnings, !failures.is_empty() || self.report.broken > 0))
-    }
-
-    /// Reports named files that are nothing to check. A hook of version control names every changed file, so
-    /// they are no failures.
-    fn pass_over(&self, found: &AgentDiscovery) {
-        /// More files than this are counted.
-        const MOST_NAMED: usize = 5;
-        let others: Vec<&String> =
-            found.no_agents.iter().filter(|path| !is_configuration(path)).collect();
-        for path in others.iter().take(MOST_NAMED) {
-            remark(&format!(
-                "note: `{}` is passed over: it is not an agent definition",
-                visible(path)
-            ));
-        }
-        if others.len() > MOST_NAMED {
-            remark(&format!("note: {} more are passed over", others.len() - MOST_NAMED));
-        }
-        // One file alone was probably meant.
-        if let ([path], true) = (others.as_slice(), self.args.paths.len() == 1) {
-            remark(&format!("  = help: {}", format_hint(self.disk, path)));
-        }
     }
 
     fn write_baseline(&self) -> Result<(), CliFailure> {
@@ -370,6 +392,8 @@ struct CheckedAgent {
     files: Vec<(String, Vec<u8>)>,
     fixed: usize,
     broken: bool,
+    /// Whether `--changed-since` leaves it out.
+    is_unchanged: bool,
 }
 
 impl CheckedAgent {
@@ -378,7 +402,16 @@ impl CheckedAgent {
         let CompiledAgent { workspace, diagnostics, sources, .. } = compiled;
         // The source text is needed only to show findings.
         let sources = if diagnostics.is_empty() { SourceFiles::default() } else { sources };
-        Self { name, workspace, diagnostics, sources, files, fixed, broken: false }
+        Self {
+            name,
+            workspace,
+            diagnostics,
+            sources,
+            files,
+            fixed,
+            broken: false,
+            is_unchanged: false,
+        }
     }
 }
 

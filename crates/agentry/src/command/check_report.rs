@@ -12,7 +12,7 @@ use agentry_compile::{Baseline, FoundAgent, FoundHarnessFile, WorkspaceConfig, r
 use serde_json::{Value, json};
 
 use crate::args::ReportFormat;
-use crate::output::{CliFailure, complain, print, print_json, style};
+use crate::output::{CliFailure, complain, is_quiet, print, print_json, style};
 
 /// Prints findings in one of the formats.
 pub(crate) struct CheckReport<'a> {
@@ -58,6 +58,11 @@ impl<'a> CheckReport<'a> {
             known: 0,
             broken: 0,
         }
+    }
+
+    /// Whether nothing was checked.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.summary.agents == 0 && self.summary.files == 0
     }
 
     pub(crate) fn agent(&mut self, found: &FoundAgent, name: &str) {
@@ -123,7 +128,7 @@ impl<'a> CheckReport<'a> {
     pub(crate) fn finish(&mut self) -> CheckSummary {
         self.human.print();
         match self.format {
-            ReportFormat::Human if self.recording => {}
+            ReportFormat::Human if self.recording || is_quiet() => {}
             // The caller reports why nothing was found.
             ReportFormat::Human if self.summary == CheckSummary::default() && self.known == 0 => {}
             ReportFormat::Human => {

@@ -1,17 +1,22 @@
 //! `agentry doctor`: reports what this machine supports, and how to fix the rest.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
 use agentry_compile::text::report::counted;
+use agentry_compile::{ModelLookup, ResolveSettings, World as _, survey_models};
+use agentry_home::agent_home::refuse_foreign;
 use agentry_home::repository::AgentRepository;
 use agentry_home::{AgentRecord, HomeError, HomeLayout};
 use agentry_sandbox::{BackEnd, Confinement, SandboxSupport, support};
 use serde_json::{Value, json};
 
 use crate::args::{DoctorArguments, ResultFormat};
+use crate::command::models::{is_usable, machine_settings};
 use crate::command::sandbox::this_program;
+use crate::disk::DiskWorld;
 use crate::home::{agentry_home, sweep};
 use crate::output::{CliOutcome, ExitKind, columns, print, print_json};
 
@@ -34,6 +39,8 @@ pub(crate) fn run(args: &DoctorArguments) -> CliOutcome {
     looked.push(home());
     looked.extend(agents());
     looked.push(shell());
+    looked.extend(models());
+    looked.push(editors());
     match args.format {
         ResultFormat::Json => print_json(&to_json(&looked, &support, &back_end)),
         ResultFormat::Human => print(&to_text(&looked)),
@@ -126,6 +133,10 @@ fn home() -> DoctorFinding {
         let help = Some("set AGENTRY_HOME to a directory".to_owned());
         return DoctorFinding { what: "home", well: Some(false), found: "none".to_owned(), help };
     };
+    if let Err(error) = refuse_foreign(&home) {
+        let (found, help) = (error.to_string(), error.hint());
+        return DoctorFinding { what: "home", well: Some(false), found, help };
+    }
     // The home may not exist yet; then its nearest parent must be writable.
     let nearest = home.ancestors().find(|path| path.is_dir());
     let writable = nearest.is_some_and(|path| tempfile::tempfile_in(path).is_ok());
@@ -160,6 +171,60 @@ fn shell() -> DoctorFinding {
     let help = found.is_none().then(|| "the tool `bash` needs one".to_owned());
     let path = found.unwrap_or("none").to_owned();
     DoctorFinding { what: "bash", well: Some(found.is_some()), found: path, help }
+}
+
+/// The language models that can be used, and the variables that hold their keys.
+fn models() -> Vec<DoctorFinding> {
+    let disk = DiskWorld::default();
+    let settings = match machine_settings(&disk) {
+        Ok(settings) => settings,
+        Err(failure) => {
+            let (found, help) = (failure.message, failure.hint);
+            return vec![DoctorFinding { what: "models", well: Some(false), found, help }];
+        }
+    };
+    let survey = survey_models(&disk, &settings, ModelLookup::Local);
+    let usable = survey.models.iter().filter(|model| is_usable(model)).count();
+    let has_any = usable > 0;
+    let found = match usable {
+        0 => "none can be used".to_owned(),
+        count => format!("{} can be used", counted(count, "model")),
+    };
+    let help = (!has_any).then(|| "`agentry models` says what each one needs".to_owned());
+    // Never «missing»: checks and renderings need no model.
+    let models = DoctorFinding { what: "models", well: has_any.then_some(true), found, help };
+    vec![models, keys(&disk, &settings)]
+}
+
+/// The names of the variables with keys. Their values are not read.
+fn keys(disk: &DiskWorld, settings: &ResolveSettings) -> DoctorFinding {
+    let named: BTreeSet<&String> = settings.providers.iter().flat_map(|it| &it.keys).collect();
+    let set = named.into_iter().filter(|name| disk.services().has_env(name));
+    let set: Vec<&str> = set.map(String::as_str).collect();
+    let found = if set.is_empty() { "none is set".to_owned() } else { set.join(", ") };
+    DoctorFinding { what: "keys", well: (!set.is_empty()).then_some(true), found, help: None }
+}
+
+/// Editors that can use an agent, by their programs.
+const EDITORS: &[(&str, &[&str])] = &[
+    ("Zed", &["zed", "zeditor"]),
+    ("Neovim", &["nvim"]),
+    ("Emacs", &["emacs"]),
+    ("IntelliJ IDEA", &["idea"]),
+    ("PyCharm", &["pycharm"]),
+];
+
+fn editors() -> DoctorFinding {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there =
+        |program: &&str| std::env::split_paths(&path).any(|dir| dir.join(program).is_file());
+    let found = EDITORS.iter().filter(|(_, programs)| programs.iter().any(&is_there));
+    let found: Vec<&str> = found.map(|(name, _)| *name).collect();
+    let help = (!found.is_empty())
+        .then(|| "`agentry acp AGENT` offers an agent to an editor that speaks ACP".to_owned());
+    let well = (!found.is_empty()).then_some(true);
+    let found = if found.is_empty() { "none found".to_owned() } else { found.join(", ") };
+    DoctorFinding { what: "editors", well, found, help }
 }
 
 fn to_text(looked: &[DoctorFinding]) -> String {

@@ -5,11 +5,12 @@ use std::fs;
 use std::path::Path;
 
 use agentry_compile::FileTree as _;
+use agentry_registry::oci::RemoteAgents;
 use agentry_registry::{CollectedGarbage, GarbageCollection};
 use serde_json::{Value, json};
 
 use crate::args::{GcArguments, ResultFormat};
-use crate::command::store::{failed, open_if_any};
+use crate::command::store::{failed, home, open_if_any};
 use crate::disk::DiskWorld;
 use crate::output::{CliFailure, CliOutcome, ExitKind, print, print_json, remark};
 
@@ -27,6 +28,9 @@ pub(crate) fn run(args: &GcArguments) -> CliOutcome {
         }
         None => CollectedGarbage::default(),
     };
+    if !args.dry_run {
+        RemoteAgents::sweep(&home()?).map_err(failed)?;
+    }
     report(args, &collected);
     Ok(if collected.damaged.is_empty() { ExitKind::Done } else { ExitKind::Findings })
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::args::{DiffArguments, HistoryArguments, ResultFormat, RollbackArguments};
 use crate::command::home_agents;
 use crate::command::policy::diff as policy_diff;
-use crate::output::{CliFailure, CliOutcome, ExitKind, columns, print, print_json, remark};
+use crate::output::{CliFailure, CliOutcome, ExitKind, columns, note, print, print_json, remark};
 
 pub(crate) fn run(args: &HistoryArguments) -> CliOutcome {
     let home = home_agents::open()?;
@@ -72,13 +72,13 @@ pub(crate) fn run_rollback(args: &RollbackArguments) -> CliOutcome {
             print_json(&json!({"id": agent.id, "commit": commit, "digest": agent.digest}));
         }
         ResultFormat::Human => match commit {
-            Some(commit) => remark(&format!(
+            Some(commit) => note(&format!(
                 "{} is as it was at {}, by {}",
                 agent.id,
                 args.commit,
                 short(&commit)
             )),
-            None => remark(&format!("{} is as it was at {} already", agent.id, args.commit)),
+            None => note(&format!("{} is as it was at {} already", agent.id, args.commit)),
         },
     }
     Ok(ExitKind::Done)

@@ -5,6 +5,7 @@ use std::path::Path;
 use agentry_compile::policy::compare::SectionDiff;
 use agentry_compile::text::path::split;
 use agentry_compile::{CompiledAgent, FoundAgent, digest, policy_diff, read};
+use agentry_home::agent_home::refuse_foreign;
 use agentry_home::repository::AgentTree;
 use agentry_home::{AgentHome, AgentRecord, AgentUnderLock, HomeError, HomeLayout, InstalledAgent};
 
@@ -14,9 +15,11 @@ use crate::disk::DiskWorld;
 use crate::home::current_user;
 use crate::output::CliFailure;
 
-/// The layout of the home.
+/// The layout of the home, which must be the user's own.
 pub(crate) fn layout() -> Result<HomeLayout, CliFailure> {
-    Ok(HomeLayout::new(home()?))
+    let home = home()?;
+    refuse_foreign(&home).map_err(failed)?;
+    Ok(HomeLayout::new(home))
 }
 
 /// The installed agents, with the current user.
@@ -61,7 +64,10 @@ fn recorded(id: &str) -> Result<Option<InstalledAgent>, CliFailure> {
     if !agentry_home::layout::is_identifier(id) {
         return Ok(None);
     }
-    let Ok(layout) = layout() else { return Ok(None) };
+    if home().is_err() {
+        return Ok(None);
+    }
+    let layout = layout()?;
     let record = AgentRecord::open_if_any(&layout).map_err(|error| failed(error.into()))?;
     let found = record.map(|record| record.find(id)).transpose();
     Ok(found.map_err(|error| failed(error.into()))?.flatten())

@@ -1,6 +1,7 @@
 //! `agentry import`: converts agents of a harness to a definition format. A result never grants more than
 //! the harness does.
 
+mod docker_agent;
 mod report;
 mod search;
 mod sources;
@@ -27,6 +28,9 @@ use search::{FoundHarnessAgent, HarnessSearch, SkippedFile, holds_some, search};
 use sources::ImportProject;
 
 pub(crate) fn run(args: &ImportArguments) -> CliOutcome {
+    if docker_agent::is_meant(args) {
+        return docker_agent::run(args);
+    }
     let disk = DiskWorld::default();
     let HarnessSearch { agents: found, mut skipped, failures } =
         search(&disk, &args.paths, args.harness);

@@ -143,16 +143,8 @@ fn look(
 
 fn one(disk: &DiskWorld, locks: &LockCache, found: &FoundAgent) -> LockCheck {
     let (compiled, mut locked, problems) = lock::look(disk, found);
-    let key = lock::key(disk, &compiled);
-    let lock = locks.of(disk, &compiled.workspace);
-    let has_new_pins = add_pins(disk, &compiled, &mut locked, known(&lock, &key).as_ref());
-    let changes = match lock.as_ref() {
-        Ok(lock) => lock.as_ref().map_or_else(
-            || Lockfile::default().changes(&key, &locked),
-            |lock| lock.changes(&key, &locked),
-        ),
-        Err(error) => Err(error.clone()),
-    };
+    let LockComparison { key, has_new_pins, changes } =
+        LockComparison::of(disk, locks, &compiled, &mut locked);
     LockCheck {
         found: found.clone(),
         key,
@@ -172,6 +164,38 @@ fn one(disk: &DiskWorld, locks: &LockCache, found: &FoundAgent) -> LockCheck {
         },
         problems,
         workspace: compiled.workspace,
+    }
+}
+
+/// An agent beside its entry in the lock.
+pub(super) struct LockComparison {
+    /// Its key in the lock.
+    pub(super) key: String,
+    /// Whether the lock would get pins of servers for the first time.
+    has_new_pins: bool,
+    /// What changed since it was locked.
+    pub(super) changes: Result<Vec<LockChange>, LockError>,
+}
+
+impl LockComparison {
+    /// Compares `locked`, the entry of today, and adds the pins of its servers to it.
+    pub(super) fn of(
+        disk: &DiskWorld,
+        locks: &LockCache,
+        compiled: &CompiledAgent,
+        locked: &mut LockedAgent,
+    ) -> Self {
+        let key = lock::key(disk, compiled);
+        let lock = locks.of(disk, &compiled.workspace);
+        let has_new_pins = add_pins(disk, compiled, locked, known(&lock, &key).as_ref());
+        let changes = match lock.as_ref() {
+            Ok(lock) => lock.as_ref().map_or_else(
+                || Lockfile::default().changes(&key, locked),
+                |lock| lock.changes(&key, locked),
+            ),
+            Err(error) => Err(error.clone()),
+        };
+        Self { key, has_new_pins, changes }
     }
 }
 
@@ -206,15 +230,15 @@ fn add_pins(
 
 /// The locks of the visited workspaces, each read once.
 #[derive(Default)]
-struct LockCache {
+pub(super) struct LockCache {
     known: RwLock<BTreeMap<String, CachedLock>>,
 }
 
 /// A lock; `None` where there is none.
-type CachedLock = Arc<Result<Option<Lockfile>, LockError>>;
+pub(super) type CachedLock = Arc<Result<Option<Lockfile>, LockError>>;
 
 impl LockCache {
-    fn of(&self, disk: &DiskWorld, root: &str) -> CachedLock {
+    pub(super) fn of(&self, disk: &DiskWorld, root: &str) -> CachedLock {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner).get(root).cloned();
         known.unwrap_or_else(|| {
             let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);

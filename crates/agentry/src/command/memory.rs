@@ -22,7 +22,7 @@ use crate::command::{find_one, home_agents, usable};
 use crate::disk::DiskWorld;
 use crate::home::{agentry_home, current_user};
 use crate::output::{
-    CliFailure, CliOutcome, ExitKind, columns, cut, error_text, print, print_json, remark,
+    CliFailure, CliOutcome, ExitKind, columns, cut, error_text, note, print, print_json, remark,
 };
 
 /// The most characters of a memory in a table.
@@ -66,7 +66,7 @@ fn add(args: &MemoryAddArguments) -> CliOutcome {
                 Some(user) => format!("only runs of `{user}` see it"),
                 None => "runs of all users see it".to_owned(),
             };
-            remark(&format!("kept in `{}`; {whose}", visible(&entry.path.to_string_lossy())));
+            note(&format!("kept in `{}`; {whose}", visible(&entry.path.to_string_lossy())));
         }
     }
     Ok(ExitKind::Done)
@@ -83,7 +83,7 @@ fn list(agent: &MemoryAgent, format: ResultFormat) -> CliOutcome {
         ResultFormat::Json => {
             print_json(&entries.iter().map(|entry| to_json(entry, None)).collect());
         }
-        ResultFormat::Human if entries.is_empty() => remark("nothing is remembered"),
+        ResultFormat::Human if entries.is_empty() => note("nothing is remembered"),
         ResultFormat::Human => print(&table(entries.iter().map(|entry| (entry, None)))),
     }
     Ok(exit)
@@ -97,7 +97,7 @@ fn search(agent: &MemoryAgent, query: &str, count: usize, format: ResultFormat) 
         ResultFormat::Json => {
             print_json(&pairs().map(|(entry, score)| to_json(entry, score)).collect());
         }
-        ResultFormat::Human if found.is_empty() => remark("nothing is remembered about that"),
+        ResultFormat::Human if found.is_empty() => note("nothing is remembered about that"),
         ResultFormat::Human => print(&table(pairs())),
     }
     Ok(ExitKind::Done)
@@ -112,7 +112,7 @@ fn edit(agent: &MemoryAgent, memory: &str, text: Option<&str>) -> CliOutcome {
             let before = store.content(memory).map_err(|it| unknown(store, memory, it))?;
             let after = edited(&before)?;
             if after == before {
-                remark("nothing was changed");
+                note("nothing was changed");
                 return Ok(ExitKind::Done);
             }
             let replace = || store.replace_content(memory, &before, &after).map_err(failed);
@@ -120,7 +120,7 @@ fn edit(agent: &MemoryAgent, memory: &str, text: Option<&str>) -> CliOutcome {
         }
     };
     report_problems([&changed]);
-    remark(&format!("changed `{}`", visible(&changed.path.to_string_lossy())));
+    note(&format!("changed `{}`", visible(&changed.path.to_string_lossy())));
     Ok(ExitKind::Done)
 }
 
@@ -158,7 +158,7 @@ fn forget(agent: &MemoryAgent, memories: &[String]) -> CliOutcome {
     for memory in memories {
         let forget = || store.forget(memory).map_err(|error| unknown(store, memory, error));
         let gone = opened.change("forget", forget)?;
-        remark(&format!("forgot `{}`", visible(&gone.path.to_string_lossy())));
+        note(&format!("forgot `{}`", visible(&gone.path.to_string_lossy())));
     }
     Ok(ExitKind::Done)
 }
@@ -276,7 +276,7 @@ fn report_problems<'a>(entries: impl IntoIterator<Item = &'a MemoryEntry>) {
     }
 }
 
-fn table<'a>(entries: impl Iterator<Item = (&'a MemoryEntry, Option<f64>)>) -> String {
+pub(crate) fn table<'a>(entries: impl Iterator<Item = (&'a MemoryEntry, Option<f64>)>) -> String {
     let head = ["id", "type", "importance", "created", "user", ""].map(str::to_owned).to_vec();
     let row = |(entry, _): (&MemoryEntry, Option<f64>)| {
         let first = entry.text.lines().next().unwrap_or_default();

@@ -2,6 +2,8 @@
 
 pub(crate) mod diff;
 pub(crate) mod show;
+mod since;
+mod since_report;
 pub(crate) mod test;
 pub(crate) mod why;
 

@@ -27,15 +27,44 @@ pub(crate) fn run(args: &ProposalsArguments) -> CliOutcome {
             show(&ledger.find(&args.proposal).map_err(failed)?, args.format);
         }
         ProposalsCommand::Accept(args) => {
-            let accepted = ledger.accept(&args.proposal).map_err(failed)?;
-            home_agents::refresh(&home, &accepted.agent)?;
-            decided(&accepted, args.format);
+            decided(&accept(&ledger, &home, &args.proposal)?, args.format);
         }
         ProposalsCommand::Reject(args) => {
             decided(&ledger.reject(&args.proposal, &args.reason).map_err(failed)?, args.format);
         }
     }
     Ok(ExitKind::Done)
+}
+
+/// Makes a proposal a change of its agent.
+fn accept(
+    ledger: &ProposalLedger<'_>,
+    home: &AgentHome,
+    proposal: &str,
+) -> Result<StoredProposal, CliFailure> {
+    let accepted = ledger.accept(proposal).map_err(failed)?;
+    home_agents::refresh(home, &accepted.agent)?;
+    Ok(accepted)
+}
+
+/// Accepts a proposal of an agent, or rejects it for a reason; `None` if the agent has no such proposal.
+pub(crate) fn decide(
+    (agent, proposal): (&str, &str),
+    rejection: Option<&str>,
+) -> Result<Option<Value>, CliFailure> {
+    let home = home_agents::open()?;
+    let check = |agent: &_, old: &_, new: &_| home_agents::check_change(&home, agent, old, new);
+    let ledger = ProposalLedger::open(&home, &check).map_err(failed)?;
+    match ledger.find(proposal) {
+        Ok(found) if found.agent == agent => {}
+        Ok(_) | Err(ProposalError::Missing(_)) => return Ok(None),
+        Err(error) => return Err(failed(error)),
+    }
+    let decided = match rejection {
+        None => accept(&ledger, &home, proposal)?,
+        Some(reason) => ledger.reject(proposal, reason).map_err(failed)?,
+    };
+    Ok(Some(to_json(&decided)))
 }
 
 /// Handles a change that an agent or a person proposes, and records what it became.

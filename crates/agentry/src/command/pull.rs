@@ -1,16 +1,19 @@
-//! `agentry pull`: writes an agent of the store as files, or nothing if they would be another agent.
+//! `agentry pull`: writes an agent of the store or of a registry as files, or nothing if they would be another agent.
 
 use std::path::Path;
 
 use agentry_compile::text::report::visible;
 use agentry_compile::{FoundAgent, digest, read};
-use agentry_registry::{AgentStore, StoreObject};
+use agentry_registry::StoreObject;
+use agentry_registry::oci::OciReference;
 use serde_json::json;
 
 use crate::args::{PullArguments, ResultFormat};
+use crate::command::registry::{accepted, pulled};
 use crate::command::store::{failed, missed, open, trust};
 use crate::disk::DiskWorld;
 use crate::output::{CliFailure, CliOutcome, ExitKind, print, print_json};
+use crate::registries::permit_plain_http;
 use crate::save::{FileSaving, ReplaceMode};
 
 /// The file that makes a directory the root of a workspace.
@@ -20,11 +23,8 @@ const ROOT_MARK: &str = "# The files of the agent are named from here.\n";
 
 pub(crate) fn run(args: &PullArguments) -> CliOutcome {
     let disk = DiskWorld::default();
-    let trust = trust(&disk)?;
-    let reference = args.reference.parse().map_err(failed)?;
-    let store = open()?;
-    let object = store.read_trusted(&reference, &trust).map_err(|error| missed(&store, error))?;
-    let placed = placed(args, &store, &object)?;
+    let object = object(&disk, args)?;
+    let placed = placed(args, &disk, &object)?;
     let mode = if args.force { ReplaceMode::Force } else { ReplaceMode::Refuse };
     FileSaving {
         dir: &placed.dir,
@@ -45,6 +45,19 @@ pub(crate) fn run(args: &PullArguments) -> CliOutcome {
     Ok(ExitKind::Done)
 }
 
+/// The agent of the store or of a registry, if it has the required signatures.
+fn object(disk: &DiskWorld, args: &PullArguments) -> Result<StoreObject, CliFailure> {
+    if OciReference::is_meant(&args.reference) {
+        permit_plain_http(args.transport.plain_http);
+        let (agent, trust) = pulled(disk, &args.reference)?;
+        return Ok(accepted(agent, &trust.requiring(args.require_signature))?.object);
+    }
+    let trust = trust(disk)?.requiring(args.require_signature);
+    let reference = args.reference.parse().map_err(failed)?;
+    let store = open()?;
+    store.read_trusted(&reference, &trust).map_err(|error| missed(&store, error))
+}
+
 /// Files that are about to be written.
 struct PulledFiles {
     /// The directory that no file may leave; empty where the path is absolute.
@@ -58,7 +71,7 @@ struct PulledFiles {
 /// files in the layout of its workspace.
 fn placed(
     args: &PullArguments,
-    store: &AgentStore,
+    disk: &DiskWorld,
     object: &StoreObject,
 ) -> Result<PulledFiles, CliFailure> {
     let manifest = &object.manifest;
@@ -68,7 +81,7 @@ fn placed(
     let name = name.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
     let name = name.unwrap_or_default();
     let stays = |place: &dyn Fn(&str) -> Option<String>| {
-        object.digest_at(store, place).as_ref() == Some(&manifest.digest)
+        object.digest_at(disk, place).as_ref() == Some(&manifest.digest)
     };
     if is_file(args, object) {
         if !stays(&|_| Some(name.to_owned())) {

@@ -4,7 +4,10 @@ mod bars;
 pub(crate) mod recording;
 
 use agentry_compile::text::report::{counted, visible};
-use agentry_home::receipt::{ReceiptFile, ReceiptStats, receipt_files, verify as verify_receipts};
+use agentry_home::receipt::{
+    ReceiptFile, ReceiptProblem, ReceiptStats, receipt_files, verify as verify_receipts,
+    verify_with_copy,
+};
 use agentry_home::{HomeLayout, receipt::ReceiptError};
 use agentry_runtime::StepCounts;
 use serde_json::{Value, json};
@@ -13,7 +16,7 @@ use crate::args::{ReceiptsAgentArguments, ReceiptsArguments, ReceiptsCommand, Re
 use crate::command::runs::{admit_owner, described};
 use crate::command::suggestion::one_of;
 use crate::home::agentry_home;
-use crate::output::{CliFailure, CliOutcome, ExitKind, columns, print, print_json, remark};
+use crate::output::{CliFailure, CliOutcome, ExitKind, columns, note, print, print_json, remark};
 
 pub(crate) fn run(args: &ReceiptsArguments) -> CliOutcome {
     let layout = layout()?;
@@ -46,7 +49,7 @@ fn list(layout: &HomeLayout, args: &ReceiptsAgentArguments) -> ExitKind {
     let files = meant(layout, args);
     match args.format {
         ResultFormat::Json => print_json(&Value::Array(files.iter().map(entry).collect())),
-        ResultFormat::Human if files.is_empty() => remark("there are no receipts"),
+        ResultFormat::Human if files.is_empty() => note("there are no receipts"),
         ResultFormat::Human => {
             let head = ["receipt", "started", "agent", "status", "cost", "task"];
             let rows = files.iter().map(|file| row(file, admit(layout, file).is_ok()));
@@ -58,7 +61,7 @@ fn list(layout: &HomeLayout, args: &ReceiptsAgentArguments) -> ExitKind {
 }
 
 /// A row of the list, as JSON.
-fn entry(file: &ReceiptFile) -> Value {
+pub(crate) fn entry(file: &ReceiptFile) -> Value {
     json!({
         "id": file.id,
         "run": file.run,
@@ -139,12 +142,17 @@ fn admit(layout: &HomeLayout, file: &ReceiptFile) -> Result<(), CliFailure> {
 }
 
 fn verify(layout: &HomeLayout, args: &ReceiptsAgentArguments) -> CliOutcome {
-    let check =
-        verify_receipts(layout, args.agent.as_deref()).map_err(|error| failed(&error).finding())?;
+    let (agent, copy) = (args.agent.as_deref(), recording::head_copy(layout));
+    let check = match &copy {
+        Some(copy) => verify_with_copy(layout, agent, copy),
+        None => verify_receipts(layout, agent),
+    };
+    let check = check.map_err(|error| failed(&error).finding())?;
     let is_ok = check.problems.is_empty();
     match args.format {
         ResultFormat::Json => {
-            let problem = |it: &agentry_home::receipt::ReceiptProblem| json!({ "receipt": it.receipt, "problem": it.problem });
+            let problem =
+                |it: &ReceiptProblem| json!({ "receipt": it.receipt, "problem": it.problem });
             let problems: Vec<_> = check.problems.iter().map(problem).collect();
             print_json(&json!({ "ok": is_ok, "checked": check.checked, "problems": problems }));
         }
@@ -158,6 +166,14 @@ fn verify(layout: &HomeLayout, args: &ReceiptsAgentArguments) -> CliOutcome {
                 some => format!("{receipts} read, {}\n", counted(some as u64, "problem")),
             };
             print(&result);
+            if let Some(copy) =
+                copy.filter(|_| check.problems.iter().any(ReceiptProblem::is_set_back))
+            {
+                remark(&format!(
+                    "  = help: if you restored the home from a backup yourself, remove `{}`",
+                    copy.path().display()
+                ));
+            }
         }
     }
     Ok(if is_ok { ExitKind::Done } else { ExitKind::Findings })
@@ -180,7 +196,7 @@ fn stats(layout: &HomeLayout, args: &ReceiptsAgentArguments) -> ExitKind {
                 },
             }));
         }
-        ResultFormat::Human if stats.total == 0 => remark("there are no receipts of runs"),
+        ResultFormat::Human if stats.total == 0 => note("there are no receipts of runs"),
         ResultFormat::Human => print(&bars::plot(&stats, bars::BarStyle::of_terminal())),
     }
     ExitKind::Done

@@ -1,10 +1,11 @@
 //! `agentry resolve`: shows which model, tools and skills an agent gets, and why.
 
-use agentry_compile::{ModelLookup, ResolveSettings, ResolvedPlan, World as _, resolve};
+use agentry_compile::{ModelLookup, ResolvedPlan, World as _, resolve};
 
 use crate::args::{ResolveArguments, ResultFormat};
+use crate::command::models::machine_settings;
 use crate::command::resolve_report::{human, json};
-use crate::command::{find_one, reported, show, usable};
+use crate::command::{find_one, show, usable};
 use crate::disk::DiskWorld;
 use crate::output::{CliFailure, CliOutcome, ExitKind, print, print_json};
 
@@ -12,10 +13,7 @@ pub(crate) fn run(args: &ResolveArguments) -> CliOutcome {
     let disk = DiskWorld::default();
     let found = find_one(&disk, &args.agent, args.format_override)?;
     let compiled = usable(&disk, &found)?;
-    let settings = ResolveSettings::read(&disk).map_err(|(findings, sources)| {
-        reported(&findings, &sources, "your configuration has errors")
-    })?;
-    let settings = settings.with_environment(&|name| std::env::var(name).ok());
+    let settings = machine_settings(&disk)?;
     let ask = if args.live { ModelLookup::Live } else { ModelLookup::Local };
     let plan = resolve(&disk, &compiled, &settings, ask);
     match args.format {

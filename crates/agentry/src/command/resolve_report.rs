@@ -37,7 +37,7 @@ pub(crate) fn human(
     out
 }
 
-fn section(out: &mut String, title: &str, rows: Vec<Vec<String>>) {
+pub(super) fn section(out: &mut String, title: &str, rows: Vec<Vec<String>>) {
     if rows.is_empty() {
         return;
     }
@@ -50,7 +50,7 @@ fn section(out: &mut String, title: &str, rows: Vec<Vec<String>>) {
 }
 
 /// The facts about a model in one line.
-fn facts(model: &ModelCandidate) -> String {
+pub(super) fn facts(model: &ModelCandidate) -> String {
     let tier = model.tier.map(|tier| tier.as_str().to_owned());
     let context = model.context.map(|size| format!("{size} tokens"));
     let price = model.price.map(|TokenPrice { input, output }| match (input, output) {
@@ -154,7 +154,7 @@ pub(crate) fn json(
     })
 }
 
-fn candidate_json(candidate: &ModelCandidate) -> Value {
+pub(super) fn candidate_json(candidate: &ModelCandidate) -> Value {
     let (outcome, why) = outcome(&candidate.outcome);
     json!({
         "id": candidate.id,

@@ -19,12 +19,22 @@ use crate::command::run::memory::may_converse;
 use crate::command::run::models::PriceNeed;
 use crate::command::run::prepared_agent::PreparedAgent;
 use crate::command::run::session::{RunSession, SessionSetting};
-use crate::command::run::{admitted, function, may_leave_sandbox, models, pipeline};
+use crate::command::run::{admitted, control, function, may_leave_sandbox, models, pipeline};
 use crate::command::runs::{failed, find};
 use crate::home::agentry_home;
 use crate::output::{CliFailure, CliOutcome, error_text, remark};
 
 pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
+    control::check_format(args.control, args.format)?;
+    let outcome = carry_on(args);
+    outcome.inspect_err(|failure| {
+        if args.control {
+            control::report_refusal(failure);
+        }
+    })
+}
+
+fn carry_on(args: &ResumeArguments) -> CliOutcome {
     let home = agentry_home().ok_or_else(|| CliFailure::new("there is no home directory"))?;
     recording::collect(&HomeLayout::new(&home));
     let id = find(&home, &args.id)?;
@@ -59,6 +69,7 @@ pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
         ground: &ground,
         format: args.format,
         on_ask: args.on_ask.unwrap_or(on_ask),
+        is_controlled: args.control,
         commands: ConfinedCommands::new(&ground, settings.unconfined),
         record: None,
         function: function.transpose()?,

@@ -3,14 +3,20 @@
 mod agreed_parts;
 mod approver;
 mod assembly;
+mod attempt_log;
+mod call_list;
+mod call_user;
+pub(crate) mod call_words;
 pub(crate) mod confinement;
+pub(crate) mod control;
 pub(crate) mod declared_tools;
 pub(crate) mod delegation;
 pub(crate) mod first_consent;
 pub(crate) mod function;
-mod home_tools;
+pub(crate) mod home_tools;
 pub(crate) mod limits;
 mod line_editor;
+mod line_helper;
 mod markdown;
 pub(crate) mod mcp_servers;
 pub(crate) mod memory;
@@ -22,16 +28,23 @@ pub(crate) mod pipeline;
 pub(crate) mod prepared_agent;
 mod recording;
 pub(crate) mod replay;
+mod run_status;
+mod screen;
 mod script_tools;
 pub(crate) mod server_login;
 mod server_plan;
 mod server_variables;
 pub(crate) mod session;
 pub(crate) mod skills;
+mod standing;
 mod stop;
 mod talk;
-mod terminal;
+mod talk_commands;
+mod talk_requests;
+pub(crate) mod terminal;
 pub(crate) mod tool_bench;
+mod turn_history;
+mod typed_lines;
 pub(crate) mod workers;
 
 use std::io::{self, IsTerminal as _, Read as _};
@@ -56,6 +69,16 @@ use session::{RunSession, SessionSetting};
 const MOST_BYTES: u64 = 1024 * 1024;
 
 pub(crate) fn run(args: &RunArguments) -> CliOutcome {
+    control::check_format(args.control, args.format)?;
+    let outcome = carry_out(args);
+    outcome.inspect_err(|failure| {
+        if args.control {
+            control::report_refusal(failure);
+        }
+    })
+}
+
+fn carry_out(args: &RunArguments) -> CliOutcome {
     let mut ground = PreparedAgent::read(&args.agent, args.format_override)
         .inspect_err(|failure| record_unprepared(args, failure))?;
     if args.record.is_some() {
@@ -113,6 +136,7 @@ fn start<'a>(
         ground,
         format: args.format,
         on_ask: args.on_ask,
+        is_controlled: args.control,
         commands,
         record: args.record.as_deref(),
         function,
@@ -187,7 +211,8 @@ pub(crate) fn may_leave_sandbox(
 
 /// The prompt: the argument, or standard input if it is piped. `None` starts a conversation.
 fn prompt(args: &RunArguments) -> Result<Option<String>, CliFailure> {
-    if args.prompt.is_some() {
+    // A program that steers the run sends its messages as commands.
+    if args.prompt.is_some() || args.control {
         return Ok(args.prompt.clone());
     }
     if terminal::TerminalView::is_attended() && args.format == RunFormat::Human {
@@ -217,8 +242,9 @@ fn without_model(
     args: &RunArguments,
     looked_for: Vec<String>,
 ) -> Result<PathBuf, CliFailure> {
-    // A user who names a model does not want a recording.
-    let beside = args.model.is_none().then(|| cassettes(ground).ok()).flatten();
+    // A user who names a model does not want a recording, and neither does a program that steers the run.
+    let takes_recording = args.model.is_none() && !args.control;
+    let beside = takes_recording.then(|| cassettes(ground).ok()).flatten();
     let cassettes = beside.unwrap_or_default();
     // First of all: an agent that must not start is refused, not reported as lacking a model.
     admitted(ground, !cassettes.is_empty())?;

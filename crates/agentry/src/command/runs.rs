@@ -22,7 +22,7 @@ use super::receipts::recording;
 use super::suggestion::one_of;
 use crate::args::{ResultFormat, RunsArguments, RunsCommand};
 use crate::home::{agentry_home, current_user};
-use crate::output::{CliFailure, CliOutcome, ExitKind, columns, cut, print, print_json, remark};
+use crate::output::{CliFailure, CliOutcome, ExitKind, columns, cut, note, print, print_json};
 
 /// The most characters of a prompt and of an outcome in the list.
 const MOST_PROMPT: usize = 60;
@@ -49,7 +49,7 @@ fn list(args: &RunsArguments) -> CliOutcome {
     let listed: Vec<_> = runs.iter().map(|run| ListedRun::new(run, &receipts)).collect();
     match args.format {
         ResultFormat::Json => print_json(&Value::Array(listed.iter().map(full_entry).collect())),
-        ResultFormat::Human if listed.is_empty() => remark("there are no runs"),
+        ResultFormat::Human if listed.is_empty() => note("there are no runs"),
         ResultFormat::Human => {
             let head = ["run", "started", "agent", "outcome", "cost", "receipt", "prompt"];
             let head = head.map(str::to_owned).to_vec();

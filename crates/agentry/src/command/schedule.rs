@@ -72,7 +72,7 @@ fn state(schedule: &FoundSchedule, is_paused: bool) -> &'static str {
 }
 
 /// A row of the list, as JSON.
-fn entry(schedule: &FoundSchedule, is_paused: bool) -> Value {
+pub(crate) fn entry(schedule: &FoundSchedule, is_paused: bool) -> Value {
     let FoundSchedule { agent, name, cron, timezone, path, .. } = schedule;
     json!({
         "agent": agent, "schedule": name, "state": state(schedule, is_paused), "cron": cron,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::args::{ResultFormat, SearchArguments};
 use crate::command::store::{failed, open_if_any};
-use crate::output::{CliOutcome, ExitKind, columns, complain, print, print_json, remark};
+use crate::output::{CliOutcome, ExitKind, columns, complain, note, print, print_json};
 
 pub(crate) fn run(args: &SearchArguments) -> CliOutcome {
     let (found, exit) = found(&args.words)?;
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &SearchArguments) -> CliOutcome {
                 };
             print_json(&Value::Array(found.iter().map(row).collect()));
         }
-        ResultFormat::Human if found.is_empty() => remark("no agent of the store fits"),
+        ResultFormat::Human if found.is_empty() => note("no agent of the store fits"),
         ResultFormat::Human => {
             let row = |ObjectManifest { name, version, description, .. }: &ObjectManifest| {
                 let first = description.lines().next().unwrap_or_default();

@@ -1,213 +1,224 @@
-//! `agentry serve --schedules`: fires the schedules of agents until it is stopped.
+//! `agentry serve`: the page and the API for runs and approvals, and the schedules of the same agents.
 
+mod approval_book;
+mod live_run;
+mod live_runs;
+mod offered_agents;
+mod pairing;
+mod parked_question;
+mod run_feed;
+mod run_list;
+mod schedule_loop;
+mod serve_host;
+mod start_keys;
+mod transcript;
 mod watched_definitions;
 
-use std::collections::BTreeMap;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use agentry_compile::text::report::visible;
-use agentry_home::schedule::{
-    FiringHolder, FiringIdentity, FiringRow, FiringStarter, FiringState, KeeperReport,
-    ScheduleChange, ScheduleKeeper, is_alive, process_of,
-};
-use agentry_runtime::journal::DisplayTime;
+use agentry_compile::{FileTree as _, ResolveSettings, WorkspaceConfig};
+use agentry_home::HomeLayout;
+use agentry_server::{BoundServer, RunHost, ServerSetup, TlsFiles, TokenScope, TokenStore};
+use tokio::sync::watch;
 
-use crate::args::{AskFallback, ServeArguments};
-use crate::command::run::session::now;
-use crate::command::sandbox::this_program;
-use crate::command::schedule::found_schedules::FoundSchedule;
-use crate::command::schedule::{failed, firing_receipts, holders, open_ledger, seconds};
-use crate::output::{CliFailure, CliOutcome, ExitKind, error_text, print, remark};
+use crate::args::{AskFallback, ServeArguments, ServeCommand, milliseconds};
+use crate::command::receipts::recording;
+use crate::command::reported;
+use crate::disk::DiskWorld;
+use crate::home::agentry_home;
+use crate::output::{CliFailure, CliOutcome, ExitKind, complain, error_text, note, print, remark};
+use schedule_loop::ScheduleLoop;
+use serve_host::ServeHost;
 
-use watched_definitions::WatchedDefinitions;
-
-/// The longest pause between two looks at the clock: it may be set, and the machine may sleep.
-const LONGEST: i64 = 30;
-/// The pause while a firing is open.
-const SHORTEST: i64 = 1;
+/// How long a run waits for an approval before it is parked, unless the configuration says another time.
+const PARK_AFTER: Duration = Duration::from_mins(10);
+/// The pause between two looks at the open approvals.
+const APPROVAL_TICK: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: &ServeArguments) -> CliOutcome {
-    let mut definitions = WatchedDefinitions::new(&args.agents);
-    let schedules = definitions.read();
-    if schedules.is_empty() {
+    match &args.command {
+        Some(ServeCommand::Pair(args)) => pairing::run(args),
+        None if args.schedules => keep_schedules(args),
+        None => serve(args),
+    }
+}
+
+/// Only fires schedules.
+fn keep_schedules(args: &ServeArguments) -> CliOutcome {
+    let on_ask = args.on_ask.unwrap_or(AskFallback::Deny);
+    let Some(mut schedules) = ScheduleLoop::open(&args.agents, on_ask)? else {
         return Err(CliFailure::new("no agent has a schedule")
             .hint("an agent directory has them in `schedules/*.md`"));
-    }
-    // First, so that nothing is announced that cannot be kept.
-    let ledger = open_ledger()?;
-    let directory = holders()?;
-    let holder = FiringHolder::register(&directory, now()).map_err(|error| {
-        CliFailure::new(format!("it cannot be registered: {}", error_text(&error)))
-    })?;
-    firing_receipts::record_missing(&ledger);
-    introduce(&schedules);
-    let starter = ProcessStarter { directory, on_ask: args.on_ask, children: Vec::new() };
-    let watched = schedules.into_iter().map(|schedule| schedule.watched).collect();
-    let mut keeper = ScheduleKeeper::new(ledger, holder.name.clone(), watched, starter);
+    };
     let (stop, stopped) = mpsc::channel();
-    ctrlc::set_handler(move || {
+    on_signal(move || {
         // A closed channel means that it ends already.
         let _ = stop.send(());
-    })
-    .map_err(|error| CliFailure::new(format!("signals cannot be handled: {error}")))?;
-    loop {
-        tick(&mut keeper)?;
-        if definitions.have_changed() {
-            reload(&mut keeper, &mut definitions)?;
-        }
-        let next = keeper.next().map_err(failed)?.unwrap_or(i64::MAX);
-        let pause = next.saturating_sub(seconds()).clamp(SHORTEST, LONGEST);
-        let pause = Duration::from_secs(pause.unsigned_abs()).min(definitions.pause());
-        if stopped.recv_timeout(pause).is_ok() {
-            break;
-        }
-    }
-    remark("stopped; runs that were started go on");
+    })?;
+    schedules.keep(&stopped)?;
+    note("stopped; runs that were started go on");
     Ok(ExitKind::Done)
 }
 
-/// Fires what is due, and writes the receipts of what was skipped or died.
-fn tick(keeper: &mut ScheduleKeeper<ProcessStarter>) -> Result<(), CliFailure> {
-    let now = seconds();
-    let reports = keeper.tick(now).map_err(failed)?;
-    reports.iter().for_each(|report| print(&line(now, report)));
-    firing_receipts::record(&reports);
-    for report in keeper.starter().ended() {
-        // The process of the firing knows why it ended so.
-        let row = keeper.ledger().firing(&report.identity).map_err(failed)?;
-        let known = row.filter(|row| row.ended.is_some());
-        let report = known.map_or(report, |row| KeeperReport {
-            identity: row.identity,
-            state: row.state,
-            reason: row.reason,
-        });
-        print(&line(seconds(), &report));
-    }
-    Ok(())
+/// Calls a function when the program is asked to end.
+fn on_signal(act: impl FnMut() + Send + 'static) -> Result<(), CliFailure> {
+    ctrlc::set_handler(act)
+        .map_err(|error| CliFailure::new(format!("signals cannot be handled: {error}")))
 }
 
-/// Reads the definitions again, and keeps what they have now.
-fn reload(
-    keeper: &mut ScheduleKeeper<ProcessStarter>,
-    definitions: &mut WatchedDefinitions,
-) -> Result<(), CliFailure> {
-    let now = seconds();
-    let Some(schedules) = definitions.read_again() else {
-        remark("an agent cannot be read, so all schedules stay as they were");
-        return Ok(());
-    };
-    let next: BTreeMap<_, _> =
-        schedules.iter().map(|it| ((it.key.clone(), it.name.clone()), it.next())).collect();
-    let watched = schedules.into_iter().map(|schedule| schedule.watched).collect();
-    for (agent, name, change) in keeper.replace(watched, now).map_err(failed)? {
-        let word = match change {
-            ScheduleChange::Added => "added",
-            ScheduleChange::Changed => "changed",
-            ScheduleChange::Removed => "removed",
-        };
-        let times = match next.get(&(agent.clone(), name.clone())) {
-            Some(next) => format!(": next {}", next.as_deref().unwrap_or("never")),
-            None => String::new(),
-        };
-        let (name, agent) = (visible(&name), short_name(&agent));
-        print(&format!("{} {word:<7} {name} of {}{times}\n", time(now), visible(agent)));
-    }
-    Ok(())
+/// The directory of the server in the home.
+pub(super) fn directory() -> Result<PathBuf, CliFailure> {
+    let home = agentry_home().ok_or_else(|| {
+        CliFailure::new("there is no home directory").hint("set `AGENTRY_HOME` to a directory")
+    })?;
+    Ok(home.join("serve"))
 }
 
-/// Shows what is kept.
-fn introduce(schedules: &[FoundSchedule]) {
-    let count = schedules.iter().filter(|schedule| schedule.is_enabled).count();
-    let plural = if count == 1 { "" } else { "s" };
-    print(&format!("{} keeping {count} schedule{plural}\n", DisplayTime(now())));
-    for schedule in schedules.iter().filter(|schedule| schedule.is_enabled) {
-        let next = schedule.next().unwrap_or_else(|| "never".to_owned());
-        let (name, agent) = (visible(&schedule.name), visible(&schedule.agent));
-        print(&format!("  {name} of {agent}: next {next}\n"));
-    }
+/// The tokens of the home.
+pub(super) fn tokens() -> Result<TokenStore, CliFailure> {
+    let directory = directory()?;
+    TokenStore::open(&directory).map_err(|error| {
+        CliFailure::new(format!("`{}` cannot be used: {}", directory.display(), error_text(&error)))
+    })
 }
 
-/// A line of the log.
-fn line(now: i64, report: &KeeperReport) -> String {
-    let KeeperReport { identity: FiringIdentity { agent, schedule, planned }, state, reason } =
-        report;
-    let word = match state {
-        FiringState::Claimed => "started",
-        other => other.as_str(),
-    };
-    let agent = short_name(agent);
-    let planned =
-        if *planned == now { String::new() } else { format!(", planned {}", time(*planned)) };
-    let reason = reason.as_ref().map_or(String::new(), |why| format!(": {}", visible(why)));
-    let (schedule, agent) = (visible(schedule), visible(agent));
-    format!("{} {word:<7} {schedule} of {agent}{planned}{reason}\n", time(now))
+fn serve(args: &ServeArguments) -> CliOutcome {
+    let park_after = park_after()?;
+    let tokens = tokens()?;
+    let unusable = |error: &io::Error| CliFailure::new(error_text(error));
+    tokens.admin().map_err(|error| {
+        unusable(&error).hint("`chmod 600` it, or remove it: the next start makes another one")
+    })?;
+    let directory = directory()?;
+    let home = directory.parent().unwrap_or(&directory).to_owned();
+    recording::collect(&HomeLayout::new(&home));
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| unusable(&error))?;
+    let bound = runtime.block_on(setup(args, &directory, &tokens).bind()).map_err(|error| {
+        let failure = CliFailure::new(format!("it cannot listen: {}", error_text(&error)));
+        failure.hint_opt(listen_hint(&error).map(str::to_owned))
+    })?;
+    let host = Arc::new(ServeHost::open(home, &args.agents, park_after)?);
+    let on_ask = args.on_ask.unwrap_or(AskFallback::Park);
+    let schedules = ScheduleLoop::open(&args.agents, on_ask)?;
+    announce(&bound, &tokens, args.open)?;
+    let (stop, stopped) = watch::channel(false);
+    let (stop_schedules, schedules_stopped) = mpsc::channel();
+    on_signal(move || {
+        stop.send_replace(true);
+        let _ = stop_schedules.send(());
+    })?;
+    let keeping = schedules.map(|mut schedules| {
+        std::thread::spawn(move || {
+            if let Err(failure) = schedules.keep(&schedules_stopped) {
+                complain(&failure);
+            }
+        })
+    });
+    runtime.block_on(answer(bound, Arc::clone(&host), stopped));
+    // A request that still blocks must not keep the program.
+    runtime.shutdown_background();
+    keeping.map(std::thread::JoinHandle::join);
+    let left = host.leave();
+    let rest =
+        if left == 0 { "" } else { "; runs that were started go on, and park if they need you" };
+    note(&format!("stopped{rest}"));
+    Ok(ExitKind::Done)
 }
 
-fn time(seconds: i64) -> String {
-    DisplayTime(seconds.unsigned_abs().saturating_mul(1_000)).to_string()
-}
-
-/// The last part of the path of an agent.
-fn short_name(agent: &str) -> &str {
-    let agent = agent.trim_end_matches('/');
-    agent.rsplit('/').next().unwrap_or(agent)
-}
-
-/// Starts each firing as a process of its own, which outlives this one.
-struct ProcessStarter {
-    directory: std::path::PathBuf,
-    on_ask: AskFallback,
-    children: Vec<(FiringRow, Child)>,
-}
-
-impl ProcessStarter {
-    /// The firings whose processes ended since, for the log.
-    fn ended(&mut self) -> Vec<KeeperReport> {
-        let mut ended = Vec::new();
-        self.children.retain_mut(|(firing, child)| {
-            let Ok(Some(status)) = child.try_wait() else { return true };
-            let (state, reason) = match status.code() {
-                Some(0) => (FiringState::Done, None),
-                Some(code) => (FiringState::Failed, Some(format!("exit code {code}"))),
-                None => (FiringState::Killed, None),
-            };
-            ended.push(KeeperReport { identity: firing.identity.clone(), state, reason });
-            false
-        });
-        ended
-    }
-}
-
-impl FiringStarter for ProcessStarter {
-    fn start(&mut self, firing: &FiringRow) -> Result<(), String> {
-        let FiringIdentity { agent, schedule, planned } = &firing.identity;
-        let on_ask = match self.on_ask {
-            AskFallback::Deny => "deny",
-            AskFallback::Park => "park",
-        };
-        let program = this_program().map_err(|failure| failure.message)?;
-        let mut command = Command::new(program);
-        command.args(["schedule", "fire", "--on-ask", on_ask, "--", agent, schedule]);
-        command.args([planned.to_string(), firing.epoch.to_string()]);
-        // A Ctrl-C for this process is none for its runs.
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        command.stdin(Stdio::null()).stdout(Stdio::null());
-        let child = command.spawn().map_err(|error| error_text(&error))?;
-        self.children.push((firing.clone(), child));
-        Ok(())
-    }
-
-    fn stop(&mut self, firing: &FiringRow) {
-        let process = firing.holder.as_deref().filter(|_| firing.state == FiringState::Running);
-        let process = process.and_then(process_of).and_then(rustix::process::Pid::from_raw);
-        if let Some(process) = process {
-            let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
+async fn answer(bound: BoundServer, host: Arc<ServeHost>, stopped: watch::Receiver<bool>) {
+    let ticking = Arc::clone(&host);
+    let continuing = Arc::clone(&host);
+    drop(tokio::task::spawn_blocking(move || continuing.continue_answered()));
+    let ticks = tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(APPROVAL_TICK).await;
+            let host = Arc::clone(&ticking);
+            let _ = tokio::task::spawn_blocking(move || host.tick()).await;
         }
-    }
+    });
+    bound.serve(host as Arc<dyn RunHost>, stopped).await;
+    ticks.abort();
+}
 
-    fn is_alive(&self, holder: &str) -> bool {
-        is_alive(&self.directory, holder)
+fn setup(args: &ServeArguments, directory: &Path, tokens: &TokenStore) -> ServerSetup {
+    let files = args.tls_cert.clone().zip(args.tls_key.clone());
+    ServerSetup {
+        listen: args.listen,
+        tls: files.map(|(certificate, key)| TlsFiles { certificate, key }),
+        names: args.host.clone(),
+        socket: directory.join("socket"),
+        tokens: tokens.clone(),
     }
+}
+
+fn listen_hint(error: &io::Error) -> Option<&'static str> {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            Some("another server runs; `--listen ADDRESS` takes another address")
+        }
+        io::ErrorKind::InvalidInput => Some(
+            "listen on `127.0.0.1`, or name a certificate with `--tls-cert FILE --tls-key FILE`",
+        ),
+        _ => None,
+    }
+}
+
+/// Prints the address. A link that opens the page is printed only on a terminal, since it is as good as a token.
+fn announce(bound: &BoundServer, tokens: &TokenStore, opens: bool) -> Result<(), CliFailure> {
+    print(&format!("serving on {}\n", bound.url()));
+    let link = || {
+        let code = tokens.issue_code("this machine", TokenScope::Admin);
+        let code = code.map_err(|error| CliFailure::new(error_text(&error)))?;
+        Ok::<_, CliFailure>(format!("{}#code={code}", bound.url()))
+    };
+    if io::stdout().is_terminal() {
+        print(&format!("open {}\n  (once, within a minute)\n", link()?));
+    }
+    if opens {
+        open_page(&link()?)?;
+    }
+    Ok(())
+}
+
+/// Opens a link in a browser, by way of a private file: other users of the machine see the arguments of programs.
+fn open_page(link: &str) -> Result<(), CliFailure> {
+    let path = directory()?.join("open.html");
+    let page = format!("<!doctype html><meta http-equiv=\"refresh\" content=\"0;url={link}\">\n");
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let written = options.open(&path).and_then(|mut file| file.write_all(page.as_bytes()));
+    written.map_err(|error| CliFailure::new(error_text(&error)))?;
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let mut command = std::process::Command::new(program);
+    command.arg(&path).stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null());
+    if let Err(error) = command.spawn() {
+        remark(&format!("warning: no browser was opened: `{program}`: {}", error_text(&error)));
+    }
+    Ok(())
+}
+
+/// The time after which a waiting run is parked: the shorter one of the user's and the workspace's configuration.
+fn park_after() -> Result<Duration, CliFailure> {
+    let disk = DiskWorld::default();
+    let own = ResolveSettings::read(&disk).map_err(|(findings, sources)| {
+        reported(&findings, &sources, "your configuration has errors")
+    })?;
+    let team = WorkspaceConfig::read(&disk, &disk.workspace(""));
+    let time = |text: Option<String>| {
+        let read = |text: String| match milliseconds(&text) {
+            Ok(time) => Ok(Duration::from_millis(time)),
+            Err(why) => {
+                Err(CliFailure::new(format!("`park_after` of `[serve]` is `{text}`")).hint(why))
+            }
+        };
+        text.map(read).transpose()
+    };
+    let own = time(own.serve.park_after)?.unwrap_or(PARK_AFTER);
+    // The workspace may only shorten it.
+    Ok(time(team.serve.park_after)?.map_or(own, |team| team.min(own)))
 }

@@ -5,7 +5,7 @@ use agentry_registry::{KeyRing, ObjectManifest};
 use crate::args::SignArguments;
 use crate::command::store::{failed, home, object, open};
 use crate::disk::DiskWorld;
-use crate::output::{CliOutcome, ExitKind, print, remark};
+use crate::output::{CliOutcome, ExitKind, note, print};
 
 pub(crate) fn run(args: &SignArguments) -> CliOutcome {
     let key = KeyRing::new(&home()?).secret(&args.key);
@@ -15,6 +15,6 @@ pub(crate) fn run(args: &SignArguments) -> CliOutcome {
         object(&DiskWorld::default(), &store, &args.reference)?.manifest;
     store.sign(&digest, &key).map_err(failed)?;
     print(&format!("{digest}\n"));
-    remark(&format!("{name}@{version} is signed by {}", key.public()));
+    note(&format!("{name}@{version} is signed by {}", key.public()));
     Ok(ExitKind::Done)
 }

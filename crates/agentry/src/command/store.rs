@@ -9,12 +9,13 @@ use agentry_registry::{
     StoreObject, StoredName, gather,
 };
 
-use crate::command::home_agents;
 use crate::command::suggestion::one_of;
 use crate::command::{find_one, reported, show_errors};
+use crate::command::{home_agents, registry};
 use crate::disk::DiskWorld;
 use crate::home::agentry_home;
 use crate::output::CliFailure;
+use crate::registries::{open_store, signing_settings};
 
 /// The home directory of Agentry.
 pub(super) fn home() -> Result<PathBuf, CliFailure> {
@@ -25,33 +26,38 @@ pub(super) fn home() -> Result<PathBuf, CliFailure> {
 
 /// The store, or a failure if there is none.
 pub(super) fn open() -> Result<AgentStore, CliFailure> {
-    AgentStore::open(&home()?).map_err(failed)
+    open_store(&home()?).map_err(failed)
 }
 
 /// The store, or `None` if there is none yet.
 pub(super) fn open_if_any() -> Result<Option<AgentStore>, CliFailure> {
-    match AgentStore::open(&home()?) {
+    match open_store(&home()?) {
         Ok(store) => Ok(Some(store)),
         Err(StoreError::NoStore(_)) => Ok(None),
         Err(error) => Err(failed(error)),
     }
 }
 
-/// The signatures that the user's configuration requires.
+/// The signatures that the user's configuration and the workspace require of agents of the store.
 pub(super) fn trust(disk: &dyn World) -> Result<SignatureTrust, CliFailure> {
     let signing = signing(disk).map_err(|(findings, sources)| {
         reported(&findings, &sources, "your own configuration has errors")
     })?;
-    SignatureTrust::new(&signing).map_err(|error| {
+    let (_, workspace) = signing_settings(disk).map_err(failed)?;
+    SignatureTrust::new(&signing, &workspace).map_err(|error| {
         CliFailure::new(format!("`[signing]` of your configuration: {error}"))
             .hint("`agentry keygen` prints a key as it must be written")
     })
 }
 
-/// The agent of the home that a text names: an installed one by its id, one of the store by `name@version` or a digest.
+/// The agent of the home that a text names: an installed one by its id, one of the store by `name@version` or a digest, one
+/// of a registry by `oci://…` or a pinned URL.
 /// `None` if it is a path.
 pub(super) fn kept(disk: &dyn World, text: &str) -> Option<Result<AgentInStore, CliFailure>> {
     let alone = |found| AgentInStore { found, beside: None };
+    if let Some(found) = registry::found(disk, text) {
+        return Some(found);
+    }
     match home_agents::found(text) {
         Some(found) => Some(found.map(alone)),
         None => stored(disk, text),
@@ -72,18 +78,7 @@ fn stored(disk: &dyn World, text: &str) -> Option<Result<AgentInStore, CliFailur
         let object =
             store.read_trusted(&reference, &trust).map_err(|error| missed(&store, error))?;
         let files = store.files(&object.manifest).map_err(failed)?;
-        let (dir, main) = split(&object.manifest.main);
-        let own = if dir.is_empty() { String::new() } else { format!("{dir}/") };
-        let is_beside = |(path, _): &(String, Vec<u8>)| !path.starts_with(&own);
-        let beside = object.files.iter().position(is_beside);
-        let found = FoundAgent {
-            path: text.to_owned(),
-            dir: files.join(dir).to_string_lossy().into_owned(),
-            main: main.to_owned(),
-            format: object.manifest.format,
-        };
-        let beside = beside.and_then(|at| object.files.get(at)).map(|(path, _)| path.clone());
-        Ok(AgentInStore { found, beside })
+        Ok(AgentInStore::new(text, &object, &files))
     };
     Some(found())
 }
@@ -93,6 +88,23 @@ pub(super) struct AgentInStore {
     pub(super) found: FoundAgent,
     /// A file of its workspace outside its own directory, if it has one.
     pub(super) beside: Option<String>,
+}
+
+impl AgentInStore {
+    /// The agent that `text` names, whose verified files lie in `files`.
+    pub(super) fn new(text: &str, object: &StoreObject, files: &Path) -> Self {
+        let (dir, main) = split(&object.manifest.main);
+        let own = if dir.is_empty() { String::new() } else { format!("{dir}/") };
+        let is_beside = |(path, _): &&(String, Vec<u8>)| !path.starts_with(&own);
+        let beside = object.files.iter().find(is_beside).map(|(path, _)| path.clone());
+        let found = FoundAgent {
+            path: text.to_owned(),
+            dir: files.join(dir).to_string_lossy().into_owned(),
+            main: main.to_owned(),
+            format: object.manifest.format,
+        };
+        Self { found, beside }
+    }
 }
 
 /// The files of an agent on disk, ready for the store.

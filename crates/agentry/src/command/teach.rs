@@ -1,17 +1,21 @@
-//! `agentry teach`: turns a sentence of the user into a memory of type rule, proposed like any other change.
+//! `agentry teach`: turns a sentence of the user into a proposed change. A model drafts it if there is one; otherwise it is a
+//! memory of type rule.
+
+mod model_draft;
 
 use std::hash::{BuildHasher as _, RandomState};
 
-use agentry_home::evolution::{ProposalState, ProposedChange, ProposedText};
+use agentry_home::evolution::{ProposalState, ProposedChange, ProposedText, ReadScope};
 use agentry_home::layout::identifier_of;
 use agentry_home::repository::CommitKind;
 use agentry_runtime::journal::DisplayTime;
 
-use crate::args::TeachArguments;
+use crate::args::{ResultFormat, TeachArguments};
+use crate::command::history::visible_lines;
 use crate::command::run::session::now;
 use crate::command::{home_agents, proposals};
 use crate::disk::DiskWorld;
-use crate::output::{CliFailure, CliOutcome, ExitKind};
+use crate::output::{CliFailure, CliOutcome, ExitKind, note, print};
 
 /// The longest sentence, in bytes.
 const LONGEST: usize = 4_000;
@@ -22,7 +26,19 @@ pub(crate) fn run(args: &TeachArguments) -> CliOutcome {
         return Err(CliFailure::new(format!("a sentence has between one and {LONGEST} bytes")));
     }
     let home = home_agents::open()?;
+    home.find(&args.id).map_err(home_agents::failed)?;
     let rules = proposals::rules(&DiskWorld::default())?;
+    let drafted = if args.no_model { None } else { model_draft::propose(&home, args, rules)? };
+    if let Some(proposal) = drafted {
+        if args.format == ResultFormat::Human {
+            print(&visible_lines(&proposal.diff));
+        }
+        proposals::decided(&proposal, args.format);
+        if proposal.state == ProposalState::Pending {
+            note(&format!("`agentry proposals accept {}` makes it a change", proposal.id));
+        }
+        return Ok(ExitKind::Done);
+    }
     let (file, content) = memory_file(text);
     let change = ProposedChange {
         file,
@@ -31,6 +47,7 @@ pub(crate) fn run(args: &TeachArguments) -> CliOutcome {
         run: None,
         author: home.person().to_owned(),
         kind: CommitKind::Person,
+        read: ReadScope::Public,
     };
     let proposal = proposals::propose(&home, &args.id, &change, rules)?;
     proposals::decided(&proposal, args.format);

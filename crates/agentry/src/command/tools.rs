@@ -74,7 +74,9 @@ fn list(agent: &str, args: &ToolsArguments) -> CliOutcome {
         can_ask: false,
         accepts_changes: args.accept_changes,
     };
-    let DeclaredTools { tools, missing, .. } = DeclaredTools::gather(&ground, &terms)?;
+    let declared = DeclaredTools::gather(&ground, &terms)?;
+    let DeclaredTools { tools, mut missing, delegates, .. } = declared;
+    missing.extend(delegates.iter().flat_map(|delegates| delegates.unready(&ground)));
     let bench = ToolBench::new(&ground, &tools, person, commands, directory)?;
     let listed = bench.guarded.specs().iter().map(|spec| listed(&ground, &tools, spec));
     let listed: Vec<ListedTool> = listed.collect();
@@ -168,6 +170,7 @@ fn call(args: &ToolsCallArguments) -> CliOutcome {
     consent(&ground, terms, now(), || listing(&ground, commands.words(), Vec::new()))?;
     let format = if can_ask { RunFormat::Human } else { RunFormat::Json };
     let RunObservers { person, attendant, .. } = RunObservers::new(format, AskFallback::Deny);
+    attendant.iter().for_each(|attendant| attendant.notify_by(ground.notify));
     let directory = bench_directory()?;
     let told = |report: &QuarantineReport| remark(&format!("warning: {report}"));
     let commands = commands.of_run(&ground, directory.path(), Box::new(told));

@@ -1,20 +1,20 @@
-//! `agentry verify`: checks that an agent of the store is unchanged, and who signed it.
+//! `agentry verify`: checks that an agent of the store or of a registry is unchanged, and who signed it.
 
+use agentry_registry::oci::{OciReference, RemoteSignatures};
 use agentry_registry::{KeyRing, ObjectManifest, PublicKey, SignatureTrust};
 use serde_json::{Value, json};
 
 use crate::args::{ResultFormat, VerifyArguments};
+use crate::command::registry::{pulled, remote_failed};
 use crate::command::store::{failed, home, object, open, trust};
 use crate::disk::DiskWorld;
 use crate::output::{CliFailure, CliOutcome, ExitKind, print, print_json, remark};
+use crate::registries::{permit_plain_http, remote_agents};
 
 pub(crate) fn run(args: &VerifyArguments) -> CliOutcome {
     let disk = DiskWorld::default();
-    let trust = trust(&disk)?;
     let wanted = args.key.as_deref().map(key).transpose()?;
-    let store = open()?;
-    let manifest = object(&disk, &store, &args.reference)?.manifest;
-    let signers = store.signers(&manifest).map_err(|error| failed(error).finding())?;
+    let (manifest, signers, trust) = signed(&disk, args)?;
     report(args, &manifest, &signers, &trust);
     match missing(&signers, wanted.as_ref(), &trust) {
         None => Ok(ExitKind::Done),
@@ -29,6 +29,33 @@ pub(crate) fn run(args: &VerifyArguments) -> CliOutcome {
             Err(failure.hint(hint).finding())
         }
     }
+}
+
+/// The agent, verified, with the keys that signed it and those that count for it. One wrong signature is an error.
+fn signed(
+    disk: &DiskWorld,
+    args: &VerifyArguments,
+) -> Result<(ObjectManifest, Vec<PublicKey>, SignatureTrust), CliFailure> {
+    if !OciReference::is_meant(&args.reference) {
+        let trust = trust(disk)?;
+        let store = open()?;
+        let manifest = object(disk, &store, &args.reference)?.manifest;
+        let signers = store.signers(&manifest).map_err(|error| failed(error).finding())?;
+        return Ok((manifest, signers, trust));
+    }
+    permit_plain_http(args.transport.plain_http);
+    let (agent, trust) = pulled(disk, &args.reference)?;
+    let signatures = remote_agents().and_then(|remote| remote.signatures(&agent));
+    let RemoteSignatures { signers, wrong } = signatures.map_err(remote_failed)?;
+    if let Some(key) = wrong.first() {
+        let message = format!(
+            "`{}` has a signature in the name of `{key}` that is not over this agent",
+            agent.reference
+        );
+        let hint = "its owner signs it again and pushes it; do not trust it before";
+        return Err(CliFailure::new(message).hint(hint).finding());
+    }
+    Ok((agent.object.manifest, signers, trust))
 }
 
 /// A key from its text, or by the name that the user gave it.
@@ -51,7 +78,10 @@ fn missing(
         Some(key) if !has(key) => Some(format!("is not signed by `{key}`")),
         None if signers.is_empty() => Some("is not signed".to_owned()),
         // Without any configured key, a signature by an unknown key is accepted.
-        None if (trust.required || !trust.keys.is_empty()) && !trust.keys.iter().any(has) => {
+        None if !trust.keys.is_empty() && !signers.iter().any(|key| trust.counts(key)) => {
+            Some("is not signed by a key that you trust".to_owned())
+        }
+        None if trust.missing(signers).is_some() => {
             Some("is not signed by a key that you trust".to_owned())
         }
         Some(_) | None => None,
@@ -67,7 +97,8 @@ fn report(
     let ObjectManifest { name, version, digest, .. } = manifest;
     match args.format {
         ResultFormat::Json => {
-            let row = |key: &PublicKey| json!({"key": key.to_string(), "trusted": trust.keys.contains(key)});
+            let row =
+                |key: &PublicKey| json!({"key": key.to_string(), "trusted": trust.counts(key)});
             print_json(&json!({
                 "name": name,
                 "version": version,
@@ -79,7 +110,7 @@ fn report(
             print(&format!("{digest}\n"));
             remark(&format!("{name}@{version} is what was pushed"));
             for key in signers {
-                let known = if trust.keys.contains(key) { "trusted" } else { "not in `trusted`" };
+                let known = if trust.counts(key) { "trusted" } else { "not in `trusted`" };
                 remark(&format!("signed by {key} ({known})"));
             }
         }

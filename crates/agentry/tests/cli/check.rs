@@ -318,19 +318,15 @@ fn a_file_that_is_no_agent() {
     insta::assert_snapshot!(test.run("check notes.txt"), @r#"
     $ agentry check notes.txt
     --- stderr
-    note: `notes.txt` is passed over: it is not an agent definition
+    error: `notes.txt` is not an agent definition
       = help: pass the format with `--as agent-md|agent-toml|manifest|agentfs|agent-dir`
-    --- exit 0
+    --- exit 2
     "#);
-    // A hook of version control names every changed file.
-    let test = test.file("helper.agent", HELPER);
-    let ran = test.run("check notes.txt helper.agent").exits(0);
-    assert!(ran.stdout.contains("checked 1 agent: all good"), "{ran}");
-    let test = test.file("agentry.toml", "[check]\nlevel = 1\n");
-    let ran = test.run("check helper.agent notes.txt agentry.toml");
+    // A named configuration is checked as such.
+    let test = test.file("helper.agent", HELPER).file("agentry.toml", "[check]\nlevel = 1\n");
+    let ran = test.run("check helper.agent agentry.toml").exits(0);
     assert!(ran.stdout.contains("agentry.toml:2"), "{ran}");
-    assert!(!ran.stderr.contains("`agentry.toml` is passed over"), "{ran}");
-    test.run("check notes.txt nowhere").exits(2);
+    assert!(!ran.stderr.contains("is not an agent definition"), "{ran}");
 }
 
 #[test]

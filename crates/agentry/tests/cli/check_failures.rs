@@ -10,8 +10,8 @@ fn programs_read_failures() {
     let failed =
         |at: usize| (said["failures"][at]["path"].clone(), &said["failures"][at]["message"]);
     assert_eq!(failed(0), ("nope".into(), &"`nope` does not exist".into()));
-    // A file that is no definition is passed over.
-    assert_eq!(said["failures"].as_array().map(Vec::len), Some(1), "{said}");
+    let message = "`odd.yaml` is not an agent definition";
+    assert_eq!(failed(1), ("odd.yaml".into(), &message.into()));
     assert_eq!(said["agents"][0]["path"], "helper.agent");
 }
 

@@ -92,7 +92,7 @@ fn any_file_of_an_agent_may_be_named() {
         ("check .claude/agents/reviewer.md", 0, "checked 1 agent"),
         ("check skills/pdf/SKILL.md", 0, "checked 1 file"),
         ("check .claude/commands/x.md", 0, "there is nothing to check"),
-        ("check notes.txt", 0, "is not an agent definition"),
+        ("check notes.txt", 2, "is not an agent definition"),
         ("check --as claude-code .opencode/agents", 1, "checked 1 agent"),
         ("check --as pi .pi", 1, "checked 1 agent"),
     ];

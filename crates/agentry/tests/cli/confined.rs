@@ -265,7 +265,9 @@ fn names_its_sandbox(test: &Test, command: &mut Command, [name, words]: [&str; 2
     let ran = test.ended("run", &command.output().expect("the program runs")).exits(0);
     let first = crate::run::events(&ran).remove(0);
     assert_eq!((&first["type"], &first["sandbox"]), (&json!("run"), &json!(name)), "{ran}");
-    assert!(ran.stderr.contains(&format!("  sandbox    {words}\n")), "{ran}");
+    // The consent to a changed agent lists only what changed.
+    let listed = [format!("  sandbox    {words}\n"), format!("  + sandbox: {words}\n")];
+    assert!(listed.iter().any(|line| ran.stderr.contains(line)), "{ran}");
     assert_eq!(test.run("runs show last --format json").json()["sandbox"], name);
     assert!(test.run("runs show last").stdout.contains(&format!("\nsandbox  {name}\n")));
 }

@@ -36,16 +36,16 @@ fn every_format_to_every_other() {
     agent-toml to manifest: dropped display_name, dropped mode, narrowed permissions, changed permissions.read
     agent-toml to agentfs: dropped max_turns, dropped mode, narrowed permissions, changed permissions.read, dropped tags
     agent-toml to agent-dir: changed description, dropped display_name, dropped mode, changed permissions, added prompt.boundaries, added prompt.response_format, added prompt.tool_contract, added prompt.verification, dropped tags
-    manifest to agent-md: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, added category, added display_name, dropped max_turns, dropped model.capability, dropped model.fallback, dropped on_error, narrowed permissions, dropped role, dropped skills.file-read, dropped skills.git, dropped tags, dropped traits, narrowed trust, narrowed trust.exec
-    manifest to agent-toml: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped model.capability, dropped model.fallback, dropped on_error, narrowed permissions, dropped role, changed rules, added system, changed traits, narrowed trust, narrowed trust.exec, dropped version
+    manifest to agent-md: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, added category, added display_name, dropped max_turns, dropped model.capability, dropped model.fallback, dropped on_error, narrowed permissions, changed role, dropped skills.file-read, dropped skills.git, changed system, dropped tags, changed traits, narrowed trust, narrowed trust.exec
+    manifest to agent-toml: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped model.capability, dropped model.fallback, dropped on_error, narrowed permissions, changed role, changed rules, changed system, changed traits, narrowed trust, narrowed trust.exec, dropped version
     manifest to manifest: nothing
     manifest to agentfs: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped max_turns, dropped model.capability, dropped model.fallback, dropped on_error, narrowed permissions, changed permissions.external_directory, changed permissions.mcp, added settings.file_security, dropped skills.file-read, dropped skills.git, dropped tags, narrowed trust, narrowed trust.exec
-    manifest to agent-dir: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped description, dropped model.capability, dropped model.fallback, dropped on_error, narrowed permissions, added prompt.boundaries, added prompt.response_format, added prompt.tool_contract, added prompt.verification, dropped role, dropped skills.file-read, dropped skills.git, dropped tags, dropped traits, narrowed trust, narrowed trust.exec, dropped version
-    agentfs to agent-md: added category, dropped greeting, dropped risk_level, dropped role, dropped traits
-    agentfs to agent-toml: dropped greeting, dropped risk_level, dropped role, changed rules, changed system, changed traits, dropped version
+    manifest to agent-dir: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, changed description, dropped model.capability, dropped model.fallback, dropped on_error, narrowed permissions, added prompt.boundaries, added prompt.response_format, added prompt.tool_contract, added prompt.verification, changed role, dropped skills.file-read, dropped skills.git, changed system, dropped tags, changed traits, narrowed trust, narrowed trust.exec, dropped version
+    agentfs to agent-md: added category, dropped greeting, dropped risk_level, changed role, changed system, changed traits
+    agentfs to agent-toml: dropped greeting, dropped risk_level, changed role, changed rules, changed system, changed traits, dropped version
     agentfs to manifest: dropped display_name, dropped greeting, narrowed permissions, dropped risk_level
     agentfs to agentfs: nothing
-    agentfs to agent-dir: dropped description, dropped display_name, dropped greeting, added prompt.boundaries, added prompt.response_format, added prompt.tool_contract, added prompt.verification, dropped risk_level, dropped role, dropped traits, dropped version
+    agentfs to agent-dir: changed description, dropped display_name, dropped greeting, added prompt.boundaries, added prompt.response_format, added prompt.tool_contract, added prompt.verification, dropped risk_level, changed role, changed system, changed traits, dropped version
     agent-dir to agent-md: added category, added display_name, dropped max_turns, dropped prompt.boundaries, dropped prompt.response_format, dropped prompt.tool_contract, dropped prompt.verification, dropped schedules.weekly-review
     agent-dir to agent-toml: dropped prompt.boundaries, dropped prompt.response_format, dropped prompt.tool_contract, dropped prompt.verification, dropped schedules.weekly-review
     agent-dir to manifest: narrowed permissions, dropped prompt.boundaries, dropped prompt.response_format, dropped prompt.tool_contract, dropped prompt.verification, dropped schedules.weekly-review
@@ -110,14 +110,13 @@ fn losses_are_listed() {
       model.fallback     dropped   `"reasoning-mid"` has no place in the result
       on_error           dropped   `"ask"` has no place in the result
       permissions        narrowed  combined with the other limits of the agent
-      role               dropped   `"careful-reviewer"` has no place in the result
+      role               changed   moved into the system text
       rules              changed   moved to the end of the prompt, under `## Rules`
-      traits             changed   moved to the end of the prompt, under `## Traits`
+      system             changed   what has no field of its own was added at its end
+      traits             changed   moved into the system text
       trust              narrowed  written as `permissions` that allow no more, in part less
       trust.exec         narrowed  agent-toml cannot say `sandboxed`: no command is allowed
       version            dropped   `"0.1.0"` has no place in the result
-    added in agent-toml:
-      system  `"You are reviewer: Reviews the changes of a Git …` is not in the source
     --- exit 0
     "#);
     insta::assert_snapshot!(test.read("reviewer/agent.toml"), @r#"
@@ -159,13 +158,11 @@ fn losses_are_listed() {
     intent = "deny"
     "#);
     insta::assert_snapshot!(test.read("reviewer/system-prompt.md"), @r#"
-    You are reviewer: Reviews the changes of a Git branch and reports what should be fixed before it is merged.
+    Your role: careful reviewer.
 
-    ## Traits
-
-    - never-guess
-    - flag-uncertainty
-    - be-concise
+    When you do not know, say so; never fill a gap with a guess.
+    Mark what you are not sure of, and say why.
+    Use as few words as the matter allows.
 
     ## Rules
 
@@ -242,11 +239,12 @@ fn strict_writes_nothing_that_loses() {
       model.fallback     dropped   `"reasoning-mid"` has no place in the result
       on_error           dropped   `"ask"` has no place in the result
       permissions        narrowed  abilities grant only what is allowed without exception
-      role               dropped   `"careful-reviewer"` has no place in the result
+      role               changed   moved into the system text
       skills.file-read   dropped   a block of 1 has no place in the result
       skills.git         dropped   a block of 1 has no place in the result
+      system             changed   what has no field of its own was added at its end
       tags               dropped   `["review"]` has no place in the result
-      traits             dropped   `["never-guess","flag-uncertainty","be-concise"]` has no place in the result
+      traits             changed   moved into the system text
       trust              narrowed  abilities grant only what is allowed without exception
       trust.exec         narrowed  agent-md cannot say `sandboxed`: no command is allowed
     added in agent-md:

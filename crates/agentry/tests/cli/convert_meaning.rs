@@ -170,3 +170,37 @@ fn a_sandboxed_command_is_no_plain_shell_afterwards() {
     let why = test.run_args(&["policy", "why", "full", "bash", "make"]);
     assert_eq!(why.stdout.lines().next(), Some("allow"), "{why}");
 }
+
+const SPOKEN: &str = "name: helper\ndescription: Answers questions\n{SOUL}behavior:\n  \
+    persona: security-auditor\n  traits: [be-concise, Never shout]\n  \
+    system_override: Only speak in rhymes.\ntrust: {filesystem: read-only}\n";
+
+/// Role, traits and override are sent in every format, in the same order, and never more than before.
+#[test]
+fn what_an_agent_is_told_about_itself_is_told_in_every_format() {
+    let told = [
+        "You are kind.",
+        "Your role: security auditor.",
+        "Use as few words as the matter allows.",
+        "Never shout",
+        "Only speak in rhymes.",
+    ];
+    let formats = ["agent-md", "agent-toml", "manifest", "agent-dir", "agentfs"];
+    for (soul, expected) in [("soul: You are kind.\n", &told[..]), ("", &told[4..])] {
+        let test = Test::new().file("helper.agent", SPOKEN.replace("{SOUL}", soul));
+        for format in formats {
+            let output = if format == "agent-md" { "out.agent.md" } else { format };
+            convert(&test, "helper.agent", format, output);
+            let prompt = test.run(&format!("show {output} --prompt")).exits(0).stdout;
+            for text in told {
+                let is_expected = expected.contains(&text);
+                assert_eq!(prompt.contains(text), is_expected, "{format}: {text}\n{prompt}");
+            }
+            let lost = losses(&test, "helper.agent", format, &format!("again-{format}"));
+            let dropped = |field: &str| lost.contains(&format!("{field} dropped"));
+            let is_unused = soul.is_empty() && format != "manifest";
+            assert_eq!(dropped("role"), is_unused, "{format}: {lost:?}");
+            assert_eq!(dropped("traits"), is_unused, "{format}: {lost:?}");
+        }
+    }
+}

@@ -115,18 +115,54 @@ fn declared_agents_that_cannot_work_refuse_the_run() {
         ("x: {ref: ./agents/t_off.agent.md}", "its status is `disabled`"),
         ("b: {ref: ./b.agent}", "`lead › b › lead` is a circle"),
         ("lead: {ref: ./lead.agent}", "`lead › lead` is a circle"),
+        ("x: {ref: ./unmodelled.agent}", "delegate `x` is not ready: no model"),
+        ("x: {ref: ./needy.agent}", "it needs the variable `PATH`, which its parent does not get"),
+        ("m: {ref: ./middle.agent}", "delegate `m` is not ready: its delegate `x`: no model"),
     ];
+    let other = |name: &str, more: &str| {
+        format!("name: {name}\nversion: 1.0.0\ndescription: X\nsoul: You are {name}.\n{more}")
+    };
+    let elsewhere = "auth: {strategy: explicit, providers: {openai: {from: env.OPENAI_API_KEY}}}\n";
+    let needy = "x-agentry: {required: {env: [PATH]}}\n";
     for (agents, expected) in cases {
         let server = playing(vec![]);
         let test = Test::new()
             .file("lead.agent", lead(agents, ""))
             .file("broken.agent", crate::test::BROKEN)
             .file("agents/t_off.agent.md", disabled)
-            .file("b.agent", circle);
+            .file("b.agent", circle)
+            .file("unmodelled.agent", other("u", elsewhere))
+            .file("needy.agent", other("needy", needy))
+            .file("middle.agent", other("m", "agents: {x: {ref: ./unmodelled.agent}}\n"));
         let ran = with(&test, &server, &["run", "lead.agent", "go", "--yes"]).exits(3);
         assert!(ran.stderr.contains(expected), "{expected}: {ran}");
+        // The list of tools says the same.
+        let reason = expected.rsplit_once("not ready: ").map_or(expected, |(_, reason)| reason);
+        let ran = with(&test, &server, &["tools", "lead.agent"]).exits(0);
+        assert!(ran.stdout.contains(reason), "{expected}: {ran}");
         assert_eq!(server.count(), 0);
     }
+}
+
+/// An agent that only a rule names is missing where it cannot start: the list and the prompt say so.
+#[test]
+fn an_agent_that_only_a_rule_names_may_be_missing() {
+    let lead = "name: lead\nversion: 1.0.0\ndescription: Leads\nsoul: You are lead.\n\
+        trust: {filesystem: full, network: none, exec: none}\nx-agentry:\n  \
+        delegation: {ceiling: declared}\n  \
+        permissions: {delegate: {intent: deny, rules: [\"needy:allow\"]}}\n";
+    let needy = "[x-agentry.required]\nenv = [\"UNSET_HERE\"]\n";
+    let test = agent(Test::new().file("lead.agent", lead), "needy", needy);
+    let server = playing(vec![("lead", vec![delegate("needy", "go"), Turn::text("Done.")])]);
+    let listed = with(&test, &server, &["tools", "lead.agent", "--format", "json"]).exits(0).json();
+    let missing = &listed["missing"][0];
+    assert_eq!((&missing["name"], &missing["kind"]), (&json!("needy"), &json!("delegate")));
+    let why = missing["reason"].as_str().unwrap_or_default();
+    assert!(why.contains("`UNSET_HERE`"), "{listed}");
+    with(&test, &server, &["run", "lead.agent", "go", "--yes"]).exits(0);
+    let asked = server.asked();
+    assert!(asked[0].system.contains("not available in this run: `needy`"), "{}", asked[0].system);
+    assert!(asked[1].results[0].1.contains(why), "{:?}", asked[1].results);
 }
 
 /// Circles that no definition shows are refused as calls, and so is a fourth level.

@@ -79,3 +79,20 @@ fn a_wrong_input_asks_nobody() {
         assert_eq!((ran.stdout.as_str(), server.count()), ("", 0), "{ran}");
     }
 }
+
+/// A type that is none is reported with its place, and such a function is never called.
+#[test]
+fn a_malformed_type_is_an_error() {
+    let agent = "name: helper\nversion: 1.0.0\ndescription: Helps\nsoul: You help.\nexpose:\n\
+        - {name: find, input: {query: \"list[str\"}, output: str}\n";
+    let test = Test::new().file("helper.agent", agent);
+    let ran = test.run("check helper.agent").exits(1);
+    assert!(ran.stdout.contains("AG3031"), "{ran}");
+    assert!(ran.stdout.contains("`list[str` is no type: a `]` is missing"), "{ran}");
+    assert!(ran.stdout.contains("helper.agent:6:31"), "{ran}");
+    let server = Server::playing([]);
+    let args = ["run", "helper.agent", "--call", "find", "--input", "{\"query\": []}", "--yes"];
+    let ran = with(&test, &server, &args);
+    assert_ne!(ran.code, Some(0), "{ran}");
+    assert_eq!(server.count(), 0, "{ran}");
+}

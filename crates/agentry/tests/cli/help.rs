@@ -20,14 +20,14 @@ fn help() {
       import       Read the agents of a harness into a definition format
       guard        Answer the hook of a harness: may the agent make this call?
       policy       Ask what an agent may do: all its rules, which one decides, what a change allows
-      push         Put an agent into the store and print its digest
-      pull         Write an agent of the store to files
+      push         Put an agent into the store or a registry, and print its digest
+      pull         Write an agent of the store or a registry to files
       search       List the agents of the store whose name or description has all the words
-      list         List the agents of the store
+      list         List the agents of the store, or the tags of a repository in a registry
       gc           Remove agents from the store that nothing refers to
       keygen       Create a signing key
       sign         Sign an agent of the store
-      verify       Verify an agent of the store and its signatures
+      verify       Verify an agent of the store or a registry, and its signatures
       install      Install an agent in your home, or update the installed one
       agents       List the installed agents
       uninstall    Remove an installed agent and its history
@@ -38,6 +38,7 @@ fn help() {
       proposals    List, accept or reject the changes that installed agents propose to themselves
       teach        Teach an installed agent a sentence
       lock         Pin the agents of a workspace, or list what changed since
+      audit        List everything that takes part in a workspace, and what is suspicious about it
       resolve      Show which model, tools and skills an agent gets on this machine, and why
       run          Run an agent
       resume       Continue a run
@@ -48,9 +49,14 @@ fn help() {
       memory       Show and change what agents remember between runs
       receipts     List, show and verify the receipts of runs, or show figures over them
       schedule     List schedules and their next times; run, pause or resume one
-      serve        Keep running: fire the schedules of agents
+      serve        Serve agents: a page and an API for runs and approvals; fires schedules
+      acp          Offer an agent to an editor: the Agent Client Protocol on the standard streams
+      mcp          Offer agents as tools to other programs: an MCP server on the standard streams
       sandbox      Show what confines the commands of an agent
       doctor       Show what this machine supports, and how to get the rest
+      models       List the language models that can be used here, and why others cannot
+      config       Show the settings in force, and the file that each comes from
+      init         Set Agentry up in a repository: configuration, baseline, hook and workflow
       new          Start a new agent
       schema       Print the JSON Schema of a format, for editors
       rules        List every rule, or explain one
@@ -61,6 +67,8 @@ fn help() {
     Options:
           --color <WHEN>  When to use colours; `auto`: on a terminal, unless `NO_COLOR` is set [default:
                           auto] [possible values: auto, always, never]
+      -C <DIR>            Run as if the program was started in this directory
+      -q, --quiet         Print no progress and no notes; results, warnings and errors stay
       -h, --help          Print help
       -V, --version       Print version
     --- exit 0

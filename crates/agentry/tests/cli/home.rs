@@ -2,7 +2,7 @@
 //! in the home.
 
 use std::fs;
-use std::process::Child;
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -10,32 +10,33 @@ use crate::run::keyed;
 use crate::server::{Server, Turn};
 use crate::test::{HELPER, Test};
 
-const PERSONA: &str = "## L0\nI am careful.\n\n## L1\nI answer briefly.\n";
-const PRINCIPLES: &str = "## Must Do\n- confirm payments\n\n## Never Do\n- delete files\n";
+pub(crate) const PERSONA: &str = "## L0\nI am careful.\n\n## L1\nI answer briefly.\n";
+pub(crate) const PRINCIPLES: &str =
+    "## Must Do\n- confirm payments\n\n## Never Do\n- delete files\n";
 
 /// A workspace with an AgentFS agent.
-fn legal() -> Test {
+pub(crate) fn legal() -> Test {
     Test::new()
-        .env("AGENTRY_USER", "ada")
+        .env("AGENTRY_USER", "owner")
         .file("legal/agent.json", "{\"name\": \"Legal Advisor\", \"version\": \"1.0.0\", \"role\": \"x\", \"description\": \"Advises\"}\n")
         .file("legal/persona.md", PERSONA)
         .file("legal/principles.md", PRINCIPLES)
         .file("legal/heartbeat/HEARTBEAT.md", "- look\n")
         .file("legal/.git/config", "[core]\n\tfsmonitor = touch ran\n")
         .file("legal/.git/hooks/post-commit", "#!/bin/sh\ntouch ran\n")
-        .file("legal/users/ada/profile.md", "private\n")
+        .file("legal/users/owner/profile.md", "private\n")
         .file("legal/logs/x.md", "private\n")
         .file("legal/.env", "KEY=1\n")
 }
 
-const ROOT: &str = "home/.agentry/agents/legal-advisor";
+pub(crate) const ROOT: &str = "home/.agentry/agents/legal-advisor";
 
-fn printed(test: &Test, args: &str) -> Value {
+pub(crate) fn printed(test: &Test, args: &str) -> Value {
     let ran = test.run(&format!("{args} --format json"));
     serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran}"))
 }
 
-fn text(value: &Value, key: &str) -> String {
+pub(crate) fn text(value: &Value, key: &str) -> String {
     value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
@@ -137,7 +138,7 @@ fn installing_again_updates_and_shows_what_it_may_do_more() {
         )
     };
     let test = Test::new()
-        .env("AGENTRY_USER", "ada")
+        .env("AGENTRY_USER", "owner")
         .file("writer/agent.toml", agent(""))
         .file("writer/system-prompt.md", "You write.\n");
     test.run("install writer").exits(0);
@@ -160,7 +161,7 @@ fn installing_again_updates_and_shows_what_it_may_do_more() {
     let last = history.get(0).expect("a commit");
     assert_eq!(
         (text(last, "kind"), text(last, "author")),
-        ("rollback".to_owned(), "ada".to_owned())
+        ("rollback".to_owned(), "owner".to_owned())
     );
     // Here `writer` is a path too.
     assert!(test.run("policy show writer").exits(2).stderr.contains("./writer"));
@@ -352,83 +353,61 @@ fn no_tool_writes_into_an_installed_agent() {
     );
 }
 
-/// Fewer than a hundred processes, so that the test takes seconds in a debug build: twelve ids by two processes each, and
-/// twelve processes that teach one agent.
+/// A hundred processes at once: 34 install 17 agents, two each; 33 teach and 33 run and remember, for three agents.
 #[test]
 fn many_processes_lose_nothing() {
     let test = legal();
-    test.run("install legal").exits(0);
-    let start = |args: &[&str]| test.command(args).spawn().expect("the program runs");
+    let agents = ["one", "two", "three"];
+    for id in agents {
+        test.run(&format!("install legal --id {id}")).exits(0);
+    }
+    let server = Server::answering(|asked| match asked.results.len() {
+        0 => Turn::call("remember", json!({ "text": "It rained" })).into(),
+        _ => Turn::text("done").into(),
+    });
+    let start = |mut command: Command| {
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program runs")
+    };
     let mut children: Vec<(String, Child)> = Vec::new();
-    for at in 0..12 {
-        let (id, sentence) = (format!("copy-{at}"), format!("Sentence number {at}"));
-        for _ in 0..2 {
-            children.push((id.clone(), start(&["install", "legal", "--id", &id])));
+    for at in 0..34 {
+        let (id, copy) = (agents[at % 3], format!("copy-{}", at / 2));
+        let install = test.command(["install", "legal", "--id", &copy]);
+        children.push((format!("install {copy}"), start(install)));
+        if at < 33 {
+            let sentence = format!("Sentence number {at}");
+            let teach = test.command(["teach", id, &sentence, "--no-model"]);
+            children.push((format!("teach {id}"), start(teach)));
+            let run = keyed(&test, &server, &["run", id, "go", "--yes"]);
+            children.push((format!("run {id}"), start(run)));
         }
-        children.push((sentence.clone(), start(&["teach", "legal-advisor", &sentence])));
     }
-    for (what, mut child) in children {
-        assert!(child.wait().expect("it ends").success(), "{what}");
+    assert_eq!(children.len(), 100);
+    for (what, child) in children {
+        let out = child.wait_with_output().expect("it ends");
+        assert!(out.status.success(), "{what}: {}", String::from_utf8_lossy(&out.stderr));
     }
-    let agents = printed(&test, "agents");
-    assert_eq!(agents.as_array().map(Vec::len), Some(13));
-    for at in 0..12 {
+    let listed = printed(&test, "agents");
+    assert_eq!(listed.as_array().map(Vec::len), Some(20));
+    for at in 0..17 {
         let history = printed(&test, &format!("history copy-{at}"));
-        assert_eq!(
-            history.as_array().map(Vec::len),
-            Some(1),
-            "one commit, by whichever process came first"
-        );
+        assert_eq!(history.as_array().map(Vec::len), Some(1), "one commit, by the first process");
     }
-    let taught = fs::read_dir(test.path(format!("{ROOT}/memory"))).expect("memories").count();
-    assert_eq!(taught, 12);
-    assert_eq!(printed(&test, "history legal-advisor").as_array().map(Vec::len), Some(13));
-    assert_eq!(test.read("home/.agentry/logs/audit.jsonl").lines().count(), 12);
-}
-
-/// The same in a run: a model that tries everything gets one pending proposal and refusals.
-#[test]
-fn a_run_changes_its_agent_only_by_proposals() {
-    let rules = ["bash", "edit", "read", "external_directory"]
-        .map(|section| format!("[permissions.{section}]\nintent = \"allow\"\n"));
-    let prompt = "You work.\n\n## Never Do\n- delete files\n";
-    let test = Test::new()
-        .file(
-            "src/free/agent.toml",
-            format!("name = \"free\"\ndescription = \"May do all\"\n{}", rules.concat()),
-        )
-        .file("src/free/system-prompt.md", prompt);
-    test.run("install src/free").exits(0);
-    let file =
-        test.path("home/.agentry/agents/free/system-prompt.md").to_string_lossy().into_owned();
-    let propose =
-        |content: &str| json!({"file": "system-prompt.md", "content": content, "reason": "better"});
-    let server = Server::playing([
-        Turn::call("write", json!({"path": file, "content": "free\n"})).into(),
-        Turn::call("bash", json!({"command": format!("echo free > {file}")})).into(),
-        Turn::call("propose_change", propose("You do anything.\n")).into(),
-        Turn::call("propose_change", propose(&prompt.replace("You work.", "You work well.")))
-            .into(),
-        Turn::text("Done.").into(),
-    ]);
-    let mut run = keyed(&test, &server, &["run", "free", "go", "--yes"]);
-    let ran = run.env("PATH", "/usr/local/bin:/usr/bin:/bin").output().expect("the program runs");
-    test.ended("run", &ran).exits(0);
-    assert_eq!(fs::read_to_string(&file).expect("a file"), prompt);
-    let asked = server.asked();
-    let results: Vec<&str> =
-        asked.last().expect("a request").results.iter().map(|(_, text)| text.as_str()).collect();
-    assert_eq!(results.len(), 4, "{results:?}");
-    assert!(results.iter().take(3).all(|text| text.starts_with("refused: ")), "{results:?}");
-    let list = test.run("proposals list --format json").stdout;
-    let list: Value = serde_json::from_str(&list).expect("JSON");
-    let states: Vec<String> =
-        list.as_array().expect("a list").iter().map(|it| text(it, "state")).collect();
-    assert_eq!(states, ["pending", "refused"]);
-    let run = text(list.get(0).expect("a proposal"), "run");
-    assert!(test.has(&format!("home/.agentry/runs/{run}")) && !run.is_empty(), "{list}");
-    test.run("proposals accept p2").exits(0);
-    let history = printed(&test, "history free");
-    let commit = history.get(0).expect("a commit");
-    assert_eq!((text(commit, "kind"), text(commit, "run")), ("agent".to_owned(), run));
+    for id in agents {
+        let root = format!("home/.agentry/agents/{id}");
+        let files = |path: String| fs::read_dir(test.path(path)).expect("memories").count();
+        assert_eq!(files(format!("{root}/memory")), 11, "taught");
+        assert_eq!(
+            files(format!("home/.agentry/users/owner/agents/{id}/memory")),
+            11,
+            "remembered"
+        );
+        assert_eq!(printed(&test, &format!("history {id}")).as_array().map(Vec::len), Some(12));
+    }
+    assert_eq!(test.read("home/.agentry/logs/audit.jsonl").lines().count(), 33);
+    let verified = printed(&test, "receipts verify");
+    assert_eq!(verified.get("checked"), Some(&json!(33)), "{verified}");
+    assert_eq!(verified.get("ok"), Some(&json!(true)), "{verified}");
+    let runs = printed(&test, "runs");
+    let done = runs.as_array().expect("runs").iter().filter(|run| text(run, "state") == "done");
+    assert_eq!(done.count(), 33);
 }

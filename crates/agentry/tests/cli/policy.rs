@@ -361,29 +361,29 @@ fn all_that_an_agent_may_do() {
     $ agentry policy show helper.agent
     --- stdout
     bash
-      deny   exec: none                   (trust)
+      deny   exec: none                     (trust)
     edit
-      deny   filesystem: read-only        helper.agent:4:21 (trust)
+      deny   filesystem: read-only          helper.agent:4:21 (trust)
     read
-      allow  filesystem: read-only        helper.agent:4:21 (trust)
+      allow  filesystem: read-only          helper.agent:4:21 (trust)
     webfetch
-      deny   network: none                helper.agent:4:41 (trust)
+      deny   network: none                  helper.agent:4:41 (trust)
     websearch
-      deny   network: none                helper.agent:4:41 (trust)
+      deny   network: none                  helper.agent:4:41 (trust)
     question
-      ask    no rule about question: ask  (default)
+      allow  no rule about question: allow  (default)
     external_directory
-      deny   filesystem: read-only        helper.agent:4:21 (trust)
+      deny   filesystem: read-only          helper.agent:4:21 (trust)
     mcp
-      deny   network: none, exec: none    helper.agent:4:41 (trust)
+      deny   network: none, exec: none      helper.agent:4:41 (trust)
     tool
-      ask    no rule about tool: ask      (default)
+      ask    no rule about tool: ask        (default)
     skill
-      ask    no rule about skill: ask     (default)
+      ask    no rule about skill: ask       (default)
     delegate
-      ask    no rule about delegate: ask  (default)
+      ask    no rule about delegate: ask    (default)
     env
-      ask    no rule about env: ask       (default)
+      ask    no rule about env: ask         (default)
 
     in a layer, the first rule that matches decides; of several layers, the strictest
     built-in rules only make it stricter: `agentry policy why` shows them for a call

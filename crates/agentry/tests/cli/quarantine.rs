@@ -179,6 +179,20 @@ fn what_a_command_makes_is_taken_away_and_told() {
             }
         }
     }
+    // The receipts list both, of each run.
+    for receipt in test.run("receipts list --format json").json().as_array().expect("receipts") {
+        let id = receipt["id"].as_str().expect("an id");
+        let attempts =
+            test.run(&format!("receipts show {id} --format json")).json()["attempts"].clone();
+        let first = attempts["first"].as_array().expect("attempts");
+        let listed = first.iter().map(|it| (it["file"].as_str(), it["outcome"].as_str()));
+        let mut listed: Vec<_> = listed.collect();
+        listed.sort();
+        let restored = |(name, ..): (&'static str, &str, &str)| (Some(name), Some("restored"));
+        let mut expected = names.map(restored);
+        expected.sort_unstable();
+        assert_eq!(listed, expected, "{attempts}");
+    }
 }
 
 #[test]

@@ -83,8 +83,10 @@ fn generated_pages_show_real_output() {
     let pages = [
         "README.md",
         "docs/guides/your-first-agent.md",
+        "docs/guides/audit-a-workspace.md",
         "docs/guides/build-on-another-agent.md",
         "docs/guides/check-a-repository.md",
+        "docs/guides/check-in-ci.md",
         "docs/guides/convert-an-agent.md",
         "docs/guides/keep-an-agent.md",
         "docs/guides/know-what-an-agent-may-do.md",

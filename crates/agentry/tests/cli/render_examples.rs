@@ -54,7 +54,7 @@ fn policy_why_agrees() {
     edit `src/main.rs` is deny
     external_directory `/tmp/example.txt` is ask
     mcp `github/list_issues` is ask
-    question `which branch?` is ask
+    question `which branch?` is allow
     read `/tmp/example.txt` is ask
     skill `code-review` is ask
     tool `deploy` is ask

@@ -189,7 +189,7 @@ fn for_programs() {
 }
 
 /// A server that answers one request with `body`, and what it was sent.
-fn server(status: &str, body: &str) -> (String, Receiver<String>) {
+pub(crate) fn server(status: &str, body: &str) -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = format!("http://{}", listener.local_addr().expect("an address"));
     let answer = format!(

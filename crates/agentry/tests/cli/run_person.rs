@@ -40,7 +40,7 @@ fn a_person_answers_in_four_ways() {
     assert!(shown.contains("runs only if you agree"), "{shown}");
     terminal.types("y");
     let shown = terminal.answers("y");
-    assert!(shown.contains("\"command\": \"echo one\""), "{shown}");
+    assert!(shown.contains(" echo one"), "{shown}");
     assert!(shown.contains("why you are asked"), "{shown}");
     assert!(shown.contains("[a]lways covers: `echo` with any arguments"), "{shown}");
     terminal.answers("n not now");
@@ -48,7 +48,7 @@ fn a_person_answers_in_four_ways() {
     terminal.answers("a");
     // The same call, and another one of the same program, are approved; another program is not.
     let shown = terminal.answers("n");
-    assert!(shown.contains("\"command\": \"rm -rf six\""), "{shown}");
+    assert!(shown.contains(" rm -rf six"), "{shown}");
     let shown = terminal.ends(0);
     assert!(shown.contains("That is all."), "{shown}");
     assert!(test.has("six/kept.txt"));
@@ -163,7 +163,7 @@ fn a_question_is_left_by_interrupting_it() {
 }
 
 /// An agent that may read, and asks about every other command.
-fn reader() -> Test {
+pub(crate) fn reader() -> Test {
     let agent = format!("{ASKED}rules = [\"cat *:allow\"]\n");
     asked().file("asked/agent.toml", &agent)
 }
@@ -179,10 +179,8 @@ fn keys_pressed_before_the_question_do_not_answer_it() {
     let test = reader();
     make_fifo(&test.path("gate"));
     let mut terminal = Terminal::new(&test, &server, "run asked go --yes --unconfined");
-    terminal.sees("cat gate  allow");
-    // The terminal shows what is typed while the command waits at the gate.
+    terminal.shows("cat gate  allowed");
     terminal.types("yes");
-    terminal.sees("yes");
     std::fs::write(test.path("gate"), "open\n").expect("the command reads it");
     terminal.answers("n");
     let shown = terminal.ends(0);
@@ -198,19 +196,47 @@ fn a_result_does_not_overwrite_the_next_question() {
     let test = reader();
     make_fifo(&test.path("gate"));
     let mut terminal = Terminal::new(&test, &server, "run asked go --yes --unconfined");
-    terminal.sees("may `bash` run?");
+    terminal.sees("may it run? bash");
     terminal.sees("[l]ater › ");
     std::fs::write(test.path("gate"), "through the gate\n").expect("the command reads it");
     let is_recorded = || test.run("runs show last").stdout.contains("through the gate");
     wait_for("the result is in the journal", is_recorded);
     terminal.types("y");
     let shown = terminal.ends(0);
-    // The editor takes the terminal back with this sequence once the answer is there.
-    let (answered, result) = (shown.find("[?2004l"), shown.find("through the gate"));
+    let (answered, result) = (shown.find("[l]ater › y\r\n"), shown.find("· through the gate"));
     assert!(answered.is_some() && answered < result, "{shown}");
 }
 
-fn make_fifo(path: &std::path::Path) {
+pub(crate) fn make_fifo(path: &std::path::Path) {
     let made = std::process::Command::new("mkfifo").arg(path).status();
     assert!(made.is_ok_and(|status| status.success()), "`mkfifo` of coreutils");
+}
+
+/// A standing approval of a command does not cover what its files make stricter.
+#[test]
+fn always_does_not_cover_a_secret() {
+    for rules in ["", "rules = [\"cat *:ask\"]\n", "rules = [\"cat *:ask\", \"cat *:ask\"]\n"] {
+        let server = Server::playing([
+            bash("cat a").into(),
+            bash("cat b").into(),
+            bash("cat .env").into(),
+            bash("cat b .env").into(),
+            bash("cat < .env").into(),
+            bash("cat asked/../.env").into(),
+            Turn::text("That is all.").into(),
+        ]);
+        let test = asked().file("a", "1\n").file("b", "2\n").file(".env", "SECRET=hidden-value\n");
+        test.write("asked/agent.toml", format!("{ASKED}{rules}"));
+        let mut terminal = Terminal::new(&test, &server, "run asked go --yes --unconfined");
+        let shown = terminal.answers("a");
+        assert!(shown.contains("[a]lways covers: `cat` with"), "{shown}");
+        for secret in ["cat .env", "cat b .env", "cat < .env", "cat asked/../.env"] {
+            let shown = terminal.answers("n");
+            assert!(shown.contains(secret), "{rules}: {shown}");
+        }
+        terminal.ends(0);
+        let results = server.asked().last().expect("a request").results.clone();
+        assert!(!format!("{results:?}").contains("hidden-value"), "{rules}: {results:?}");
+        assert!(results[1].1.contains('2'), "{results:?}");
+    }
 }

@@ -188,6 +188,47 @@ fn limits_hold() {
     assert_eq!(call(&test, "{}").exits(0).json()["result"], 90_001);
 }
 
+/// A script gets the whole of a file, or an error: never a part that looks like the whole.
+#[test]
+fn a_file_is_read_whole_or_not_at_all() {
+    let front =
+        |most: usize| format!("limits: {{maxOutputBytes: {most}}}\nallowed_tools: [read, grep]\n");
+    let lines = |count: usize| "a line of the file\n".repeat(count);
+    let long = "is longer than `maxOutputBytes`";
+    let cases = [
+        // Numbers before the lines count too.
+        (60_000, lines(2_000), "ctx.readFile('a.txt')", Ok(38_000)),
+        (60_000, lines(4_000), "ctx.readFile('a.txt')", Err(long)),
+        (60_000, lines(4_000), "ctx.readFile('a.txt', { offset: 3991 })", Ok(190)),
+        (60_000, lines(4_000), "ctx.readFile('a.txt', { offset: 5, limit: 10 })", Ok(190)),
+        (60_000, lines(4_000), "ctx.readFile('a.txt', { limit: 3999 })", Err(long)),
+        (60_000, "x".repeat(70_000), "ctx.readFile('a.txt')", Err(long)),
+        (500, lines(100), "ctx.readFile('a.txt')", Err(long)),
+        (500, lines(100), "ctx.grep('line')", Err(long)),
+        (
+            500,
+            lines(100),
+            "ctx.tool('read', { path: 'a.txt' }).then((it) => it.metadata.truncated ? 'x' : '')",
+            Ok(1),
+        ),
+        (500, String::new(), "ctx.readFile('a.txt')", Ok(0)),
+        (
+            500,
+            "[more follows: continue with `offset` 1]\n".to_owned(),
+            "ctx.readFile('a.txt')",
+            Ok(41),
+        ),
+    ];
+    for (most, text, code, expected) in cases {
+        let test = agent(&front(most), &run(&format!("return (await {code}).length;")));
+        let ran = call(&test.file("a.txt", text), "{}");
+        match expected {
+            Ok(length) => assert_eq!(ran.exits(0).json()["result"], length, "{most} {code}"),
+            Err(why) => assert!(ran.exits(1).stdout.contains(why), "{most} {code}"),
+        }
+    }
+}
+
 #[test]
 fn imports_stay_in_the_directory() {
     let cases = [
@@ -277,8 +318,8 @@ fn nothing_is_done_twice_after_a_kill() {
     let shown = terminal.sees("[l]ater › ");
     assert!(shown.contains("`probe` failed: the run was killed"), "{shown}");
     terminal.types("y");
+    terminal.sees("`bash` was under way when the run was killed");
     let shown = terminal.sees("[l]ater › ");
-    assert!(shown.contains("`bash` was under way when the run was killed"), "{shown}");
     assert!(shown.contains("echo second"), "{shown}");
     terminal.types("y");
     terminal.sees("Done.");

@@ -38,9 +38,12 @@ fn manual_pages() {
         .collect();
     names.sort();
     insta::assert_snapshot!(names.join("\n"), @"
+    agentry-acp.1
     agentry-agents.1
+    agentry-audit.1
     agentry-check.1
     agentry-completions.1
+    agentry-config.1
     agentry-consent-list.1
     agentry-consent-revoke.1
     agentry-consent.1
@@ -53,17 +56,20 @@ fn manual_pages() {
     agentry-hash.1
     agentry-history.1
     agentry-import.1
+    agentry-init.1
     agentry-install.1
     agentry-keygen.1
     agentry-list.1
     agentry-lock.1
     agentry-man.1
+    agentry-mcp.1
     agentry-memory-add.1
     agentry-memory-edit.1
     agentry-memory-forget.1
     agentry-memory-list.1
     agentry-memory-search.1
     agentry-memory.1
+    agentry-models.1
     agentry-new.1
     agentry-policy-diff.1
     agentry-policy-show.1
@@ -104,6 +110,9 @@ fn manual_pages() {
     agentry-schedule.1
     agentry-schema.1
     agentry-search.1
+    agentry-serve-pair-list.1
+    agentry-serve-pair-revoke.1
+    agentry-serve-pair.1
     agentry-serve.1
     agentry-show.1
     agentry-sign.1

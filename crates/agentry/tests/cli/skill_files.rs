@@ -10,6 +10,7 @@ use crate::run::{keyed, with};
 use crate::server::{Server, Turn};
 use crate::skills::{AGENT, RELEASE, SCRIPT, load, playing, report, results, worker, write};
 use crate::terminal::{Terminal, signal, wait_for};
+use crate::test::Test;
 
 #[test]
 fn a_changed_skill_needs_a_new_consent() {
@@ -147,4 +148,39 @@ fn the_list_of_tools_says_where_skills_are_written() {
     let own = tools.iter().find(|tool| tool["name"] == "skill").expect("the tool");
     assert_eq!(own["kind"], "skill");
     assert_eq!((&own["path"], &own["line"]), (&json!("worker/skills/release/SKILL.md"), &json!(2)));
+}
+
+/// A single file `skills/NAME.md` is a skill in every format with a directory. What it needs is checked.
+#[test]
+fn a_single_file_is_a_skill_in_every_format() {
+    let json = "{\"name\": \"Helper\", \"version\": \"1.0.0\", \"role\": \"Helps\"}";
+    let toml = "name = \"helper\"\ndescription = \"Helps\"\n";
+    let manifest = "name: helper\nversion: 1.0.0\ndescription: Helps\n";
+    let formats = [
+        [("helper/agent.toml", toml), ("helper/system-prompt.md", "You help.\n")],
+        [("helper/agent.json", json), ("helper/persona.md", "You help.\n")],
+        [("helper/agent.yaml", manifest), ("helper/SOUL.md", "You help.\n")],
+        [("helper/instructions.md", "You help.\n"), ("helper/agent.acl", "")],
+    ];
+    let flat = "---\ndescription: Flat work\nNEEDS---\nThe body of the flat skill.\n";
+    for files in formats {
+        let test = files.iter().fold(Test::new(), |test, (path, text)| test.file(*path, *text));
+        let test = test.file("helper/skills/flat.md", flat.replace("NEEDS", ""));
+        let server = playing([load("flat")]);
+        with(&test, &server, &["run", "helper", "go", "--yes"]).exits(0);
+        let asked = server.asked();
+        assert!(asked[0].system.contains("Flat work"), "{files:?}: {}", asked[0].system);
+        let result = results(&server).remove(0);
+        assert!(result.contains("The body of the flat skill."), "{files:?}: {result}");
+        for (needs, why) in [
+            ("requiredTools: [NotebookEdit]\n", "it needs the tool `NotebookEdit`"),
+            ("dependencies: [absent]\n", "it depends on the skill `absent`"),
+        ] {
+            test.write("helper/skills/flat.md", flat.replace("NEEDS", needs));
+            let server = playing([]);
+            let ran = with(&test, &server, &["run", "helper", "go", "--yes", "--accept-changes"]);
+            assert!(ran.exits(3).stderr.contains(why), "{files:?}");
+            assert_eq!(server.count(), 0);
+        }
+    }
 }

@@ -254,14 +254,15 @@ fn the_person_passes_each_gate() {
         Turn::text("That is all."),
     ]);
     let mut terminal = Terminal::new(&test, &server, "run worker go --yes");
-    terminal.sees("may `skill_step` run?");
+    terminal.sees("may it run? skill_step");
     let shown = terminal.sees("[y]es  [n]o  [l]ater › ");
     assert!(shown.contains("is a human gate, which only the person can pass"), "{shown}");
     assert!(!shown.contains("[a]lways"), "{shown}");
     terminal.types("a");
+    terminal.sees("please answer with one of the letters");
     terminal.sees("[y]es  [n]o  [l]ater › ");
     terminal.types("y");
-    terminal.sees("may `skill_step` run?");
+    terminal.sees("may it run? skill_step");
     terminal.sees("[y]es  [n]o  [l]ater › ");
     terminal.types("n not again");
     let shown = terminal.ends(0);

@@ -12,12 +12,31 @@ use std::time::{Duration, Instant};
 use crate::server::{Protocol, Server};
 use crate::test::Test;
 
-/// The time limit for an expected event.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The time limit for an expected event. Generous, because a busy machine is no failure.
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Runs the program and records the settings of the terminal before and after.
-const SCRIPT: &str = "trap : INT\nstty -g > home/before\nsh home/program\ncode=$?\n\
-    stty -g > home/after\nexit $code\n";
+const SCRIPT: &str = "trap : INT\ntty > home/tty\nstty rows $ROWS cols $COLUMNS\n\
+    stty -g > home/before\nsh home/program\ncode=$?\nstty -g > home/after\nexit $code\n";
+
+/// The lines of the scrollback that a test can look at.
+const SCROLLBACK: usize = 5_000;
+
+/// How a terminal looks and what it can do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Window {
+    pub(crate) rows: u16,
+    pub(crate) columns: u16,
+    pub(crate) color: bool,
+    /// The value of `TERM`.
+    pub(crate) term: &'static str,
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        Self { rows: 24, columns: 80, color: false, term: "xterm" }
+    }
+}
 
 /// Waits until the condition holds.
 #[track_caller]
@@ -35,10 +54,18 @@ pub(crate) struct Terminal<'a> {
     child: Child,
     output: Receiver<Vec<u8>>,
     shown: String,
+    /// All that was sent to the terminal.
+    sent: Vec<u8>,
+    /// The terminal as a person sees it.
+    emulator: vt100::Parser,
 }
 
 impl<'a> Terminal<'a> {
     pub(crate) fn new(test: &'a Test, server: &Server, args: &str) -> Self {
+        Self::in_window(test, server, args, Window::default())
+    }
+
+    pub(crate) fn in_window(test: &'a Test, server: &Server, args: &str, window: Window) -> Self {
         let program = env!("CARGO_BIN_EXE_agentry");
         test.write("home/program", format!("echo $$ > home/pid\nexec {program} {args}\n"));
         test.write("home/script", SCRIPT);
@@ -52,8 +79,13 @@ impl<'a> Terminal<'a> {
             "/dev/null",
         ]);
         command.current_dir(test.path(""));
-        command.env_clear().env("NO_COLOR", "1").env("HOME", test.path("home"));
-        command.env("TERM", "xterm").env("SHELL", "/bin/sh").env("PATH", "/usr/bin:/bin");
+        command.env_clear().env("HOME", test.path("home"));
+        if !window.color {
+            command.env("NO_COLOR", "1");
+        }
+        let (rows, columns) = (window.rows, window.columns);
+        command.env("ROWS", rows.to_string()).env("COLUMNS", columns.to_string());
+        command.env("TERM", window.term).env("SHELL", "/bin/sh").env("PATH", "/usr/bin:/bin");
         command.env("ANTHROPIC_API_KEY", "key-of-the-test");
         command.env("ANTHROPIC_BASE_URL", server.base(Protocol::Anthropic));
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -68,26 +100,97 @@ impl<'a> Terminal<'a> {
                 }
             }
         });
-        Self { test, child, output, shown: String::new() }
+        let emulator = vt100::Parser::new(rows, columns, SCROLLBACK);
+        Self { test, child, output, shown: String::new(), sent: Vec::new(), emulator }
+    }
+
+    /// Waits until the condition holds for the lines of the screen; returns the screen.
+    #[track_caller]
+    pub(crate) fn shows_that(&mut self, what: &str, holds: impl Fn(&str) -> bool) -> String {
+        // A spinner never falls silent, so the whole wait has a limit.
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let screen = self.screen();
+            if holds(&screen) {
+                return screen;
+            }
+            assert!(Instant::now() < until && self.hears(), "never {what}:\n{screen}");
+        }
+    }
+
+    /// Waits until the screen has this text; returns the screen.
+    #[track_caller]
+    pub(crate) fn shows(&mut self, text: &str) -> String {
+        self.shows_that(&format!("`{text}`"), |screen| screen.contains(text))
+    }
+
+    /// The rows of the screen now.
+    pub(crate) fn screen(&self) -> String {
+        self.emulator.screen().contents()
+    }
+
+    /// The screen with colours, for a picture.
+    pub(crate) fn emulated(&self) -> &vt100::Screen {
+        self.emulator.screen()
+    }
+
+    /// All lines that were ever shown, with those that have been scrolled away.
+    pub(crate) fn scrollback(&mut self) -> String {
+        let (rows, columns) = self.emulator.screen().size();
+        let mut all = String::new();
+        self.emulator.screen_mut().set_scrollback(SCROLLBACK);
+        let mut above = self.emulator.screen().scrollback();
+        loop {
+            self.emulator.screen_mut().set_scrollback(above);
+            let screen = self.emulator.screen();
+            let count = if above > 0 { above.min(usize::from(rows)) } else { usize::from(rows) };
+            for (row, text) in (0_u16..).zip(screen.rows(0, columns)).take(count) {
+                all.push_str(&text);
+                // A row that the terminal wrapped goes on in the next one.
+                all.push_str(if screen.row_wrapped(row) { "" } else { "\n" });
+            }
+            if above == 0 {
+                return all;
+            }
+            above -= count;
+        }
+    }
+
+    /// All that was sent to the terminal.
+    pub(crate) fn sent(&self) -> &[u8] {
+        &self.sent
+    }
+
+    /// Changes the size of the window.
+    pub(crate) fn resizes(&mut self, rows: u16, columns: u16) {
+        let tty = self.test.read("home/tty");
+        let (rows_text, columns_text) = (rows.to_string(), columns.to_string());
+        let args = ["-F", tty.trim(), "rows", &rows_text, "cols", &columns_text];
+        assert!(Command::new("stty").args(args).status().is_ok_and(|it| it.success()));
+        self.emulator.screen_mut().set_size(rows, columns);
     }
 
     /// Waits until the text is shown; returns everything shown until then.
     #[track_caller]
     pub(crate) fn sees(&mut self, text: &str) -> String {
+        let until = Instant::now() + PATIENCE;
         loop {
             if let Some(at) = self.shown.find(text) {
                 let rest = self.shown.split_off(at + text.len());
                 return std::mem::replace(&mut self.shown, rest);
             }
-            assert!(self.hears(), "no `{text}` in {}", self.shown);
+            assert!(Instant::now() < until && self.hears(), "no `{text}` in {}", self.shown);
         }
     }
 
     /// Reads the next output; returns false at its end.
     fn hears(&mut self) -> bool {
         let next = self.output.recv_timeout(PATIENCE);
-        let next = next.map(|bytes| self.shown.push_str(&String::from_utf8_lossy(&bytes)));
-        next.is_ok()
+        let Ok(bytes) = next else { return false };
+        self.shown.push_str(&String::from_utf8_lossy(&bytes));
+        self.sent.extend_from_slice(&bytes);
+        self.emulator.process(&bytes);
+        true
     }
 
     /// Types a line.
@@ -106,7 +209,7 @@ impl<'a> Terminal<'a> {
     #[track_caller]
     pub(crate) fn answers(&mut self, letter: &str) -> String {
         // The prompt is drawn again with every key.
-        self.sees("may `bash` run?");
+        self.sees("may it run? bash");
         let shown = self.sees("[l]ater › ");
         self.types(letter);
         shown
@@ -120,12 +223,20 @@ impl<'a> Terminal<'a> {
     /// The rest of the output, once the program has ended. Checks that the terminal is restored.
     #[track_caller]
     pub(crate) fn ends(mut self, code: i32) -> String {
+        self.is_over(code);
+        self.shown
+    }
+
+    /// Waits for the end of the program. Checks that the terminal is restored.
+    #[track_caller]
+    pub(crate) fn is_over(&mut self, code: i32) {
         while self.hears() {}
         assert_eq!(self.child.wait().expect("it ends").code(), Some(code), "{}", self.shown);
         assert_eq!(self.test.read("home/after"), self.test.read("home/before"), "{}", self.shown);
         let (on, off) = (self.shown.rfind("[?2004h"), self.shown.rfind("[?2004l"));
         assert!(off >= on, "what is pasted comes in brackets: {}", self.shown);
-        self.shown
+        let (hidden, visible) = (self.shown.rfind("\u{1b}[?25l"), self.shown.rfind("\u{1b}[?25h"));
+        assert!(visible >= hidden, "the cursor is hidden: {}", self.shown);
     }
 
     /// Closes the terminal window.

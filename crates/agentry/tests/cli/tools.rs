@@ -87,6 +87,19 @@ fn one_bad_tool_leaves_the_others() {
     assert!(server.asked()[0].tools.contains(&"double".to_owned()));
 }
 
+/// Servers of `x-agentry` stand beside those of the format; none is ignored.
+#[test]
+fn servers_of_both_places_are_declared() {
+    let manifest = "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n\
+        tools:\n  mcp: [{name: tracker, transport: stdio, command: tracker}]\n\
+        x-agentry:\n  mcp_servers: {notes: {command: notes}}\n";
+    let test = Test::new().file("helper.agent", manifest);
+    let listed = test.run("tools helper.agent --yes --format json").exits(0).json();
+    let names: Vec<_> = listed["missing"].as_array().expect("a list").iter().collect();
+    let names: Vec<_> = names.iter().map(|it| it["name"].as_str().unwrap_or_default()).collect();
+    assert_eq!(names, ["tracker", "notes"], "{listed}");
+}
+
 /// What a description computes is cleaned before a model sees it.
 #[test]
 fn computed_descriptions_hide_nothing() {

@@ -87,7 +87,9 @@ impl ProtectedPaths<'_> {
         let text = word.literal()?;
         let root = self.places.workspace.trim_end_matches('/');
         let counts = |real: &Option<String>| {
-            real.as_ref().is_some_and(|real| is_whole || (is_inside(real, root) && real != root))
+            real.as_ref().is_some_and(|real| {
+                is_whole || (is_inside(real, root) && real.trim_end_matches('/') != root)
+            })
         };
         if !self.reals(text, place).iter().any(counts) {
             return None;

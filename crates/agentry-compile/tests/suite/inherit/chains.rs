@@ -28,7 +28,7 @@ fn what_is_no_base_is_told_with_the_chain() {
         ("./large.agent", "AG0036 the base `large.agent` has an error (the file has 1048577 bytes; at most 1048576 are read): `c.agent` → `b.agent` → `large.agent`".to_owned()),
         ("./c.agent", "AG0032 the bases lead back to `c.agent`: `c.agent` → `b.agent` → `c.agent`".to_owned()),
         ("./b.agent", "AG0032 the bases lead back to `b.agent`: `c.agent` → `b.agent` → `b.agent`".to_owned()),
-        ("ghcr.io/team/base:1", "AG0031 the base `ghcr.io/team/base:1` is an OCI reference without a digest: `c.agent` → `b.agent` → `ghcr.io/team/base:1`".to_owned()),
+        ("ghcr.io/team/base:1", "AG0031 the base `ghcr.io/team/base:1` cannot be fetched: the store has no such agent: `c.agent` → `b.agent` → `ghcr.io/team/base:1`".to_owned()),
         ("ag1:0123456789ab", "AG0031 the base `ag1:0123456789ab` cannot be fetched: the store has no such agent: `c.agent` → `b.agent` → `ag1:0123456789ab`".to_owned()),
         ("other@1.0.0", "AG0031 the base `other@1.0.0` cannot be fetched: the store has no such agent: `c.agent` → `b.agent` → `other@1.0.0`".to_owned()),
     ];
@@ -44,7 +44,7 @@ fn what_is_no_base_is_told_with_the_chain() {
     }
     let pinned = format!("https://example.org/x.agent#sha256:{digest}");
     let world = MemoryWorld::new([agent("c", &pinned)]);
-    assert!(errors(&checked(&world, "c.agent"))[0].contains("is a URL, which is not fetched yet"));
+    assert!(errors(&checked(&world, "c.agent"))[0].contains("cannot be fetched"));
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn read_files(dir_name: &str, files: Vec<(String, String)>) -> Seen {
         dir: String::new(),
         files: &mut memory,
     };
-    let agent = (INFO.read)(&mut package, &mut findings);
+    let agent = crate::read(INFO.format, &mut package, &mut findings);
     Seen { agent, findings: shown(findings, &memory.sources) }
 }
 

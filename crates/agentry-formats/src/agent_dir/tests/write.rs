@@ -81,7 +81,7 @@ fn a_role_is_made_up_where_there_is_none() {
         (named, "You are helper.\n", &["description added", "system added"]),
         // A value from another field is moved, so it does not count as added.
         (described, "Helps.\n", &["name added"]),
-        (raw, "Be raw.\n", &["name added", "system_override changed"]),
+        (raw, "Be raw.\n", &["name added", "system changed", "system_override changed"]),
     ];
     for (change, text, expected) in cases {
         let mut agent = Agent::default();

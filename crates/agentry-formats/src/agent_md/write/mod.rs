@@ -7,9 +7,7 @@ mod body;
 mod metadata;
 mod policy;
 
-use agentry_model::{
-    Agent, AgentInstructions, AgentTools, ConversionLoss, ConversionLossKind, slug,
-};
+use agentry_model::{Agent, AgentInstructions, AgentTools, slug};
 
 use super::name;
 use crate::text_checks::one_line;
@@ -19,7 +17,7 @@ use body::HeadingTexts;
 /// Writes `agent` as an agent file.
 pub(super) fn write(agent: &Agent, target: &WriteTarget) -> WrittenFiles {
     let mut notes = Vec::new();
-    let texts = texts(agent, target, &mut notes);
+    let texts = texts(agent, target);
     let abilities = policy::abilities(&agent.policy, &target.place, &mut notes);
     let laid_out = body::lay_out(&texts, |texts| metadata::block(agent, texts, abilities.as_ref()));
     WrittenFiles { files: vec![(file_name(agent, target), laid_out)], notes }
@@ -41,14 +39,15 @@ fn file_name(agent: &Agent, target: &WriteTarget) -> String {
 }
 
 /// Returns the texts of the agent that may go under a heading.
-fn texts(agent: &Agent, target: &WriteTarget, notes: &mut Vec<ConversionLoss>) -> HeadingTexts {
+fn texts(agent: &Agent, target: &WriteTarget) -> HeadingTexts {
     let AgentInstructions {
         system,
-        system_override,
         rules,
         notes: left_over,
-        // The format has no field for these.
+        // They are in the system text.
+        system_override: _,
         traits: _,
+        // The format has no field for these.
         context: _,
         rule_files: _,
         base_rules: _,
@@ -60,21 +59,11 @@ fn texts(agent: &Agent, target: &WriteTarget, notes: &mut Vec<ConversionLoss>) -
     let title = text(&identity.display_name)
         .map(|title| one_line(&title))
         .filter(|title| !title.is_empty());
-    let mut system = text(system);
-    if system.is_none() && system_override.is_some() {
-        system = text(system_override);
-        let detail = "written as the system text".to_owned();
-        notes.push(ConversionLoss {
-            field: "system_override".to_owned(),
-            kind: ConversionLossKind::Changed,
-            detail,
-        });
-    }
     HeadingTexts {
         title: title.or_else(|| derived_title(agent, target)),
         description: text(&identity.description),
         avatar: text(&identity.avatar).map(|avatar| one_line(&avatar)),
-        system,
+        system: text(system),
         rules: text(rules),
         notes: text(left_over),
         tools: source.iter().map(|block| block.value.clone()).collect(),

@@ -97,6 +97,12 @@ impl PathSet {
         self.names.is_empty().then_some(&self.known)
     }
 
+    /// Returns the paths below the only one, at any depth.
+    pub(super) fn below(&self) -> Option<Self> {
+        let known = self.literal()?.to_owned();
+        Some(Self { known, names: vec![PathName::Many] })
+    }
+
     /// Returns two of the paths, with nothing and with `x` for each wildcard.
     pub(super) fn samples(&self) -> Vec<String> {
         [None, Some('x')].map(|filler| self.sample(filler, 0)).into()

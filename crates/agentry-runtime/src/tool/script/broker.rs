@@ -35,7 +35,8 @@ impl<'a> ScriptBroker<'a> {
         let call = InnerCall { tool: tool.clone(), arguments, bounds: self.bounds };
         let ToolOutput { text, failed, .. } = self.host.call(call).await?;
         let output = output_cap::start(&text, self.limits.output).to_owned();
-        Ok(InnerOutput { name: tool, output, failed })
+        let is_cut = output.len() < text.len();
+        Ok(InnerOutput { name: tool, output, failed, is_cut })
     }
 }
 

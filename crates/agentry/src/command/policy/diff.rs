@@ -6,38 +6,83 @@ use agentry_compile::policy::Section;
 use agentry_compile::policy::compare::{DecisionChange, SectionDiff};
 use agentry_compile::targets::original;
 use agentry_compile::text::report::visible;
-use agentry_compile::{policy_diff, read};
+use agentry_compile::{CompiledAgent, policy_diff, policy_grants, read};
 use serde_json::{Value, json};
 
-use crate::args::{PolicyDiffArguments, ResultFormat};
+use crate::args::{DiffFormat, PolicyDiffArguments, ResultFormat};
+use crate::command::policy::since;
 use crate::command::{find_one, incomparable};
 use crate::disk::DiskWorld;
-use crate::output::{CliOutcome, ExitKind, columns, print, print_json};
+use crate::output::{CliFailure, CliOutcome, ExitKind, columns, print, print_json};
 
 pub(crate) fn run(args: &PolicyDiffArguments) -> CliOutcome {
+    if let Some(reference) = &args.since {
+        return since::run(args, reference);
+    }
+    let [old, new] = args.paths.as_slice() else {
+        let count = args.paths.len();
+        return Err(CliFailure::new(format!("two agents are compared, and {count} were named"))
+            .hint("name the old one and the new one, or a commit with `--since`"));
+    };
+    let format = match args.format {
+        DiffFormat::Human => ResultFormat::Human,
+        DiffFormat::Json => ResultFormat::Json,
+        DiffFormat::Markdown => {
+            return Err(CliFailure::new("Markdown is for many agents")
+                .hint("name a commit with `--since`, or take another `--format`"));
+        }
+    };
     let disk = DiskWorld::default();
     let found = |path: &str| find_one(&disk, path, args.format_override);
-    let (old, new) = (read(&disk, &found(&args.old)?), read(&disk, &found(&args.new)?));
+    let (old, new) = (read(&disk, &found(old)?), read(&disk, &found(new)?));
     let broken = [&old, &new].into_iter().filter(|compiled| compiled.has_errors());
     let broken: Vec<_> =
         broken.map(|it| (it.found.path.as_str(), it.diagnostics.as_slice(), &it.sources)).collect();
     if !broken.is_empty() {
-        return Err(incomparable(&broken, "", args.format));
+        return Err(incomparable(&broken, "", format));
     }
-    let diffs = policy_diff(&old, &new);
-    let known = original::all(old.whole.as_ref().unwrap_or(&old.agent));
-    let words = original::all(new.whole.as_ref().unwrap_or(&new.agent)).into_iter();
-    let words = words.filter(|(target, words)| {
-        !known.iter().any(|(other, known)| other.name == target.name && known == words)
-    });
-    let unasked: Vec<&str> = words.map(|(target, _)| target.name).collect();
-    match args.format {
-        ResultFormat::Json => print_json(&to_json(&diffs, &unasked)),
-        ResultFormat::Human => print(&to_text(&diffs, &unasked)),
+    let change = PolicyChange::of(&old, &new);
+    match format {
+        ResultFormat::Json => print_json(&to_json(&change.diffs, &change.unasked)),
+        ResultFormat::Human => print(&to_text(&change.diffs, &change.unasked)),
     }
-    // A section that could not be compared counts as gained.
-    let gained = diffs.iter().any(|diff| !diff.gained.is_empty() || diff.unknown.is_some());
-    Ok(if gained || !unasked.is_empty() { ExitKind::Findings } else { ExitKind::Done })
+    Ok(if change.is_gain() { ExitKind::Findings } else { ExitKind::Done })
+}
+
+/// What a new version of an agent may do more and less.
+#[derive(Debug)]
+pub(super) struct PolicyChange {
+    pub(super) diffs: Vec<SectionDiff>,
+    /// The harnesses that may ask less, because the agent has other original grants for them.
+    pub(super) unasked: Vec<&'static str>,
+}
+
+impl PolicyChange {
+    pub(super) fn of(old: &CompiledAgent, new: &CompiledAgent) -> Self {
+        let known = original::all(old.whole());
+        let words = original::all(new.whole()).into_iter().filter(|(target, words)| {
+            !known.iter().any(|(other, known)| other.name == target.name && known == words)
+        });
+        let unasked = words.map(|(target, _)| target.name).collect();
+        Self { diffs: policy_diff(old, new), unasked }
+    }
+
+    /// What an agent that was not there before may do without a question.
+    pub(super) fn of_new(new: &CompiledAgent) -> Self {
+        let unasked = original::all(new.whole()).into_iter().map(|(target, _)| target.name);
+        Self { diffs: policy_grants(new), unasked: unasked.collect() }
+    }
+
+    /// Whether it may do more. A section that could not be compared counts as gained.
+    pub(super) fn is_gain(&self) -> bool {
+        let is_gain = |diff: &SectionDiff| !diff.gained.is_empty() || diff.unknown.is_some();
+        self.diffs.iter().any(is_gain) || !self.unasked.is_empty()
+    }
+
+    /// Whether anything is different.
+    pub(super) fn is_any(&self) -> bool {
+        !self.diffs.is_empty() || !self.unasked.is_empty()
+    }
 }
 
 /// `unasked` are the harnesses that may ask less, because the agent has other original grants for them.

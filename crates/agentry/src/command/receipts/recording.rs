@@ -6,7 +6,7 @@ use std::path::Path;
 
 use agentry_home::HomeLayout;
 use agentry_home::receipt::{
-    ReceiptAgent, ReceiptBook, ReceiptContext, ReceiptDraft, ReceiptError, ReceiptFiring,
+    HeadCopy, ReceiptAgent, ReceiptBook, ReceiptContext, ReceiptDraft, ReceiptError, ReceiptFiring,
     ReceiptStatus, RunEndingNote, RunRow, amend_last_run, collect_missing, draft_of_run,
 };
 use agentry_runtime::RunEnding;
@@ -32,7 +32,16 @@ pub(crate) fn collect(layout: &HomeLayout) {
 }
 
 fn context(layout: &HomeLayout) -> ReceiptContext {
-    ReceiptContext { layout: layout.clone(), user: recorded_user() }
+    ReceiptContext { layout: layout.clone(), user: recorded_user(), copy: head_copy(layout) }
+}
+
+/// The copy of the heads outside the home, in the user's state directory.
+pub(crate) fn head_copy(layout: &HomeLayout) -> Option<HeadCopy> {
+    crate::home::state_directory().map(|state| HeadCopy::new(&state, layout.root()))
+}
+
+fn open_book(layout: &HomeLayout) -> Result<ReceiptBook, ReceiptError> {
+    Ok(ReceiptBook::open(layout)?.with_copy(head_copy(layout)))
 }
 
 fn warn(what: &str, error: &ReceiptError) {
@@ -46,7 +55,7 @@ fn warn(what: &str, error: &ReceiptError) {
 pub(crate) fn record_ending(home: &Path, run: &str, ending: &RunEnding) {
     let layout = HomeLayout::new(home);
     let written = draft_of_run(&context(&layout), run, RunEndingNote::from(ending))
-        .and_then(|draft| ReceiptBook::open(&layout)?.append(&[draft]));
+        .and_then(|draft| open_book(&layout)?.append(&[draft]));
     if let Err(error) = written {
         warn("the receipt of this run", &error);
     }
@@ -72,7 +81,7 @@ pub(crate) fn settle_earlier_runs(ground: &PreparedAgent) {
     let layout = HomeLayout::new(&ground.home);
     collect(&layout);
     let agent = agent(&layout, ground);
-    let amended = ReceiptBook::open(&layout).and_then(|mut book| {
+    let amended = open_book(&layout).and_then(|mut book| {
         amend_last_run(&mut book, &agent, &ground.workspace, (&recorded_user(), now()))
     });
     if let Err(error) = amended {
@@ -141,7 +150,7 @@ fn record_unbegun(
 
 /// Writes receipts that belong to no journal, in a directory of their own.
 pub(crate) fn write_unbegun(layout: &HomeLayout, mut drafts: Vec<ReceiptDraft>, at: u64) {
-    let written = ReceiptBook::open(layout).and_then(|mut book| {
+    let written = open_book(layout).and_then(|mut book| {
         let mut due = Vec::new();
         for draft in drafts.drain(..) {
             let is_written = match &draft.firing {

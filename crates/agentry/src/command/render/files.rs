@@ -23,8 +23,8 @@ pub(super) fn rows(done: &ProjectOutcome, target: &str, verbose: bool) -> Vec<Ve
     let of_target = done.plan.changes.iter().filter(|change| change.target == target);
     let (kept, touched): (Vec<&PlannedChange>, Vec<&PlannedChange>) =
         of_target.partition(|change| change.kind == PlannedChangeKind::Keep);
-    let files: Vec<ChangedFile> =
-        touched.into_iter().map(|change| ChangedFile::of(done, change)).collect();
+    let files: Vec<ChangedOutput> =
+        touched.into_iter().map(|change| ChangedOutput::of(done, change)).collect();
     let mut rows = listed(&files, most);
     if !kept.is_empty() {
         rows.push(row(word(PlannedChangeKind::Keep, done.written), counted(kept.len(), "file")));
@@ -33,7 +33,7 @@ pub(super) fn rows(done: &ProjectOutcome, target: &str, verbose: bool) -> Vec<Ve
 }
 
 /// A file that changes.
-struct ChangedFile {
+struct ChangedOutput {
     word: &'static str,
     path: String,
     /// A remark on the file.
@@ -42,7 +42,7 @@ struct ChangedFile {
     plain: bool,
 }
 
-impl ChangedFile {
+impl ChangedOutput {
     fn of(done: &ProjectOutcome, change: &PlannedChange) -> Self {
         let note = if change.forced { FORCED } else { reach(done, change) };
         Self {
@@ -58,7 +58,7 @@ impl ChangedFile {
 const FORCED: &str = " (by force: not agentry's own text)";
 
 /// One row for each file; many files with the same change share one row, at the position of the first.
-fn listed(files: &[ChangedFile], most: usize) -> Vec<Vec<String>> {
+fn listed(files: &[ChangedOutput], most: usize) -> Vec<Vec<String>> {
     let mut alike: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for file in files.iter().filter(|file| file.plain) {
         alike.entry(file.word).or_default().push(&file.path);
@@ -66,7 +66,7 @@ fn listed(files: &[ChangedFile], most: usize) -> Vec<Vec<String>> {
     alike.retain(|_, paths| paths.len() > most);
     let mut rows = Vec::new();
     let mut counted: Vec<&str> = Vec::new();
-    for ChangedFile { word, path, note, plain } in files {
+    for ChangedOutput { word, path, note, plain } in files {
         match alike.get(word).filter(|_| *plain) {
             None => rows.push(row(word, format!("{}{note}", visible(path)))),
             // Its group was counted at the position of the first file.
@@ -141,13 +141,13 @@ mod tests {
     use super::*;
 
     fn shown(files: &[(&'static str, String, &'static str)]) -> Vec<String> {
-        let file = |(word, path, note): &(&'static str, String, &'static str)| ChangedFile {
+        let file = |(word, path, note): &(&'static str, String, &'static str)| ChangedOutput {
             word,
             path: path.clone(),
             note,
             plain: note.is_empty(),
         };
-        let files: Vec<ChangedFile> = files.iter().map(file).collect();
+        let files: Vec<ChangedOutput> = files.iter().map(file).collect();
         listed(&files, 1).iter().map(|row| row.join(" ").trim().to_owned()).collect()
     }
 

@@ -10,7 +10,7 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use crate::args::RenderArguments;
 use crate::disk::DiskWorld;
-use crate::output::{CliFailure, CliOutcome, ExitKind, complain, print, remark};
+use crate::output::{CliFailure, CliOutcome, ExitKind, complain, note, print};
 use crate::save;
 
 use super::destination::{LEDGER, here};
@@ -50,7 +50,7 @@ pub(super) fn run(args: &RenderArguments) -> CliOutcome {
             Err(failure) => complain(&failure),
         }
         if !std::mem::replace(&mut told, true) {
-            remark("watching; Ctrl-C ends it");
+            note("watching; Ctrl-C ends it");
         }
         if watch.wait(&wakes) {
             return Ok(ExitKind::Interrupted);

@@ -20,11 +20,13 @@ use agentry_runtime::quarantine::{QuarantineReport, ReportListener};
 use agentry_runtime::rule_lines::{digest, written};
 use agentry_runtime::undo::BeforeImages;
 
+use super::attempt_log::logged;
 use super::confinement::ConfinedCommands;
 use super::declared_tools::{self, DeclaredTools, GatherTerms, built_in};
+use super::delegation::DelegationTerms;
 use super::prepared_agent::{PreparedAgent, RunSurroundings};
 use super::session::{RunObservers, SessionSetting, now, search};
-use crate::home::recorded_user;
+use crate::home::{UNWRITABLE_HOME, recorded_user};
 use crate::output::{CliFailure, error_text};
 
 /// What answers the requests of a run.
@@ -73,6 +75,8 @@ pub(super) struct ReadyTerms<'a> {
     pub(super) person: &'a Arc<dyn Approver>,
     pub(super) hears: &'a OutputSink,
     pub(super) can_ask: bool,
+    /// What decides about delegates.
+    pub(super) delegation: DelegationTerms,
 }
 
 impl ReadyTools {
@@ -87,7 +91,8 @@ impl ReadyTools {
             accepts_changes: setting.accepts_changes,
             person: &watching.person,
             hears: &watching.hears,
-            can_ask: watching.attendant.is_some(),
+            can_ask: watching.can_ask(),
+            delegation: DelegationTerms { tree: setting.tree.clone(), above: None },
         };
         Self::of(setting.ground, &setting.commands, journal.directory(), &terms)
     }
@@ -99,15 +104,18 @@ impl ReadyTools {
         directory: &Path,
         terms: &ReadyTerms<'_>,
     ) -> Result<Self, CliFailure> {
-        let commands = commands.of_run(ground, directory, tell(ground, terms.hears));
-        let terms = GatherTerms {
+        let commands = {
+            let hears = logged(ground, directory, Arc::clone(terms.hears));
+            commands.of_run(ground, directory, tell(ground, &hears))
+        };
+        let gather = GatherTerms {
             without: terms.without,
             commands: Arc::clone(&commands),
             person: Arc::clone(terms.person),
             can_ask: terms.can_ask,
             accepts_changes: terms.accepts_changes,
         };
-        Ok(Self { declared: declared_tools::ready(ground, &terms)?, commands })
+        Ok(Self { declared: declared_tools::ready(ground, &gather, &terms.delegation)?, commands })
     }
 }
 
@@ -127,12 +135,14 @@ pub(super) struct RunAssembly<'a> {
     pub(super) budget: BudgetShare,
     /// The memories in its prompt.
     pub(super) memory: Option<&'a str>,
+    /// What the user has approved already.
+    pub(super) approvals: Arc<Approvals>,
 }
 
 impl RunAssembly<'_> {
     /// Puts the run together; nothing of it has happened yet.
     pub(super) fn build(self) -> Result<(RunDriver, Arc<dyn RunTools>), CliFailure> {
-        let approvals: Arc<Approvals> = Arc::default();
+        let approvals = Arc::clone(&self.approvals);
         let tools = self.tools(&approvals)?;
         let declared = &self.ready.declared;
         let machine = self.ground.machine_parts(declared, self.memory);
@@ -144,7 +154,7 @@ impl RunAssembly<'_> {
             person: self.person,
             log: self.log,
             clock: Arc::new(now),
-            output: self.hears,
+            output: logged(self.ground, self.directory, self.hears),
             redactor: Arc::clone(&self.ground.redactor),
             waits: true,
             budget: self.budget,
@@ -205,7 +215,7 @@ pub(super) fn create_journal(
         parent: new.parent,
     };
     let journal = Journal::create(&ground.home, &about, Arc::clone(&ground.redactor));
-    journal.map_err(|error| CliFailure::new(error.to_string()))
+    journal.map_err(|error| CliFailure::new(error.to_string()).hint(UNWRITABLE_HOME))
 }
 
 /// Reports files that were quarantined or restored.

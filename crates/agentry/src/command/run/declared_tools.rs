@@ -15,7 +15,7 @@ use agentry_runtime::tool::mcp::ServerPrompt;
 use agentry_runtime::tool::{BuiltInTool, DeclaredKind, DeclaredTool, TIME};
 use serde_json::{Value, json};
 
-use super::delegation::{self, DelegateTool};
+use super::delegation::{self, DelegateTool, DelegationTerms};
 use super::home_tools::home_tools;
 use super::mcp_servers::servers;
 use super::memory;
@@ -142,6 +142,7 @@ impl DeclaredTools {
 pub(crate) fn ready(
     ground: &PreparedAgent,
     terms: &GatherTerms<'_>,
+    delegation: &DelegationTerms,
 ) -> Result<DeclaredTools, CliFailure> {
     let declared = DeclaredTools::gather(ground, terms)?;
     check_left_out(&declared, terms.without)?;
@@ -153,7 +154,7 @@ pub(crate) fn ready(
         return Err(CliFailure::new(ground.redactor.text(&message)).hint(hint).refused());
     }
     if let Some(delegates) = &declared.delegates {
-        delegates.check(ground)?;
+        delegates.check(ground, delegation)?;
     }
     start_up(ground, &declared, &terms.person)?;
     Ok(declared)

@@ -5,9 +5,11 @@ use agentry_compile::text::Spanned;
 use agentry_runtime::confine::variables;
 use agentry_runtime::consent::{
     ConsentListing, ConsentPin, ConsentPinKind, ConsentState, ConsentStore, UserConsent,
+    row_changes,
 };
 
 use super::agreed_parts::{AgreedDelegates, pins};
+use super::confinement::ConfinedCommands;
 use super::delegation::delegate_list::speaks_of_delegates;
 use super::delegation::reach::{ReachableDelegate, reachable};
 use super::line_editor::{self, LineEditor, TypedInput};
@@ -18,6 +20,7 @@ use super::session::now;
 use super::stop;
 use super::terminal::{TerminalView, clean};
 use crate::args::{RunArguments, RunFormat};
+use crate::home::UNWRITABLE_HOME;
 use crate::output::{CliFailure, columns, error_text, remark};
 
 /// The list of all that an agent may do in a run now.
@@ -63,7 +66,7 @@ fn code(ground: &PreparedAgent) -> Vec<String> {
 }
 
 /// The MCP servers that are started or connected to, and the variables that each gets.
-fn servers(ground: &PreparedAgent) -> Vec<String> {
+pub(super) fn servers(ground: &PreparedAgent) -> Vec<String> {
     let line = |declared: &Spanned<McpServer>| {
         let server = described(ground, declared);
         let place = place(server).unwrap_or_else(|| "nothing says how to reach it".to_owned());
@@ -79,6 +82,10 @@ fn servers(ground: &PreparedAgent) -> Vec<String> {
     };
     enabled(ground).map(line).collect()
 }
+
+/// What to do without consent, and after changes, at a terminal.
+pub(crate) const CONSENT_HINT: &str = "`--yes` consents to what is listed above";
+pub(crate) const CHANGES_HINT: &str = "`--accept-changes` consents to what is listed above";
 
 /// How consent can be given.
 #[derive(Debug, Clone, Copy)]
@@ -116,8 +123,16 @@ pub(crate) fn consent(
     let state = consents.state(&ground.digest, terms.unconfined, &pins);
     let agreed = Ok(AgreedDelegates::of(&delegates));
     let name = ground.agent.name();
+    let earlier = match state {
+        ConsentState::Missing => consents.earlier(&ground.full_path(), terms.unconfined),
+        _ => None,
+    };
     let accepted = match &state {
         ConsentState::Given => return agreed,
+        ConsentState::Missing if earlier.is_some() => {
+            remark(&format!("`{name}` ({}) changed since you agreed to it.", ground.digest));
+            terms.yes
+        }
         ConsentState::Missing => {
             remark(&format!("`{name}` ({}) runs only if you agree. It may:", ground.digest));
             terms.yes
@@ -132,22 +147,54 @@ pub(crate) fn consent(
         }
     };
     let rows = with_delegates(listing(), &delegates).rows();
-    let rows: Vec<_> =
-        rows.iter().map(|(name, line)| vec![format!("  {name}"), clean(line)]).collect();
-    columns(&rows).lines().for_each(remark);
+    match earlier {
+        Some(earlier) => show_changes(&earlier.rows, &whole_rows(&rows)),
+        None => show_rows(&rows),
+    }
     let attended = TerminalView::is_attended() && terms.can_ask;
     // The list is shown with `--yes` too, so that it is in the log.
     let consents_now = accepted || (attended && agrees());
     if !consents_now {
         let hint = match state {
-            ConsentState::Changed(_) => "`--accept-changes` consents to what is listed above",
-            _ => "`--yes` consents to what is listed above",
+            ConsentState::Changed(_) => CHANGES_HINT,
+            _ => CONSENT_HINT,
         };
         let message = format!("`{}` was not run: there is no consent", ground.path());
         return Err(CliFailure::new(message).hint(hint).refused());
     }
-    keep(ground, terms.unconfined, now, pins)?;
+    keep(ground, terms.unconfined, now, (pins, whole_rows(&rows)))?;
     agreed
+}
+
+/// Shows everything that the agent may do.
+fn show_rows(rows: &[(String, String)]) {
+    let rows: Vec<_> =
+        rows.iter().map(|(name, line)| vec![format!("  {name}"), clean(line)]).collect();
+    columns(&rows).lines().for_each(remark);
+}
+
+/// Shows what the agent may do now and could not before, and the other way round.
+fn show_changes(before: &[(String, String)], now: &[(String, String)]) {
+    let changes = row_changes(before, now);
+    match changes.as_slice() {
+        [] => remark("It may do the same as before: only its texts changed."),
+        lines => {
+            remark("What it may do changed:");
+            lines.iter().for_each(|line| remark(&clean(&format!("  {line}"))));
+        }
+    }
+}
+
+/// The rows, each with its kind.
+fn whole_rows(rows: &[(String, String)]) -> Vec<(String, String)> {
+    let mut kind = String::new();
+    let whole = rows.iter().map(|(name, line)| {
+        if !name.is_empty() {
+            kind.clone_from(name);
+        }
+        (kind.clone(), line.clone())
+    });
+    whole.collect()
 }
 
 /// The list with the agents that the definition names.
@@ -160,12 +207,32 @@ pub(crate) fn with_delegates(
     ConsentListing { delegates, ..listing }
 }
 
+/// Whether the user agreed to an agent as it is now, with its commands in the sandbox.
+pub(crate) fn is_agreed(ground: &PreparedAgent) -> bool {
+    let pins = pins(ground, &reachable(ground));
+    let state = ConsentStore::of(&ground.home).state(&ground.digest, false, &pins);
+    matches!(state, ConsentState::Given)
+}
+
+/// Everything that an agent may do, as rows of two columns.
+pub(crate) fn agreement_rows(ground: &PreparedAgent, sandbox: String) -> Vec<(String, String)> {
+    let models = ground.models.iter().map(|model| model.id.clone()).collect();
+    with_delegates(listing(ground, sandbox, models), &reachable(ground)).rows()
+}
+
+/// Stores that the user agreed to an agent as it is now, with its commands in the sandbox.
+pub(crate) fn agree(ground: &PreparedAgent) -> Result<(), CliFailure> {
+    let sandbox = ConfinedCommands::new(ground, false).words();
+    let rows = whole_rows(&agreement_rows(ground, sandbox));
+    keep(ground, false, now(), (pins(ground, &reachable(ground)), rows))
+}
+
 /// Stores a consent.
 fn keep(
     ground: &PreparedAgent,
     unconfined: bool,
     at: u64,
-    pins: Vec<ConsentPin>,
+    (pins, rows): (Vec<ConsentPin>, Vec<(String, String)>),
 ) -> Result<(), CliFailure> {
     let consent = UserConsent {
         digest: ground.digest.clone(),
@@ -174,9 +241,14 @@ fn keep(
         unconfined,
         at,
         pins: Some(pins),
+        place: ground.full_path(),
+        rows,
     };
     let kept = ConsentStore::of(&ground.home).give(&consent);
-    kept.map_err(|error| CliFailure::new(format!("consent cannot be kept: {}", error_text(&error))))
+    kept.map_err(|error| {
+        let message = format!("consent cannot be kept: {}", error_text(&error));
+        CliFailure::new(message).hint(UNWRITABLE_HOME)
+    })
 }
 
 /// Checks the consent of a run that continues, and returns the delegates that the user agreed to.
@@ -188,9 +260,15 @@ pub(crate) fn standing(
     let delegates = reachable(ground);
     let pins = pins(ground, &delegates);
     let path = ground.path();
-    match ConsentStore::of(&ground.home).state(&ground.digest, unconfined, &pins) {
+    let consents = ConsentStore::of(&ground.home);
+    match consents.state(&ground.digest, unconfined, &pins) {
         ConsentState::Given => {}
-        ConsentState::Changed(_) if accepts_changes => keep(ground, unconfined, now(), pins)?,
+        ConsentState::Changed(_) if accepts_changes => {
+            // What was seen before still counts: only files of skills or delegates changed.
+            let rows = consents.earlier(&ground.full_path(), unconfined);
+            let rows = rows.map(|it| it.rows).unwrap_or_default();
+            keep(ground, unconfined, now(), (pins, rows))?;
+        }
         ConsentState::Changed(changes) => {
             changes.iter().for_each(|(_, line)| remark(&clean(&format!("  {line}"))));
             let message = format!("`{path}` is not what you agreed to");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use agentry_compile::EvolutionRules;
 use agentry_home::InstalledAgent;
-use agentry_home::evolution::{ProposalState, ProposedChange, ProposedText};
+use agentry_home::evolution::{ProposalState, ProposedChange, ProposedText, ReadScope};
 use agentry_home::repository::CommitKind;
 use agentry_runtime::event::CallClass;
 use agentry_runtime::tool::{
@@ -17,9 +17,10 @@ use serde_json::{Value, json};
 use super::declared_tools::DeclaredTools;
 use super::prepared_agent::PreparedAgent;
 use crate::command::{home_agents, proposals};
+use crate::home::recorded_user;
 
 /// The name of the tool.
-const NAME: &str = "propose_change";
+pub(crate) const NAME: &str = "propose_change";
 /// The longest reason, in characters.
 const LONGEST_REASON: usize = 2_000;
 
@@ -57,6 +58,37 @@ impl ProposeChangeTool {
     }
 
     fn change(&self, given: &Value, place: &CallLocation) -> Result<ProposedChange, String> {
+        let GivenChange { file, text, reason } = GivenChange::read(given)?;
+        // The directory of a run has its id; a call outside of a run has another one.
+        let layout = home_agents::layout().map_err(|failure| failure.message)?;
+        let runs = layout.runs();
+        let run = Some(&place.run).filter(|run| run.parent() == Some(runs.as_path()));
+        let run = run.and_then(|run| Some(run.file_name()?.to_str()?.to_owned()));
+        let user = recorded_user();
+        let is_private =
+            layout.has_private_memory(&user, &self.agent.id) || layout.has_shared_memory(&user);
+        Ok(ProposedChange {
+            file,
+            text,
+            reason,
+            run,
+            author: self.agent.name.clone(),
+            kind: CommitKind::Agent,
+            read: if is_private { ReadScope::Private } else { ReadScope::Public },
+        })
+    }
+}
+
+/// A change as a model gives it.
+pub(crate) struct GivenChange {
+    pub(crate) file: String,
+    pub(crate) text: ProposedText,
+    pub(crate) reason: String,
+}
+
+impl GivenChange {
+    /// Reads the arguments of a call.
+    pub(crate) fn read(given: &Value) -> Result<Self, String> {
         let text = |key: &str| given.get(key).and_then(Value::as_str).map(str::to_owned);
         let file = text("file").ok_or("`file` is missing")?;
         let proposed = match (text("content"), text("diff")) {
@@ -69,42 +101,36 @@ impl ProposeChangeTool {
         if reason.trim().is_empty() {
             return Err("`reason` is missing".to_owned());
         }
-        // The directory of a run has its id; a call outside of a run has another one.
-        let runs = home_agents::layout().map_err(|failure| failure.message)?.runs();
-        let run = Some(&place.run).filter(|run| run.parent() == Some(runs.as_path()));
-        let run = run.and_then(|run| Some(run.file_name()?.to_str()?.to_owned()));
-        Ok(ProposedChange {
-            file,
-            text: proposed,
-            reason,
-            run,
-            author: self.agent.name.clone(),
-            kind: CommitKind::Agent,
-        })
+        Ok(Self { file, text: proposed, reason })
+    }
+}
+
+/// What models get to know about the tool.
+pub(crate) fn propose_change() -> ToolSpec {
+    ToolSpec {
+        name: NAME.to_owned(),
+        description: "Proposes a change of yourself: of your persona, principles, memory or skills. Give the file \
+                      relative to your own directory (`persona.md`, `memory/x.md`, `skills/x/SKILL.md`), its whole \
+                      new content or a unified diff, and the reason. Protected sections, permissions, tools and \
+                      schedules cannot be proposed. The user may have to accept it."
+            .to_owned(),
+        schema: json!({
+            "type": "object",
+            "properties": {
+                "file": {"type": "string"},
+                "content": {"type": "string"},
+                "diff": {"type": "string"},
+                "reason": {"type": "string"},
+            },
+            "required": ["file", "reason"],
+            "additionalProperties": false,
+        }),
     }
 }
 
 impl BuiltInTool for ProposeChangeTool {
     fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: NAME.to_owned(),
-            description: "Proposes a change of yourself: of your persona, principles, memory or skills. Give the file \
-                          relative to your own directory (`persona.md`, `memory/x.md`, `skills/x/SKILL.md`), its whole \
-                          new content or a unified diff, and the reason. Protected sections, permissions, tools and \
-                          schedules cannot be proposed. The user may have to accept it."
-                .to_owned(),
-            schema: json!({
-                "type": "object",
-                "properties": {
-                    "file": {"type": "string"},
-                    "content": {"type": "string"},
-                    "diff": {"type": "string"},
-                    "reason": {"type": "string"},
-                },
-                "required": ["file", "reason"],
-                "additionalProperties": false,
-            }),
-        }
+        propose_change()
     }
 
     fn class(&self, _: &Value) -> CallClass {

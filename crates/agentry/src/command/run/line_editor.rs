@@ -5,11 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::termios::{OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
 use rustyline::error::ReadlineError;
-use rustyline::{DefaultEditor, ExternalPrinter};
+use rustyline::history::FileHistory;
+use rustyline::{Editor, ExternalPrinter};
 
+use super::line_helper::LineHelper;
 use crate::output::print;
 
 /// What was typed.
+#[derive(Debug)]
 pub(super) enum TypedInput {
     /// A line.
     Line(String),
@@ -19,10 +22,12 @@ pub(super) enum TypedInput {
     End,
 }
 
+type TalkEditor = Editor<LineHelper, FileHistory>;
+
 /// A terminal that lines are read from.
 #[derive(Clone)]
 pub(super) struct LineEditor {
-    editor: Arc<Mutex<DefaultEditor>>,
+    editor: Arc<Mutex<TalkEditor>>,
     /// The terminal settings before the first read.
     found: Option<Termios>,
     /// While it exists, a signal interrupts the wait for a key. `None` where lines are not edited.
@@ -32,39 +37,51 @@ pub(super) struct LineEditor {
 impl LineEditor {
     pub(super) fn new() -> Result<Self, ReadlineError> {
         let found = tcgetattr(io::stdin()).ok();
-        let mut editor = DefaultEditor::new()?;
+        let mut editor = TalkEditor::new()?;
+        editor.set_helper(Some(LineHelper::default()));
         let waker = editor.create_external_printer().ok();
         let waker = waker.map(|it| Arc::new(it) as Arc<dyn ExternalPrinter + Send + Sync>);
         Ok(Self { editor: Arc::new(Mutex::new(editor)), found, waker })
     }
 
     /// Reads the next line without blocking the runtime.
-    pub(super) async fn read(&self, prompt: &str) -> TypedInput {
+    pub(super) async fn read(&self, prompt: &str, typed: String) -> TypedInput {
         let (lines, prompt) = (self.clone(), prompt.to_owned());
-        tokio::task::spawn_blocking(move || lines.wait(&prompt)).await.unwrap_or(TypedInput::End)
+        let read = tokio::task::spawn_blocking(move || lines.wait_with(&prompt, &typed));
+        read.await.unwrap_or(TypedInput::End)
     }
 
     /// Reads the next line and blocks the thread.
     pub(super) fn wait(&self, prompt: &str) -> TypedInput {
-        match self.editor().readline(prompt) {
-            Ok(line) => TypedInput::Line(line),
+        self.wait_with(prompt, "")
+    }
+
+    /// Like [`LineEditor::wait`], with text that stands in the line already.
+    pub(super) fn wait_with(&self, prompt: &str, typed: &str) -> TypedInput {
+        match self.editor().readline_with_initial(prompt, (typed, "")) {
+            // A line that ends with a backslash goes on in the next one.
+            Ok(line) => TypedInput::Line(line.replace("\\\n", "\n")),
             Err(ReadlineError::Interrupted) => TypedInput::Interrupt,
             Err(_) => TypedInput::End,
         }
     }
 
-    /// Restores the terminal if a read is still waiting, and returns whether it did. The line of that read
-    /// is discarded.
+    /// Restores the terminal, and returns whether a read was still waiting. The line of that read is
+    /// discarded.
     pub(super) fn restore(&self) -> bool {
         const NO_BRACKETED_PASTE: &str = "\x1b[?2004l";
         // A locked editor means that a read is waiting.
-        let Some(found) = self.found.as_ref().filter(|_| self.editor.try_lock().is_err()) else {
-            return false;
-        };
-        if self.waker.is_some() {
+        let is_waiting = self.editor.try_lock().is_err();
+        let Some(found) = &self.found else { return false };
+        if is_waiting && self.waker.is_some() {
             print(NO_BRACKETED_PASTE);
         }
-        tcsetattr(io::stdin(), OptionalActions::Now, found).is_ok()
+        tcsetattr(io::stdin(), OptionalActions::Now, found).is_ok() && is_waiting
+    }
+
+    /// Sets what Tab completes: these words, and files below a directory.
+    pub(super) fn complete(&self, words: Vec<String>, directory: &std::path::Path) {
+        self.editor().set_helper(Some(LineHelper::new(words, directory)));
     }
 
     /// Loads the history of earlier conversations.
@@ -79,7 +96,7 @@ impl LineEditor {
         let _ = editor.save_history(path);
     }
 
-    fn editor(&self) -> std::sync::MutexGuard<'_, DefaultEditor> {
+    fn editor(&self) -> std::sync::MutexGuard<'_, TalkEditor> {
         self.editor.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

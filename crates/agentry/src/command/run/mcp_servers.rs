@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use agentry_compile::model::McpServer;
 use agentry_compile::text::{Data, Spanned};
-use agentry_mcp::{ClientRuntime, McpClient, McpFailure, ServerConfig, limits};
+use agentry_mcp::{ClientRuntime, McpClient, McpFailure, ServerConfig, StartPace};
 use agentry_runtime::tool::javascript::is_same;
 use agentry_runtime::tool::mcp::{
     ChangeTerms, McpTool, PinStore, ReadyServer, ResourceTool, ServerPrompt, offered_name,
@@ -127,7 +127,7 @@ async fn connect(
                 endpoint: plan.endpoint.clone(),
                 can_ask,
                 era: plan.pin.as_ref().map(|pin| pin.era),
-                first_pause: limits::FIRST_PAUSE,
+                pace: StartPace::default(),
             };
             let connected = McpClient::connect(&threads, config).await;
             (plan, connected)

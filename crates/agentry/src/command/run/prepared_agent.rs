@@ -10,9 +10,9 @@ use agentry_compile::text::Severity;
 use agentry_compile::text::report::visible;
 use agentry_compile::{
     CompiledAgent, EnvironmentFacts, EvolutionRules, FileTree as _, LoadableSkill, ModelCandidate,
-    ModelLookup, PromptPart, ResolveSettings, ResolvedPlan, RunPrompt, SkillResolution,
-    SpendingCaps, WorkspaceConfig, World as _, WorldLinks, digest, judge, loadable_skills, resolve,
-    resolved, skill_list,
+    ModelLookup, NotifySettings, PromptPart, ResolveSettings, ResolvedPlan, RunPrompt,
+    SkillResolution, SpendingCaps, WorkspaceConfig, World as _, WorldLinks, digest, judge,
+    loadable_skills, resolve, resolved, skill_list,
 };
 use agentry_home::InstalledAgent;
 use agentry_runtime::approval::Approvals;
@@ -80,6 +80,8 @@ pub(crate) struct PreparedAgent {
     pub(crate) installed: Option<InstalledAgent>,
     /// What becomes of the changes that it proposes to itself.
     pub(crate) evolution: EvolutionRules,
+    /// How the user is called to a question.
+    pub(crate) notify: NotifySettings,
     /// What it remembers between runs.
     pub(crate) memory: MemoryAccess,
 }
@@ -160,6 +162,7 @@ impl PreparedAgent {
             masked: prompt.masked(),
             installed,
             evolution: settings.evolution.narrowed(config.evolution),
+            notify: settings.notify.narrowed(config.notify),
             prompt,
             workspace: PathBuf::from(&judge.places().workspace),
             caps: outer_workspaces::caps(&disk, &outer)?

@@ -1,7 +1,7 @@
 //! Plays a cassette: the agent as it is now, with recorded answers of the model and the tools.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use agentry_compile::{PromptPart, SpendingCaps};
 use agentry_runtime::approval::Approvals;
@@ -68,7 +68,7 @@ pub(crate) fn run(
     } else {
         (TerminalView::new(), args.format)
     };
-    let hears = sink(format, &Arc::new(Mutex::new(view)));
+    let hears = sink(format, &view.shared());
     let prompt = called.as_ref().map(|(_, prompt)| prompt.as_str()).or(args.prompt.as_deref());
     let function = called.as_ref().map(|(function, _)| function.clone());
     let replayed = play(ground, tape, (function, prompt), &hears)?;

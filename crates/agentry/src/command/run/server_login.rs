@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agentry_compile::text::report::visible;
 use agentry_mcp::{
-    ClientFuture, ClientRuntime, LoginBrowser, McpClient, McpFailure, ServerConfig, limits,
+    ClientFuture, ClientRuntime, LoginBrowser, McpClient, McpFailure, ServerConfig, StartPace,
 };
 use agentry_runtime::commands::RefusedCommands;
 use agentry_runtime::tool::mcp::PinStore;
@@ -87,7 +87,7 @@ async fn connect(threads: &Arc<ClientRuntime>, plan: &PlannedServer) -> Result<u
         endpoint: plan.endpoint.clone(),
         can_ask: false,
         era: plan.pin.as_ref().map(|pin| pin.era),
-        first_pause: limits::FIRST_PAUSE,
+        pace: StartPace::default(),
     };
     let client = McpClient::connect(threads, config).await?;
     Ok(client.catalogue().await?.tools.len())

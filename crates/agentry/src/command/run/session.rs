@@ -1,6 +1,6 @@
 //! A real run: connects the driver with the journal, the models, the tools and the output.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentry_compile::SEARCH_VARIABLES;
@@ -10,10 +10,11 @@ use agentry_runtime::driver::interfaces::{AbsentApprover, Approver, OutputSink, 
 use agentry_runtime::driver::output::RunOutput;
 use agentry_runtime::driver::{BrokenRun, RunDriver};
 use agentry_runtime::function::FunctionCall;
-use agentry_runtime::journal::{Journal, RunSettings};
+use agentry_runtime::journal::{self, Journal, RunSettings};
 use agentry_runtime::provider::http;
 use agentry_runtime::tool::SearchClient;
 use agentry_runtime::tool::mcp::ServerPrompt;
+use agentry_runtime::undo::{RunFileChange, changed_files};
 use agentry_runtime::{RunEnding, RunPhase, StepState, TimedEvent};
 use serde_json::Value;
 use tokio::runtime::Runtime;
@@ -21,17 +22,20 @@ use tokio::runtime::Runtime;
 use super::approver::TerminalApprover;
 use super::assembly::{NewRun, ReadyTools, RunAssembly, RunEngine, SharedJournal, create_journal};
 use super::confinement::ConfinedCommands;
+use super::control::{self, RunControl};
 use super::delegation::scope::{DelegationScope, TreeSettings};
 use super::first_consent::{ConsentTerms, consent, listing};
 use super::limits::{began, limits, limits_again};
 use super::line_editor::LineEditor;
-use super::memory::RunMemories;
+use super::memory::{RunMemories, may_converse};
 use super::prepared_agent::{PreparedAgent, variable};
 use super::recording::{PendingRecording, admitted, recorded};
 use super::stop::StopSwitch;
+use super::talk_commands::stat_lines;
 use super::terminal::TerminalView;
+use super::turn_history::TurnHistory;
 use super::workers::workers;
-use super::{exit, talk};
+use super::{exit, standing, talk, talk_requests};
 use crate::args::{AskFallback, ResumeArguments, RunArguments, RunFormat};
 use crate::command::receipts::recording as receipts;
 use crate::output::{CliFailure, CliOutcome, error_text, print, print_json, remark, when_unread};
@@ -45,7 +49,13 @@ pub(crate) struct RunSession<'a> {
     /// The prompts of servers.
     pub(super) prompts: Vec<Arc<ServerPrompt>>,
     recording: Option<PendingRecording>,
-    journal: SharedJournal,
+    pub(super) journal: SharedJournal,
+    /// What each turn of this process changed.
+    pub(super) turns: TurnHistory,
+    /// The run to continue after this one.
+    pub(super) next: Option<String>,
+    /// What the user does without.
+    pub(super) without: &'a [String],
     /// The name of the sandbox back end.
     sandbox: &'static str,
     /// The number of models, and their smallest context window.
@@ -62,6 +72,8 @@ pub(crate) struct SessionSetting<'a> {
     pub(crate) ground: &'a PreparedAgent,
     pub(crate) format: RunFormat,
     pub(crate) on_ask: AskFallback,
+    /// Whether another program steers the run.
+    pub(crate) is_controlled: bool,
     pub(crate) commands: ConfinedCommands,
     pub(crate) record: Option<&'a str>,
     /// The function that the run carries out.
@@ -171,12 +183,13 @@ impl<'a> RunSession<'a> {
             function: setting.function.as_ref(),
             person: Arc::clone(&watching.person),
             hears: Arc::clone(&watching.hears),
-            can_ask: watching.attendant.is_some(),
+            can_ask: watching.can_ask(),
             budget,
             memory,
+            approvals: Arc::new(standing::approvals(ground, recording.is_some())),
         };
         let (driver, tools) = assembly.build()?;
-        let stop = stop(&driver, watching.attendant.as_deref());
+        let stop = stop(&driver, &watching);
         let sandbox = setting.commands.name();
         let (function, output) = (setting.function.clone(), None);
         Ok(Self {
@@ -187,6 +200,9 @@ impl<'a> RunSession<'a> {
             prompts: ready.declared.prompts.clone(),
             recording,
             journal,
+            turns: TurnHistory::default(),
+            next: None,
+            without: setting.without,
             sandbox,
             plan,
             stop,
@@ -219,15 +235,56 @@ impl<'a> RunSession<'a> {
         let runtime = workers()?;
         let ending = runtime.block_on(async {
             self.stop.listen();
-            match prompt {
-                Some(prompt) => {
+            match (prompt, self.conversing_program()) {
+                (prompt, Some(control)) => control::converse(&mut self, &control, prompt).await,
+                (Some(prompt), None) => {
+                    self.watching.begin();
                     let ending = self.driver.say(prompt).await?;
+                    self.show_changes();
                     self.settle(Some(ending)).await
                 }
-                None => talk::talk(&mut self).await,
+                (None, None) => talk::talk(&mut self).await,
             }
         });
         self.end(runtime, ending)
+    }
+
+    /// Whether the run is recorded to a cassette.
+    pub(super) const fn is_recorded(&self) -> bool {
+        self.recording.is_some()
+    }
+
+    /// The program that steers the run, if it may send one message after the other.
+    fn conversing_program(&self) -> Option<Arc<RunControl>> {
+        let is_single = self.function.is_some() || may_converse(self.ground).is_err();
+        self.watching.control.clone().filter(|_| !is_single)
+    }
+
+    /// The files that the tools of the run changed.
+    pub(super) fn changed_files(&self) -> Vec<RunFileChange> {
+        let journal = self.journal.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Only shown: a file that cannot be read now is left out, and the run goes on.
+        changed_files(&[journal::images(journal.directory())]).unwrap_or_default()
+    }
+
+    /// Shows the changed files at the end of a turn.
+    pub(super) fn show_changes(&self) {
+        let mut view = self.watching.view();
+        if view.is_live() {
+            view.show(&stat_lines(&self.changed_files()));
+            view.draw();
+        }
+    }
+
+    /// What a user should know at the start of a conversation.
+    pub(super) fn banner(&self) -> [(&'static str, String); 4] {
+        let agent = format!("{}  {}", self.ground.agent.name(), self.ground.path());
+        [
+            ("agent", agent),
+            ("model", self.driver.model(self.driver.state().model)),
+            ("workspace", self.ground.workspace.display().to_string()),
+            ("sandbox", self.sandbox.to_owned()),
+        ]
     }
 
     /// Checks the output of the function that the run carries out.
@@ -258,17 +315,28 @@ impl<'a> RunSession<'a> {
         let limits = limits_again(&self.ground.agent, &args.spending, &self.ground.caps, &before);
         let (models, window) = self.plan;
         self.driver.adjust(limits, models, window).map_err(broken)?;
+        self.watching.recall(self.driver.state());
         self.introduce();
         let talks = is_conversation && self.watching.attendant.is_some() && args.prompt.is_none();
         let ending = runtime.block_on(async {
             self.stop.listen();
-            let waits = talks || args.prompt.is_some();
+            let program = self.conversing_program();
+            let waits = talks || program.is_some() || args.prompt.is_some();
             let resumes = !waits || is_under_way(self.driver.state());
+            if resumes || args.prompt.is_some() {
+                self.watching.begin();
+            }
+            self.begin_turn();
             let ending = if resumes { self.driver.resume().await? } else { None };
+            self.end_turn();
             match args.prompt.clone() {
                 // The resumed step ended the run, for example at a limit: there is no turn for a new prompt.
                 _ if resumes && matches!(self.driver.state().phase, RunPhase::Ended(_)) => {
                     Ok(ending)
+                }
+                prompt if program.is_some() => {
+                    let last = converse_on(&mut self, program, prompt).await?;
+                    Ok(last.or(ending))
                 }
                 Some(prompt) => self.driver.say(prompt).await.map(Some),
                 // A conversation continues at the prompt, once the unfinished step is done.
@@ -286,17 +354,22 @@ impl<'a> RunSession<'a> {
 
     /// Ends the session and restores the terminal. An open question does not block the exit.
     fn end(self, runtime: Runtime, ending: Result<Option<RunEnding>, BrokenRun>) -> CliOutcome {
+        self.watching.leave();
         let lines = self.watching.attendant.as_ref().map(|it| it.lines.clone());
         let restore = |lines: &LineEditor| lines.restore();
         if lines.as_ref().is_some_and(restore) {
             print("\n");
         }
+        let next = self.next.clone();
         let outcome = ending.map_err(broken).and_then(|ending| self.finish(ending));
         // Not a plain drop, which would wait for the blocking read of the line editor.
         runtime.shutdown_background();
         // A read may have started between the first restore and the shutdown.
         lines.as_ref().map(restore);
-        outcome
+        match next {
+            Some(id) => outcome.and_then(|_| talk_requests::continue_run(&id)),
+            None => outcome,
+        }
     }
 
     /// Writes the end of the run to the journal.
@@ -309,14 +382,34 @@ impl<'a> RunSession<'a> {
             let message = |error| format!("the cassette was not kept: {}", error_text(&error));
             recording.keep().map_err(|error| CliFailure::new(message(error)))?;
         }
-        if let Some(output) = &self.output {
-            print_json(output);
+        match &self.output {
+            Some(output) if self.watching.control.is_some() => control::report_output(output),
+            Some(output) => print_json(output),
+            None => {}
         }
         let exit = exit(&ending);
+        if let RunEnding::OverBudget { limit } = &ending {
+            let option = limit_option(limit);
+            let id = journal.id();
+            remark(&format!(
+                "  = help: `agentry resume {id} {option}` continues it with a higher limit"
+            ));
+        }
         if matches!(ending, RunEnding::Cancelled | RunEnding::Parked { .. }) {
             remark(&format!("  = help: `agentry resume {}` continues it", journal.id()));
         }
         Ok(exit)
+    }
+}
+
+/// The option that raises a limit, from the text of the limit.
+fn limit_option(limit: &str) -> &'static str {
+    match limit {
+        _ if limit.starts_with('$') => "--max-cost DOLLARS",
+        _ if limit.contains("turn") => "--max-turns N",
+        _ if limit.contains("step") => "--max-steps N",
+        _ if limit.contains("token") => "--max-tokens N",
+        _ => "--max-time TIME",
     }
 }
 
@@ -338,8 +431,18 @@ fn settings(args: &RunArguments) -> RunSettings {
     }
 }
 
+/// Lets the program send messages to a run that was resumed.
+async fn converse_on(
+    session: &mut RunSession<'_>,
+    program: Option<Arc<RunControl>>,
+    prompt: Option<String>,
+) -> Result<Option<RunEnding>, BrokenRun> {
+    let Some(control) = program else { return Ok(None) };
+    control::converse(session, &control, prompt).await
+}
+
 /// Whether a step is unfinished and continues before a new prompt is sent.
-fn is_under_way(state: &StepState) -> bool {
+pub(crate) fn is_under_way(state: &StepState) -> bool {
     match &state.phase {
         // A run that ended at a limit continues only if the limit was raised.
         RunPhase::Ended(RunEnding::OverBudget { .. }) => state.exceeded().is_none(),
@@ -354,6 +457,8 @@ pub(crate) struct RunObservers {
     pub(super) hears: OutputSink,
     /// The user at the terminal, if there is one.
     pub(crate) attendant: Option<Arc<TerminalApprover>>,
+    /// The program that steers the run, if there is one.
+    pub(super) control: Option<Arc<RunControl>>,
     pub(crate) person: Arc<dyn Approver>,
 }
 
@@ -361,10 +466,29 @@ impl RunObservers {
     /// The listeners of a run. Standard output has only the output of a function.
     fn of(setting: &SessionSetting<'_>) -> Self {
         let SessionSetting { format, on_ask, function, .. } = setting;
-        match function {
+        if setting.is_controlled {
+            return Self::controlled(setting);
+        }
+        let observers = match function {
             None => Self::new(*format, *on_ask),
             Some(_) => Self::with(TerminalView::aside(), RunFormat::Human, *on_ask, *format),
-        }
+        };
+        let attendant = observers.attendant.iter();
+        attendant.for_each(|attendant| attendant.notify_by(setting.ground.notify));
+        observers
+    }
+
+    /// The listeners of a run that another program steers.
+    fn controlled(setting: &SessionSetting<'_>) -> Self {
+        let terminal = Arc::new(Mutex::new(TerminalView::aside()));
+        let control = RunControl::open(setting.on_ask, Arc::clone(&setting.ground.redactor));
+        let hears = sink(RunFormat::Json, &terminal);
+        Self { hears, terminal, attendant: None, person: control.clone(), control: Some(control) }
+    }
+
+    /// Whether somebody can be asked.
+    pub(crate) fn can_ask(&self) -> bool {
+        self.attendant.is_some() || self.control.is_some()
     }
 
     pub(crate) fn new(format: RunFormat, on_ask: AskFallback) -> Self {
@@ -372,18 +496,45 @@ impl RunObservers {
     }
 
     fn with(view: TerminalView, shown: RunFormat, on_ask: AskFallback, format: RunFormat) -> Self {
-        let terminal = Arc::new(Mutex::new(view));
+        let terminal = view.shared();
         let attended = TerminalView::is_attended() && format == RunFormat::Human;
         let attendant =
             attended.then(|| TerminalApprover::new(Arc::clone(&terminal)).ok()).flatten();
         let attendant = attendant.map(Arc::new);
-        let person: Arc<dyn Approver> = match (&attendant, on_ask) {
-            (Some(attendant), _) => attendant.clone(),
+        let person: Arc<dyn Approver> = match &attendant {
+            Some(attendant) => attendant.clone(),
             // Without a terminal no user can approve: an `ask` is denied, or the run is parked.
-            (None, AskFallback::Deny) => Arc::new(AbsentApprover::Denies),
-            (None, AskFallback::Park) => Arc::new(AbsentApprover::Parks),
+            None => Arc::new(AbsentApprover::from(on_ask)),
         };
-        Self { hears: sink(shown, &terminal), terminal, attendant, person }
+        Self { hears: sink(shown, &terminal), terminal, attendant, control: None, person }
+    }
+}
+
+impl RunObservers {
+    pub(super) fn view(&self) -> MutexGuard<'_, TerminalView> {
+        self.terminal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Shows that the run works now, and takes keys meanwhile.
+    pub(super) fn begin(&self) {
+        self.view().begin();
+        if let Some(attendant) = &self.attendant {
+            attendant.take_keys();
+        }
+    }
+
+    /// Names the calls that a resumed run has not ended.
+    fn recall(&self, state: &StepState) {
+        let mut view = self.view();
+        state.calls.iter().chain(&state.inner).for_each(|call| view.recall(&call.call));
+    }
+
+    /// Leaves the terminal to others.
+    pub(super) fn leave(&self) {
+        if let Some(attendant) = &self.attendant {
+            attendant.leave_keys();
+        }
+        self.view().leave();
     }
 }
 
@@ -427,10 +578,16 @@ pub(crate) fn search() -> Option<SearchClient> {
 }
 
 /// The stop switch of a run: signals, Ctrl-C at a question, and a closed standard output use it.
-fn stop(driver: &RunDriver, attendant: Option<&TerminalApprover>) -> Arc<StopSwitch> {
+fn stop(driver: &RunDriver, watching: &RunObservers) -> Arc<StopSwitch> {
     let stop = Arc::new(StopSwitch::new(driver.canceller()));
-    if let Some(attendant) = attendant {
+    if let Some(attendant) = &watching.attendant {
         attendant.stop_by(&stop);
+    }
+    if let Some(control) = watching.control.clone() {
+        control.stop_by(&stop);
+        // A program that ends does not take the turn under way with it.
+        when_unread(move || control.leave());
+        return stop;
     }
     let unread = Arc::clone(&stop);
     when_unread(move || unread.end());
@@ -438,7 +595,7 @@ fn stop(driver: &RunDriver, attendant: Option<&TerminalApprover>) -> Arc<StopSwi
 }
 
 /// A single-threaded runtime for a replay, in which nothing blocks.
-pub(super) fn runtime() -> Result<Runtime, CliFailure> {
+pub(crate) fn runtime() -> Result<Runtime, CliFailure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| CliFailure::new(format!("nothing can be run: {}", error_text(&error))))
 }

@@ -38,8 +38,13 @@ impl StopSwitch {
         if self.again() {
             self.end();
         } else {
-            let _ = self.canceller.send(CancelScope::Turn);
+            self.stop_turn();
         }
+    }
+
+    /// Stops the turn, however often it is asked for.
+    pub(super) fn stop_turn(&self) {
+        let _ = self.canceller.send(CancelScope::Turn);
     }
 
     /// Records a Ctrl-C, and returns whether there was one just before.

@@ -1,38 +1,27 @@
 //! A conversation at the terminal: messages to the agent, and commands to Agentry such as `/why`.
 
-use std::sync::{Arc, PoisonError};
-
 use agentry_compile::policy::Action;
 use agentry_runtime::RunEnding;
 use agentry_runtime::driver::BrokenRun;
 use agentry_runtime::tool::mcp::ServerPrompt;
 
 use super::approver::TerminalApprover;
-use super::delegation::reach::reachable;
-use super::first_consent::{listing, with_delegates};
 use super::line_editor::TypedInput;
 use super::session::RunSession;
 use super::stop::StopSwitch;
+use super::talk_commands;
+use super::talk_requests::{self, TalkRequest};
 use super::terminal::clean;
-use crate::output::{columns, print};
-
-const HELP: &str = "\
-/tools   the tools that the agent is offered
-/policy  all that it may do
-/cost    what the run has spent
-/why     why the last calls were allowed, asked about or refused
-/exit    ends the conversation; `agentry resume` continues it
-Ctrl-C stops what the agent does, twice the run.
-";
-
-/// The number of decisions that `/why` shows.
-const SHOWN: usize = 10;
+use crate::output::print;
 
 /// Talks until the user leaves. Returns how the last turn ended, if there was one.
 pub(super) async fn talk(session: &mut RunSession<'_>) -> Result<Option<RunEnding>, BrokenRun> {
     let Some(attendant) = session.watching.attendant.clone() else { return Ok(None) };
     let history = session.ground.home.join("history");
     attendant.lines.history(&history);
+    attendant.lines.complete(completions(session), &session.ground.workspace);
+    session.show_model();
+    session.watching.view().banner(&session.banner());
     if let Some(greeting) = &session.ground.agent.identity.greeting {
         print(&format!("{}\n", clean(&greeting.value)));
     }
@@ -45,21 +34,35 @@ pub(super) async fn talk(session: &mut RunSession<'_>) -> Result<Option<RunEndin
         let line = match next {
             TalkInput::Line(line) => line,
             // Leaving a conversation is a normal end, even after a cancelled turn.
-            TalkInput::Leave => return Ok(last.filter(|ending| *ending != RunEnding::Cancelled)),
+            TalkInput::Leave => return Ok(last.filter(is_no_cancel)),
             TalkInput::Stop => return Ok(Some(RunEnding::Cancelled)),
         };
         match line.as_str() {
             "" => {}
+            word if word.starts_with('!') => {
+                talk_commands::shell(session, word.trim_start_matches('!')).await?;
+            }
             // A message cannot start with `/`; a mistyped command is never sent to the model.
-            word if word.starts_with('/') && !is_prompt(session, word) => command(session, word),
+            word if word.starts_with('/') && !is_prompt(session, word) => {
+                match talk_requests::carry_out(session, word).await? {
+                    TalkRequest::Done => {}
+                    TalkRequest::Leave => return Ok(last.filter(is_no_cancel)),
+                    TalkRequest::Over(ending) => return Ok(Some(ending)),
+                    TalkRequest::Other => talk_commands::command(session, word),
+                }
+            }
             _ => {
                 let Some(message) = message(session, &line).await else { continue };
                 // The history is a file, so secrets are redacted in it.
                 attendant.lines.remember(&session.ground.redactor.text(&line), &history);
                 session.stop.anew();
+                session.watching.begin();
+                session.begin_turn();
                 let ending = session.driver.say(message).await?;
+                session.end_turn();
                 let over =
                     matches!(session.driver.state().phase, agentry_runtime::RunPhase::Ended(_));
+                session.show_changes();
                 last = Some(ending);
                 // A reached limit or a failure ends the run, not only the turn.
                 if over {
@@ -68,6 +71,16 @@ pub(super) async fn talk(session: &mut RunSession<'_>) -> Result<Option<RunEndin
             }
         }
     }
+}
+
+fn is_no_cancel(ending: &RunEnding) -> bool {
+    *ending != RunEnding::Cancelled
+}
+
+/// The words that Tab completes at the start of a line.
+fn completions(session: &RunSession<'_>) -> Vec<String> {
+    let own = talk_commands::COMMANDS.iter().map(|(name, _)| (*name).to_owned());
+    own.chain(session.prompts.iter().map(|prompt| prompt.command())).collect()
 }
 
 /// Whether a line starts a prompt of a server.
@@ -132,43 +145,4 @@ async fn next(attendant: &TerminalApprover, stop: &StopSwitch) -> TalkInput {
             }
         }
     }
-}
-
-/// Runs a command to Agentry.
-fn command(session: &RunSession<'_>, word: &str) {
-    let terminal = session.watching.terminal.lock().unwrap_or_else(PoisonError::into_inner);
-    let text = match word {
-        "/tools" => {
-            let specs = session.tools.specs().iter();
-            let rows = specs.map(|spec| {
-                let first = spec.description.lines().next().unwrap_or_default();
-                vec![spec.name.clone(), first.to_owned()]
-            });
-            columns(&rows.collect::<Vec<_>>())
-        }
-        "/policy" => {
-            let models = (0..session.driver.state().models).map(|at| session.driver.model(at));
-            let sandbox = "as `agentry sandbox explain` lists it".to_owned();
-            let rows = listing(session.ground, sandbox, models.collect());
-            let rows = with_delegates(rows, &reachable(session.ground));
-            let rows = rows.rows().into_iter().map(|(name, line)| vec![name, clean(&line)]);
-            columns(&rows.collect::<Vec<_>>())
-        }
-        "/cost" => format!("{}\n", terminal.spending()),
-        "/why" => {
-            let decided = terminal.decided();
-            let skipped = decided.len().saturating_sub(SHOWN);
-            let lines = decided.iter().skip(skipped).map(|line| format!("{}\n", clean(line)));
-            let lines: String = lines.collect();
-            if lines.is_empty() { "no call was made yet\n".to_owned() } else { lines }
-        }
-        "/help" => {
-            let row =
-                |prompt: &Arc<ServerPrompt>| vec![clean(&prompt.command()), clean(&prompt.help())];
-            let prompts: Vec<_> = session.prompts.iter().map(row).collect();
-            format!("{HELP}{}", columns(&prompts))
-        }
-        other => format!("there is no `{}`; `/help` lists what there is\n", clean(other)),
-    };
-    print(&text);
 }

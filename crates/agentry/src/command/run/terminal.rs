@@ -1,45 +1,40 @@
-//! Shows a run to the user. On a terminal the answer streams in, calls are folded and a status line is
-//! kept; elsewhere the answer goes to standard output, and one line for each call to standard error.
+//! Shows a run to the user. On a terminal the answer streams in, running calls and questions stand in a live
+//! region, and ended calls are folded; elsewhere the answer goes to standard output, and one line for each
+//! call to standard error.
 
-use std::collections::HashMap;
 use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use agentry_compile::text::report::{counted, visible};
-use agentry_runtime::budget::dollars;
 use agentry_runtime::driver::output::RunOutput;
-use agentry_runtime::{CallJudgement, RunEnding, RunLimits, RunSpending};
+use agentry_runtime::event::ApprovalAnswer;
+use agentry_runtime::{CallJudgement, RunEnding, ToolCall};
 use serde_json::Value;
 
+use super::call_list::CallList;
+use super::call_words::{brief, call_words};
 use super::markdown::MarkdownStream;
-use crate::output::{cut, print, style, without_tabs};
+use super::run_status::RunStatus;
+use super::screen::TerminalSize;
+use super::screen::frame::LiveScreen;
+use super::screen::styled_line::{StyledLine, TextLook};
+use super::typed_lines::TypedLines;
+use crate::output::{cut, is_quiet, print, style, without_tabs};
 
-const DIM: &str = "\x1b[2m";
-const RED: &str = "\x1b[31m";
-const YELLOW: &str = "\x1b[33m";
-const PLAIN: &str = "\x1b[0m";
-/// Moves to the start of the line and clears it.
-const CLEAR: &str = "\r\x1b[2K";
-/// The number of lines of a result that are shown.
-const FOLDED: usize = 3;
+/// The time between two looks at the clock and at the size of the terminal.
+const TICK: Duration = Duration::from_millis(80);
 
 /// The view of a run.
 #[derive(Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is about another thing")]
 pub(crate) struct TerminalView {
     /// Whether the output is a terminal.
     rich: bool,
-    /// Whether colours are used.
-    color: bool,
+    pub(super) screen: LiveScreen,
     markdown: MarkdownStream,
-    /// Whether the current line is the status line.
-    status: bool,
-    /// Whether the current line has text of the model.
-    open: bool,
-    model: String,
-    limits: RunLimits,
-    spent: RunSpending,
-    /// The running calls, each as one line.
-    calls: HashMap<String, String>,
+    pub(super) status: RunStatus,
+    pub(super) calls: CallList,
+    pub(super) typed: TypedLines,
     /// The decisions about calls, for `/why`.
     decided: Vec<String>,
     /// Whether standard output has something else than the answer.
@@ -51,9 +46,12 @@ pub(crate) struct TerminalView {
 impl TerminalView {
     pub(crate) fn new() -> Self {
         let out = io::stdout();
-        // A dumb terminal has no escape sequences to clear the status line.
-        let rich = out.is_terminal() && std::env::var_os("TERM").is_none_or(|it| it != "dumb");
-        Self { rich, color: style(&out).color, ..Self::default() }
+        // A dumb terminal has no escape sequences to draw the region with.
+        let is_dumb = std::env::var_os("TERM").is_some_and(|it| it == "dumb");
+        let rich = out.is_terminal() && !is_dumb && !is_quiet();
+        let color = style(&out).color;
+        let markdown = if color { MarkdownStream::default() } else { MarkdownStream::plain() };
+        Self { rich, markdown, screen: LiveScreen::new(color), ..Self::default() }
     }
 
     /// A view that leaves standard output to the result of a function.
@@ -61,9 +59,33 @@ impl TerminalView {
         Self { is_aside: true, ..Self::default() }
     }
 
+    /// The view for several threads. One of them keeps the live region up to date.
+    pub(super) fn shared(self) -> Arc<Mutex<Self>> {
+        let is_live = self.rich;
+        let view = Arc::new(Mutex::new(self));
+        let weak = Arc::downgrade(&view);
+        let tick = move || {
+            while let Some(view) = weak.upgrade() {
+                view.lock().unwrap_or_else(PoisonError::into_inner).tick();
+                drop(view);
+                std::thread::sleep(TICK);
+            }
+        };
+        if is_live {
+            // Without the thread, the region changes only with the run.
+            let _ = std::thread::Builder::new().name("screen".to_owned()).spawn(tick);
+        }
+        view
+    }
+
     /// Whether a user is at the terminal.
     pub(crate) fn is_attended() -> bool {
         io::stdin().is_terminal() && io::stdout().is_terminal()
+    }
+
+    /// Whether there is a live region.
+    pub(super) const fn is_live(&self) -> bool {
+        self.rich
     }
 
     /// The decisions about the last calls.
@@ -71,7 +93,7 @@ impl TerminalView {
         &self.decided
     }
 
-    /// Shows nothing from now on: a question is on the screen.
+    /// Shows nothing but the region from now on: a question is on the screen.
     pub(super) fn hold(&mut self) {
         self.close();
         self.held.get_or_insert_default();
@@ -84,113 +106,195 @@ impl TerminalView {
         }
     }
 
+    /// Shows that the run works now.
+    pub(super) fn begin(&mut self) {
+        self.status.begin();
+        self.draw();
+    }
+
+    /// Takes over a call that an earlier process judged.
+    pub(super) fn recall(&mut self, call: &ToolCall) {
+        let ToolCall { id, tool, arguments, .. } = call;
+        let words = self.words(tool, arguments);
+        self.calls.add(id, words, (CallJudgement::Allow, ""));
+    }
+
+    /// A call in one line.
+    fn words(&self, tool: &str, arguments: &Value) -> String {
+        if self.rich { call_words(tool, arguments) } else { format!("{tool} {}", brief(arguments)) }
+    }
+
     /// Shows an output of the run.
     pub(crate) fn hear(&mut self, output: &RunOutput) {
-        if let Some(held) = &mut self.held {
+        // The region stays up to date meanwhile: nothing of it moves the question.
+        let is_regional = matches!(output, RunOutput::Started { .. } | RunOutput::Piece { .. });
+        if let Some(held) = self.held.as_mut().filter(|_| !is_regional) {
             return held.push(output.clone());
         }
+        self.status.hear(output);
         match output {
-            RunOutput::Run { models, limits, spent, .. } => {
-                self.model = models.first().cloned().unwrap_or_default();
-                (self.limits, self.spent) = (*limits, *spent);
-            }
-            RunOutput::Limits { limits } => self.limits = *limits,
             // Elsewhere the text waits for the end of its turn: only then is it known to be the answer.
             RunOutput::Text { text } if self.rich => self.stream(text),
-            RunOutput::Turn { text, spent, calls, model, .. } => {
-                self.model.clone_from(model);
-                self.spent = *spent;
-                self.turned(text, *calls);
-            }
+            RunOutput::Turn { text, calls, .. } => self.turned(text, *calls),
             RunOutput::Call { id, tool, arguments, verdict, reason, .. } => {
-                let call = format!("{tool} {}", brief(arguments));
-                self.judged(&call, *verdict, reason);
-                self.calls.insert(id.clone(), call);
+                let words = self.words(tool, arguments);
+                self.calls.add(id, words, (*verdict, reason));
+                self.judged(&format!("{tool} {}", brief(arguments)), *verdict, reason);
+                self.fold_denied(id, *verdict);
             }
-            RunOutput::Result { id, text, failed } => {
-                let call = self.calls.remove(id).unwrap_or_else(|| "an earlier call".to_owned());
-                self.result(&call, text, *failed);
+            RunOutput::Answer { id: Some(id), answer: ApprovalAnswer::No(why) } => {
+                self.refused(id, why.as_deref());
             }
-            RunOutput::Quarantined(told) => self.note(&format!("warning: {told}"), YELLOW),
+            RunOutput::Started { id } => self.calls.start(id),
+            RunOutput::Piece { id, text } => self.calls.print(id, text),
+            RunOutput::Result { id, text, failed } => self.result(id, text, *failed),
+            RunOutput::Quarantined(told) => {
+                self.note(&format!("warning: {told}"), TextLook::Warning);
+            }
             RunOutput::ModelFailed { model, message, .. } => {
-                self.note(&format!("{model}: {message}"), RED);
+                self.note(&format!("{model}: {message}"), TextLook::Bad);
             }
-            RunOutput::Waiting { time } => self.note(&format!("asking again in {time} ms"), DIM),
+            RunOutput::Waiting { time } => {
+                self.note(&format!("asking again in {time} ms"), TextLook::Dim);
+            }
             RunOutput::Compacted { messages, .. } => {
-                self.note(&format!("{messages} messages were compacted"), DIM);
+                self.note(&format!("{messages} messages were compacted"), TextLook::Dim);
             }
-            RunOutput::Ended { ending, spent } => {
-                self.spent = *spent;
-                self.ended(ending);
-            }
+            RunOutput::Ended { ending, .. } => self.ended(ending),
             RunOutput::Delegate { agent, output, .. } => self.delegate(agent, output),
-            RunOutput::Piece { .. }
-            | RunOutput::Text { .. }
-            | RunOutput::Thinking { .. }
-            | RunOutput::Calling { .. }
-            | RunOutput::Skill { .. }
-            | RunOutput::Answer { .. } => self.under_way(),
-            RunOutput::Started { .. } => {
-                self.spent.steps += 1;
-                self.under_way();
-            }
+            _ => {}
         }
+        self.refresh();
     }
 
     /// Prints a line that is not from the model; to standard error where there is no terminal.
-    pub(crate) fn note(&mut self, line: &str, look: &str) {
-        self.close();
-        let line = without_tabs(line);
-        let line = visible(&line);
+    pub(in crate::command::run) fn note(&mut self, line: &str, look: TextLook) {
         if self.rich {
-            print(&format!("{}\n", self.looking(&line, look)));
-        } else {
-            let _ = writeln!(io::stderr(), "{line}");
+            self.close();
+            self.screen.commit(&StyledLine::new(look, line));
+            self.refresh();
+        } else if !is_quiet() || matches!(look, TextLook::Bad | TextLook::Warning) {
+            let line = without_tabs(line);
+            let _ = writeln!(io::stderr(), "{}", visible(&line));
         }
     }
 
-    /// Ends the line of the model or the status, so that other text can follow.
-    pub(crate) fn close(&mut self) {
-        if self.status {
-            print(CLEAR);
-            self.status = false;
+    /// Shows what a conversation begins with.
+    pub(super) fn banner(&mut self, rows: &[(&'static str, String)]) {
+        let line = |(name, value): &(&str, String)| {
+            StyledLine::new(TextLook::Dim, &format!("{name:<10} ")).with(TextLook::Plain, value)
+        };
+        let help = StyledLine::new(TextLook::Dim, "/help lists what you can type");
+        let lines: Vec<_> = rows.iter().map(line).chain([help]).collect();
+        if self.rich {
+            self.show(&lines);
+            self.draw();
         }
-        if self.open {
-            let rest = self.markdown.finish();
-            print(&format!("{rest}\n"));
-            self.open = false;
+    }
+
+    /// Shows the whole result of a call by its number, or of the last one.
+    pub(super) fn expand(&mut self, number: Option<usize>) {
+        let Some((number, words, text)) = self.calls.result(number).cloned() else {
+            return self.note("there is no such result", TextLook::Dim);
+        };
+        let mut lines = vec![StyledLine::new(TextLook::Bold, &format!("{words}  [{number}]"))];
+        lines.extend(text.lines().map(|line| StyledLine::new(TextLook::Dim, &format!("  {line}"))));
+        self.show(&lines);
+    }
+
+    /// Adds lines to the scrollback.
+    pub(super) fn show(&mut self, lines: &[StyledLine]) {
+        self.close();
+        lines.iter().for_each(|line| self.screen.commit(line));
+        self.refresh();
+    }
+
+    /// Ends the open line of the model, so that other text can follow.
+    pub(crate) fn close(&mut self) {
+        if let Some(rest) = self.markdown.finish() {
+            self.screen.commit(&rest);
+        }
+    }
+
+    /// Removes the region: something else writes to the terminal now.
+    pub(super) fn leave(&mut self) {
+        if self.rich {
+            self.close();
+            self.status.end();
+            self.calls.clear();
+            self.draw();
+        }
+    }
+
+    /// Draws the region now.
+    pub(super) fn draw(&mut self) {
+        if self.rich {
+            self.screen.set_region(self.region());
+            self.screen.draw();
         }
     }
 
     /// What the run has spent, with its limits.
     pub(crate) fn spending(&self) -> String {
-        let RunSpending { turns, steps, usage, .. } = self.spent;
-        let RunLimits { turns: most_turns, steps: most_steps, cost: most, tokens, .. } =
-            self.limits;
-        let of = |spent: u64, most: Option<u64>, what: &str| match most {
-            Some(most) => format!("{spent} of {}", counted(most, what)),
-            None => counted(spent, what),
-        };
-        let money = match usage.cost {
-            Some(cost) => dollars(cost),
-            None => "cost unknown".to_owned(),
-        };
-        let most = most.map_or(String::new(), |most| format!(" of {}", dollars(most)));
-        let used = usage.input.saturating_add(usage.output);
-        let turns = of(turns, most_turns, "turn");
-        let (steps, tokens) = (of(steps, most_steps, "step"), of(used, tokens, "token"));
-        format!("{turns} · {steps} · {tokens} · {money}{most}")
+        self.status.spending()
+    }
+
+    /// Draws the region if the last frame is long enough ago; otherwise the next tick does.
+    fn refresh(&mut self) {
+        if self.screen.is_due() {
+            self.draw();
+        }
+    }
+
+    /// Moves the clock of the region on.
+    fn tick(&mut self) {
+        if self.status.is_busy() || self.screen.has_pending() {
+            self.status.tick();
+            self.draw();
+        }
+    }
+
+    /// The lines of the region: the open line, running calls, the question or the state of the run.
+    fn region(&self) -> Vec<StyledLine> {
+        if !self.status.is_busy() {
+            return Vec::new();
+        }
+        let size = TerminalSize::now();
+        let open = self.markdown.open_line();
+        let mut lines = if open.is_empty() { Vec::new() } else { open.rows(size.columns - 1) };
+        lines.extend(self.calls.region(self.status.spinner()));
+        match self.typed.question_lines(size.columns - 1) {
+            Some(question) => {
+                let waiting = self.calls.waiting();
+                if waiting.len() > 1 {
+                    let label = format!("{} wait for you:", counted(waiting.len(), "call"));
+                    lines.push(StyledLine::new(TextLook::Warning, &label));
+                    let row = |words: &&str| StyledLine::new(TextLook::Dim, &format!("  {words}"));
+                    lines.extend(waiting.iter().map(row));
+                }
+                lines.extend(question);
+            }
+            None => {
+                lines.push(self.status.line());
+                lines.extend(self.typed.queue_lines());
+            }
+        }
+        lines
     }
 
     fn stream(&mut self, text: &str) {
-        if self.status {
-            print(CLEAR);
-            self.status = false;
+        for line in self.markdown.push(text) {
+            self.screen.commit(&line);
         }
-        let text = clean(text);
-        let text = if self.color { self.markdown.push(&text) } else { text };
-        self.open = self.open || !text.is_empty();
-        print(&text);
+        let size = TerminalSize::now();
+        let columns = size.columns - 1;
+        // A line that fills half of the screen goes to the scrollback in rows.
+        if self.markdown.open_line().columns() > columns * (size.rows / 2) {
+            let mut rows = self.markdown.open_line().rows(columns);
+            let rest = rows.pop().unwrap_or_default();
+            rows.iter().for_each(|row| self.screen.commit(row));
+            self.markdown.keep_only(rest);
+        }
     }
 
     fn turned(&mut self, text: &str, calls: usize) {
@@ -201,7 +305,7 @@ impl TerminalView {
             // Text between calls is reasoning; only the last text is the answer.
             if calls == 0 && !self.is_aside {
                 print(&format!("{}\n", text.trim_end()));
-            } else {
+            } else if !is_quiet() {
                 let _ = writeln!(io::stderr(), "{}", text.trim_end());
             }
         }
@@ -209,122 +313,109 @@ impl TerminalView {
 
     fn judged(&mut self, call: &str, verdict: CallJudgement, reason: &str) {
         let word = verdict.as_str();
-        let look = match verdict {
-            CallJudgement::Allow => DIM,
-            CallJudgement::Ask => YELLOW,
-            CallJudgement::Deny => RED,
-        };
         self.decided.push(format!("{call}: {word}: {reason}"));
-        let mark = if self.rich { "● " } else { "" };
-        self.note(&format!("{mark}{call}  {word}"), look);
-        if verdict == CallJudgement::Deny {
+        // On a terminal the call is in the region now, and in the scrollback when it has ended.
+        if self.rich {
+            return;
+        }
+        let is_denied = verdict == CallJudgement::Deny;
+        // `--quiet` leaves out what is plain; a refusal stays.
+        let look = if is_denied { TextLook::Warning } else { TextLook::Plain };
+        self.note(&format!("{call}  {word}"), look);
+        if is_denied {
             self.note(&format!("  {reason}"), look);
         }
-        self.under_way();
+    }
+
+    /// A denied call has no result: it is over at once.
+    fn fold_denied(&mut self, id: &str, verdict: CallJudgement) {
+        if verdict == CallJudgement::Deny {
+            let folded = self.calls.end(id, "", true);
+            if self.rich {
+                self.show(&folded);
+            }
+        }
+    }
+
+    /// Shows a call that was refused, by the user or because there is none.
+    fn refused(&mut self, id: &str, why: Option<&str>) {
+        let words = self.calls.words(id).unwrap_or_default();
+        let why = why.unwrap_or("by the user");
+        let folded = self.calls.end(id, why, true);
+        if self.rich {
+            return self.show(folded.get(..1).unwrap_or_default());
+        }
+        self.note(&format!("  {}: refused: {why}", cut(&words, 50)), TextLook::Warning);
     }
 
     /// Shows what a delegate does, with the agents that lead to it.
     fn delegate(&mut self, agent: &str, output: &RunOutput) {
         match output {
-            RunOutput::Call { tool, arguments, verdict, reason, .. } => {
-                let call = format!("{agent}: {tool} {}", brief(arguments));
-                self.judged(&call, *verdict, reason);
+            RunOutput::Call { id, tool, arguments, verdict, reason, .. } => {
+                let words = format!("{agent}: {}", call_words(tool, arguments));
+                self.calls.add(&format!("{agent}/{id}"), words, (*verdict, reason));
+                self.judged(&format!("{agent}: {tool} {}", brief(arguments)), *verdict, reason);
+                self.fold_denied(&format!("{agent}/{id}"), *verdict);
+            }
+            RunOutput::Answer { id: Some(id), answer: ApprovalAnswer::No(why) } => {
+                self.refused(&format!("{agent}/{id}"), why.as_deref());
+            }
+            RunOutput::Started { id } => self.calls.start(&format!("{agent}/{id}")),
+            RunOutput::Piece { id, text } => self.calls.print(&format!("{agent}/{id}"), text),
+            RunOutput::Result { id, text, failed } if self.rich => {
+                self.result(&format!("{agent}/{id}"), text, *failed);
             }
             RunOutput::Quarantined(told) => {
-                self.note(&format!("warning: {agent}: {told}"), YELLOW);
+                self.note(&format!("warning: {agent}: {told}"), TextLook::Warning);
             }
             RunOutput::ModelFailed { model, message, .. } => {
-                self.note(&format!("{agent}: {model}: {message}"), RED);
+                self.note(&format!("{agent}: {model}: {message}"), TextLook::Bad);
             }
-            _ => self.under_way(),
+            _ => {}
         }
     }
 
-    /// Shows the first lines of a result.
-    fn result(&mut self, call: &str, text: &str, failed: bool) {
+    /// Shows a call that has ended: folded on a terminal, in one line elsewhere.
+    fn result(&mut self, id: &str, text: &str, failed: bool) {
+        let words = self.calls.words(id).unwrap_or_else(|| "an earlier call".to_owned());
+        let folded = self.calls.end(id, text, failed);
+        if self.rich {
+            return self.show(&folded);
+        }
         let lines: Vec<&str> = text.lines().collect();
-        let look = if failed { RED } else { DIM };
-        if !self.rich {
-            let state = if failed { "failed" } else { "done" };
-            let first =
-                lines.first().filter(|_| failed).map_or(String::new(), |it| format!(": {it}"));
-            let count = counted(lines.len(), "line");
-            self.note(&format!("  {}: {state}, {count}{first}", cut(call, 50)), look);
-            return;
-        }
-        for line in lines.iter().take(FOLDED) {
-            self.note(&format!("  {}", cut(line, 160)), look);
-        }
-        if let Some(more) = lines.len().checked_sub(FOLDED).filter(|more| *more > 0) {
-            self.note(&format!("  … {}", counted(more, "more line")), look);
-        }
+        let state = if failed { "failed" } else { "done" };
+        let first = lines.first().filter(|_| failed).map_or(String::new(), |it| format!(": {it}"));
+        let count = counted(lines.len(), "line");
+        self.note(&format!("  {}: {state}, {count}{first}", cut(&words, 50)), TextLook::Plain);
     }
 
     fn ended(&mut self, ending: &RunEnding) {
-        self.close();
         if self.rich {
-            let line = format!("{} · {}", self.model, self.spending());
-            self.note(&line, DIM);
+            self.leave();
+            let line = self.status.summary();
+            self.note(&line, TextLook::Dim);
         }
         match ending {
             RunEnding::Done => {}
-            RunEnding::Failed { why } => self.note(&format!("error: the run failed: {why}"), RED),
+            RunEnding::Failed { why } => {
+                self.note(&format!("error: the run failed: {why}"), TextLook::Bad);
+            }
             RunEnding::OverBudget { limit } => {
-                self.note(&format!("error: the run has reached its limit of {limit}"), RED);
+                let line = format!("error: the run has reached its limit of {limit}");
+                self.note(&line, TextLook::Bad);
             }
-            RunEnding::Cancelled => self.note("stopped", YELLOW),
+            RunEnding::Cancelled => self.note("stopped", TextLook::Warning),
             RunEnding::Parked { question } => {
-                self.note(&format!("the run waits for an answer: {question}"), YELLOW);
+                let line = format!("the run waits for an answer: {question}");
+                self.note(&line, TextLook::Warning);
             }
         }
+        self.draw();
     }
-
-    /// Shows the status on a line that is overwritten later.
-    fn under_way(&mut self) {
-        // A status line must not overwrite text of the model.
-        if !self.rich || self.open {
-            return;
-        }
-        let line = format!("{} · {}", self.model, self.spending());
-        // A line that wraps could not be cleared.
-        let line = self.looking(&cut(&line, columns().saturating_sub(1).min(100)), DIM);
-        print(&format!("{CLEAR}{line}"));
-        self.status = true;
-    }
-
-    fn looking(&self, text: &str, look: &str) -> String {
-        if self.color { format!("{look}{text}{PLAIN}") } else { text.to_owned() }
-    }
-}
-
-/// The width of the terminal; 80 where it cannot be asked.
-fn columns() -> usize {
-    let size = rustix::termios::tcgetwinsize(io::stdout()).ok();
-    size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(80)
-}
-
-/// The arguments in one short line.
-pub(super) fn brief(arguments: &Value) -> String {
-    let text = match arguments {
-        Value::Object(entries) if entries.len() == 1 => {
-            entries.values().next().map_or(String::new(), plain)
-        }
-        Value::Object(entries) => {
-            let parts =
-                entries.iter().map(|(name, value)| format!("{name}={}", cut(&plain(value), 60)));
-            parts.collect::<Vec<_>>().join(" ")
-        }
-        other => plain(other),
-    };
-    cut(&text.replace('\n', "⏎"), 120)
-}
-
-fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// Removes control characters, so that text cannot control the terminal.
-pub(super) fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     let text = without_tabs(&text.replace("\r\n", "\n"));
     text.split('\n').map(|line| visible(line).into_owned()).collect::<Vec<_>>().join("\n")
 }
@@ -332,20 +423,9 @@ pub(super) fn clean(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
-    fn calls_are_brief_and_text_is_harmless() {
-        let cases = [
-            (json!({"command": "ls -l"}), "ls -l"),
-            (json!({"command": "a\nb"}), "a⏎b"),
-            (json!({"path": "x", "text": "y"}), "path=x text=y"),
-            (json!("not JSON"), "not JSON"),
-            (json!({}), ""),
-        ];
-        for (arguments, expected) in cases {
-            assert_eq!(brief(&arguments), expected, "{arguments}");
-        }
+    fn text_is_harmless() {
         assert_eq!(clean("a\tb\r\nc"), "a    b\nc");
         assert!(!clean("\x1b[2Jgone").contains('\x1b'));
     }

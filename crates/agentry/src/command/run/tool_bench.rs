@@ -91,18 +91,19 @@ impl ToolBench {
         if let Err(message) = self.guarded.fits(call) {
             return BenchOutcome::Failed(CallFailure::new(message));
         }
-        let decision = self.guarded.judge(call);
+        // Nothing is remembered here, so nothing wider is offered.
+        let decision = Approvals::default().weighed(self.guarded.judge(call));
         if decision.verdict == CallJudgement::Deny {
             return BenchOutcome::Refused(decision.reason);
         }
         if decision.verdict == CallJudgement::Ask {
             let asked = ApprovalRequest::Call { call, decision: &decision, preview: None };
             match self.person.decide(asked).await {
-                ApprovalReply::Yes | ApprovalReply::AlwaysRules | ApprovalReply::AlwaysExact => {}
                 ApprovalReply::No(_) | ApprovalReply::Park => {
                     let why = format!("it needs an approval: {}", decision.reason);
                     return BenchOutcome::Refused(why);
                 }
+                _ => {}
             }
         }
         self.perform(call, time).await

@@ -122,6 +122,11 @@ fn event(happened: &TimedEvent) -> String {
         RunEvent::Undone { paths } => {
             line(&format!("the person took back the changes of {}", paths.join(", ")))
         }
+        RunEvent::Switched { model } => line(&format!("the person chose model {}", model + 1)),
+        RunEvent::CompactionRequested => line("the person asked to compact the conversation"),
+        RunEvent::Cleared => line("the person began a new conversation"),
+        RunEvent::UserRan { command, text: None } => line(&format!("the person runs: {command}")),
+        RunEvent::UserRan { text: Some(text), .. } => indented("    ", text),
         RunEvent::Adjusted { .. } => {
             line("from here on with the limits and models of that process")
         }

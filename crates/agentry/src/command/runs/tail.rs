@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use agentry_runtime::RunEffect;
 use agentry_runtime::journal::JournalFollower;
-use agentry_runtime::{RunEffect, RunEvent};
 
 use super::report::{self, RunStory};
 use super::{failed, find, home};
@@ -24,14 +24,14 @@ pub(super) fn run(args: &RunsTailArguments) -> CliOutcome {
         let goes_on = follow.goes_on();
         for happened in follow.more().map_err(failed)? {
             let as_json = serde_json::to_string(&happened).unwrap_or_default();
-            // An undo after the end does not start the run again.
-            let is_undone = matches!(happened.event, RunEvent::Undone { .. });
+            // What the user does between turns, an undo for example, does not start the run again.
+            let is_between = happened.event.is_between_turns();
             let (text, effects) = story.next(happened);
             match args.format {
                 ResultFormat::Human => print(&text),
                 ResultFormat::Json => print(&format!("{as_json}\n")),
             }
-            if !is_undone {
+            if !is_between {
                 last = effects;
             }
         }

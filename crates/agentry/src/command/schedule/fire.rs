@@ -151,6 +151,7 @@ fn run_agent(
         unconfined: false,
         spending: SpendingArguments { max_cost, ..SpendingArguments::default() },
         estimate: None,
+        control: false,
         firing: Some(RunFiring { agent, schedule, planned }),
         format_override: None,
         format,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::found_schedules::{FoundSchedule, found};
 use super::seconds;
 use crate::args::{ResultFormat, ScheduleNextArguments};
-use crate::output::{ExitKind, columns, print, print_json, remark};
+use crate::output::{ExitKind, columns, note, print, print_json};
 
 /// The times without `-n` and `--to`.
 const USUAL: usize = 10;
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &ScheduleNextArguments) -> ExitKind {
             let entry = |(time, it): &(i64, &FoundSchedule)| json!({ "agent": it.agent, "schedule": it.name, "at": it.at(*time) });
             print_json(&Value::Array(times.iter().map(entry).collect()));
         }
-        ResultFormat::Human if times.is_empty() => remark("no schedule fires in this time"),
+        ResultFormat::Human if times.is_empty() => note("no schedule fires in this time"),
         ResultFormat::Human => {
             let row = |(time, it): &(i64, &FoundSchedule)| {
                 vec![it.at(*time), visible(&it.agent).into_owned(), visible(&it.name).into_owned()]

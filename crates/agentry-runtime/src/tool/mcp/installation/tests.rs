@@ -18,7 +18,7 @@ impl Machine {
         let places = ProgramPlaces {
             path: vec![root.join("sys/bin"), root.join("home/.local/bin")],
             home: Some(root.join("home")),
-            workspace: root.join("home/work"),
+            workspace: root.join("home/project"),
             closed: vec![root.join("home/.agentry")],
             has_network: false,
         };
@@ -102,9 +102,9 @@ fn packages_of_npm_are_found_where_they_are_installed() {
     let modules = "sys/lib/node_modules";
     assert_eq!(found, format!("{modules}/@a/server/dist/run.js | sys/bin/node sys/lib"));
     // The workspace is opened by the policy alone.
-    machine.package("home/work/node_modules", "@a/server", "4.0.0");
+    machine.package("home/project/node_modules", "@a/server", "4.0.0");
     let found = machine.located("npx -p @a/server run").unwrap();
-    assert_eq!(found, format!("home/work/node_modules/@a/server/dist/run.js | {node}"));
+    assert_eq!(found, format!("home/project/node_modules/@a/server/dist/run.js | {node}"));
 }
 
 #[test]
@@ -160,14 +160,14 @@ fn nothing_wider_than_a_program_is_opened() {
     machine.file("home/Downloads/server.js", "");
     machine.file("home/.agentry/x/package.json", "{}");
     machine.file("home/.agentry/x/server.js", "");
-    machine.file("home/work/server.js", "");
+    machine.file("home/project/server.js", "");
     machine.file("home/projects/p/package.json", "{}");
     machine.file("home/projects/p/dist/server.js", "");
     machine.file("home/projects/node_modules/q/index.js", "");
     machine.program("home/bin/tool", "\u{7f}ELF");
     machine.file("home/taxes.txt", "");
-    machine.link("home/work/taxes.js", "../taxes.txt");
-    machine.link("home/work/link.js", "../Downloads/server.js");
+    machine.link("home/project/taxes.js", "../taxes.txt");
+    machine.link("home/project/link.js", "../Downloads/server.js");
     let node = "sys/bin/node sys/lib";
     let cases = [
         ("node ROOT/home/Downloads/server.js", format!("{node} home/Downloads/server.js")),

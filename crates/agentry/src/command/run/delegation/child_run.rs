@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agentry_compile::model::ModelChoice;
 use agentry_runtime::driver::RunDriver;
 use agentry_runtime::driver::interfaces::{Approver, OutputSink};
 use agentry_runtime::driver::output::RunOutput;
@@ -14,9 +13,9 @@ use agentry_runtime::tool::{AfterCall, ToolOutput};
 use agentry_runtime::{MessageRole, RunEnding, RunLimits, StepState, TimedEvent};
 use serde_json::Value;
 
-use super::ceiling::DelegationCeiling;
 use super::chain_approver::ChainApprover;
 use super::delegate_list::{KnownDelegate, chain_text};
+use super::readiness::{DelegationTerms, engine, prepared};
 use super::scope::{ChildPlace, DelegationScope};
 use crate::args::SpendingArguments;
 use crate::command::receipts::recording::{record_ending, reopen};
@@ -26,9 +25,7 @@ use crate::command::run::assembly::{
 use crate::command::run::confinement::ConfinedCommands;
 use crate::command::run::limits::{began, limits};
 use crate::command::run::memory::RunMemories;
-use crate::command::run::models::{self, PriceNeed};
 use crate::command::run::prepared_agent::PreparedAgent;
-use crate::command::run::{admitted, pipeline};
 use crate::output::CliFailure;
 
 /// What a call asks of another agent.
@@ -110,10 +107,10 @@ impl ChildRun {
         task: &DelegateTask,
         call: &str,
     ) -> Result<Self, CliFailure> {
-        let (ground, above) = prepared(scope, &task.delegate)?;
+        let (ground, above) = prepared(&scope.tree, &scope.ceiling, &task.delegate)?;
         let function = function(&ground, &task.job)?;
         let limits = limits(&ground.agent, &SpendingArguments::default(), &ground.caps);
-        let engine = engine(scope, &ground, &limits)?;
+        let engine = engine(&scope.tree, &ground, &limits)?;
         let unconfined = scope.tree.unconfined && !ground.agent.policy.needs_sandbox();
         let commands = ConfinedCommands::new(&ground, unconfined);
         let chain = chain_text(&scope.chain, &task.delegate.name);
@@ -135,6 +132,7 @@ impl ChildRun {
             person: &person,
             hears: &hears,
             can_ask: scope.can_ask,
+            delegation: DelegationTerms { tree: scope.tree.clone(), above: above.clone() },
         };
         let ready = match ReadyTools::of(&ground, &commands, journal.directory(), &terms) {
             Ok(ready) => ready,
@@ -171,6 +169,8 @@ impl ChildRun {
             can_ask: scope.can_ask,
             budget,
             memory: memory.as_deref(),
+            // What the user approves for a delegate holds for its own run only.
+            approvals: Arc::default(),
         };
         let (mut driver, _) = assembly.build()?;
         let written = match earlier {
@@ -253,34 +253,6 @@ fn answer(state: &StepState) -> String {
     if text.trim().is_empty() { "it ended without an answer".to_owned() } else { text }
 }
 
-/// Reads a delegate and puts it under the ceiling that holds for it.
-fn prepared(
-    scope: &DelegationScope,
-    delegate: &KnownDelegate,
-) -> Result<(PreparedAgent, Option<Arc<DelegationCeiling>>), CliFailure> {
-    let mut ground = PreparedAgent::read(&delegate.path, None)?;
-    if scope.tree.is_recorded {
-        ground.memory.leave_out_user();
-    }
-    if delegate.pin.as_ref().is_some_and(|pin| *pin != ground.digest) {
-        let message =
-            format!("`{}` is not the agent that is pinned: it is {}", delegate.path, ground.digest);
-        return Err(CliFailure::new(message).refused());
-    }
-    admitted(&ground, false)?;
-    // Before the ceiling changes what it may do.
-    let is_same = scope.tree.agreed.is_same(&delegate.identity, &ground);
-    let lowered = scope.ceiling.lower(delegate, &mut ground);
-    let above = lowered.map_err(|why| CliFailure::new(why).refused())?;
-    // A definition that changed meanwhile is another agent than the one that was listed. One that was not listed
-    // must have a ceiling.
-    if !is_same.unwrap_or(above.is_some()) {
-        let message = format!("`{}` is not what you agreed to", delegate.path);
-        return Err(CliFailure::new(message).hint("start the run again to be asked").refused());
-    }
-    Ok((ground, above))
-}
-
 /// The function as the definition has it now.
 fn function(ground: &PreparedAgent, job: &DelegateJob) -> Result<Option<FunctionCall>, CliFailure> {
     match job {
@@ -289,24 +261,6 @@ fn function(ground: &PreparedAgent, job: &DelegateJob) -> Result<Option<Function
             crate::command::run::function::named(ground, &function.name).map(Some)
         }
     }
-}
-
-/// The models of a delegate: its own, or the one that the user named if it names none.
-fn engine(
-    scope: &DelegationScope,
-    ground: &PreparedAgent,
-    limits: &RunLimits,
-) -> Result<RunEngine, CliFailure> {
-    if let Some(engine) = pipeline::engine(&ground.agent) {
-        return Ok(engine);
-    }
-    let money = match PriceNeed::under(limits) {
-        PriceNeed::Free if scope.tree.counts_money => PriceNeed::Limited,
-        need => need,
-    };
-    let has_own = ground.compiled.whole().model != ModelChoice::default();
-    let named = scope.tree.model.as_deref().filter(|_| !has_own);
-    models::plan(ground, named, money).map(RunEngine::from)
 }
 
 /// Creates the journal of a new child, which names the run and the call that it works for.

@@ -15,13 +15,11 @@ use serde_json::{Value, json};
 
 use super::child_run::{self, DelegateJob, DelegateTask};
 use super::delegate_list::{self, KnownDelegate};
+use super::readiness::{DelegationTerms, obstacle};
 use super::scope::DelegationScope;
-use crate::args::SpendingArguments;
 use crate::command::run::declared_tools::MissingTool;
-use crate::command::run::models::{self, PriceNeed};
 use crate::command::run::pipeline;
 use crate::command::run::prepared_agent::PreparedAgent;
-use crate::command::run::{admitted, limits};
 use crate::output::{CliFailure, cut};
 
 /// The most agents that the description lists.
@@ -51,14 +49,26 @@ pub(crate) fn gather(
     let mut known = Vec::new();
     for delegate in delegate_list::declared(ground) {
         let is_out = without.iter().any(|out| is_same(out, &delegate.name));
-        match &delegate.problem {
-            Some(why) => lacks(&delegate.name, why.clone(), is_out),
-            None if is_out => lacks(&delegate.name, "left out by `--without`".to_owned(), true),
+        let problem = match &delegate.problem {
+            None if is_out => Some("left out by `--without`".to_owned()),
+            None => obstacle(ground, &delegate),
+            problem => problem.clone(),
+        };
+        match problem {
+            Some(why) => lacks(&delegate.name, why, is_out),
             None => known.push(delegate),
         }
     }
     let is_new = |it: &KnownDelegate| !known.iter().any(|other| other.name == it.name);
-    let others: Vec<_> = delegate_list::of_workspace(ground).into_iter().filter(is_new).collect();
+    let mut others: Vec<_> =
+        delegate_list::of_workspace(ground).into_iter().filter(is_new).collect();
+    for other in others.iter_mut().filter(|other| other.is_named) {
+        other.problem = other.problem.take().or_else(|| obstacle(ground, other));
+        if let Some(why) = &other.problem {
+            // Only a rule names it: the run goes on, and the prompt says that it is missing.
+            lacks(&other.name, why.clone(), true);
+        }
+    }
     known.extend(others);
     let sources = &ground.compiled.sources;
     let origin = ground.agent.agents.iter().flatten().next().map(|first| ToolOrigin {
@@ -82,27 +92,31 @@ impl DelegateTool {
     }
 
     /// Refuses a run whose declared delegates could not start: before the first request to a model.
-    pub(crate) fn check(&self, ground: &PreparedAgent) -> Result<(), CliFailure> {
+    pub(crate) fn check(
+        &self,
+        ground: &PreparedAgent,
+        terms: &DelegationTerms,
+    ) -> Result<(), CliFailure> {
         for delegate in self.known.iter().filter(|known| known.is_declared) {
-            let ready = PreparedAgent::read(&delegate.path, None).and_then(|child| {
-                admitted(&child, false)?;
-                let limits =
-                    limits::limits(&child.agent, &SpendingArguments::default(), &child.caps);
-                match pipeline::engine(&child.agent) {
-                    Some(_) => Ok(()),
-                    None => models::plan(&child, None, PriceNeed::under(&limits)).map(drop),
-                }
-            });
-            if let Err(failure) = ready {
-                let (path, name) = (ground.path(), &delegate.name);
-                let why = failure.message;
-                let message =
-                    format!("`{path}` does not start: delegate `{name}` is not ready: {why}");
-                let hint = format!("`--without {name}` runs it without that");
-                return Err(CliFailure::new(message).details(failure.details).hint(hint).refused());
-            }
+            let Err(failure) = terms.check(ground, delegate) else { continue };
+            let (path, name, why) = (ground.path(), &delegate.name, failure.message);
+            let message = format!("`{path}` does not start: delegate `{name}` is not ready: {why}");
+            let hint = format!("`--without {name}` runs it without that");
+            return Err(CliFailure::new(message).details(failure.details).hint(hint).refused());
         }
         Ok(())
+    }
+
+    /// The declared delegates that could not start in a run, for a list of tools.
+    pub(crate) fn unready(&self, ground: &PreparedAgent) -> Vec<MissingTool> {
+        let declared = self.known.iter().filter(|known| known.is_declared);
+        let missing = |(name, reason): (&str, String)| MissingTool {
+            name: name.to_owned(),
+            kind: DeclaredKind::Delegate,
+            reason,
+            is_optional: false,
+        };
+        DelegationTerms::unready(ground, declared).into_iter().map(missing).collect()
     }
 
     /// The agent with a name, and its function if the name has one: `helper`, `helper.find`.

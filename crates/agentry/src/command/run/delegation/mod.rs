@@ -12,6 +12,8 @@ mod child_run;
 pub(crate) mod delegate_list;
 mod delegate_tool;
 pub(crate) mod reach;
+mod readiness;
 pub(crate) mod scope;
 
 pub(crate) use delegate_tool::{DelegateTool, gather};
+pub(crate) use readiness::DelegationTerms;

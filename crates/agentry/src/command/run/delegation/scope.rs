@@ -76,7 +76,7 @@ impl DelegationScope {
             ceiling: DelegationCeiling::of(ground, None),
             person: Arc::clone(&watching.person),
             hears: Arc::clone(&watching.hears),
-            can_ask: watching.attendant.is_some(),
+            can_ask: watching.can_ask(),
             budget: budget.clone(),
             seats: Semaphore::new(MOST_CHILDREN),
             begun: Mutex::new(begun(ground, run, setting.tree.is_resumed)?),

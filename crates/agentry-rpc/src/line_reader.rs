@@ -3,10 +3,19 @@
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-use crate::failure::McpFailure;
+/// Why no further line can be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LineFailure {
+    /// A line exceeds this many bytes.
+    #[error("a line has more than {0} bytes")]
+    TooLong(usize),
+    /// The stream failed.
+    #[error("{0}")]
+    Broken(String),
+}
 
 /// Reads lines of at most `most` bytes.
-pub(crate) struct LineReader<R> {
+pub struct LineReader<R> {
     source: R,
     most: usize,
     /// What was read and not returned yet.
@@ -16,12 +25,13 @@ pub(crate) struct LineReader<R> {
 }
 
 impl<R: AsyncRead + Unpin> LineReader<R> {
-    pub(crate) fn new(source: R, most: usize) -> Self {
+    /// Reads from `source`.
+    pub fn new(source: R, most: usize) -> Self {
         Self { source, most, buffer: Vec::new(), searched: 0 }
     }
 
     /// Returns the next line without its end, or `None` at the end of the stream.
-    pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, McpFailure> {
+    pub async fn next(&mut self) -> Result<Option<Vec<u8>>, LineFailure> {
         const CHUNK: usize = 64 << 10;
         loop {
             let fresh = self.buffer.get(self.searched..).unwrap_or_default();
@@ -34,7 +44,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             }
             self.searched = self.buffer.len();
             if self.buffer.len() > self.most {
-                return Err(McpFailure::TooLong(self.most));
+                return Err(LineFailure::TooLong(self.most));
             }
             self.buffer.reserve(CHUNK);
             let read = self.source.read_buf(&mut self.buffer).await;
@@ -42,7 +52,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
                 // A last line without an end is incomplete.
                 Ok(0) => return Ok(None),
                 Ok(_) => {}
-                Err(error) => return Err(McpFailure::Ended(format!(": {error}"))),
+                Err(error) => return Err(LineFailure::Broken(error.to_string())),
             }
         }
     }
@@ -62,6 +72,6 @@ mod tests {
         assert_eq!(found, ["a", "", "bcd"]);
         let long = vec![b'x'; 1 << 20];
         let mut lines = LineReader::new(&long[..], 1000);
-        assert_eq!(lines.next().await, Err(McpFailure::TooLong(1000)));
+        assert_eq!(lines.next().await, Err(LineFailure::TooLong(1000)));
     }
 }

@@ -1,0 +1,60 @@
+// An editor: drives `agentry acp` with the official client library of ACP, from the first message to a
+// session that is loaded again. Prints what it saw as one line of JSON.
+import * as acp from "@agentclientprotocol/sdk";
+import { spawn } from "node:child_process";
+import { Readable, Writable } from "node:stream";
+
+const [agentry, agent, directory] = process.argv.slice(2);
+const seen = { asked: [], updates: [], stops: [] };
+
+function start(answers) {
+  const child = spawn(agentry, ["acp", agent], { cwd: directory, stdio: ["pipe", "pipe", "inherit"] });
+  const stream = acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout));
+  const app = acp
+    .client({ name: "conformance" })
+    .onNotification("session/update", ({ params }) => void seen.updates.push(params.update))
+    .onRequest("session/request_permission", ({ params }) => {
+      seen.asked.push({ call: params.toolCall.rawInput, content: params.toolCall.content, options: params.options.map((it) => it.optionId) });
+      const optionId = answers.shift();
+      return optionId ? { outcome: { outcome: "selected", optionId } } : { outcome: { outcome: "cancelled" } };
+    });
+  return { app, stream, child };
+}
+
+const ended = (child) => new Promise((done) => (child.exitCode === null ? child.once("exit", done) : done(child.exitCode)));
+const initialize = (agent) => agent.request("initialize", { protocolVersion: acp.PROTOCOL_VERSION, clientCapabilities: { fs: { readTextFile: true, writeTextFile: true }, terminal: true } });
+const prompt = async (agent, sessionId, text) => {
+  const { stopReason } = await agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text }] });
+  seen.stops.push(stopReason);
+};
+
+const first = start(["yes", "no"]);
+await first.app.connectWith(first.stream, async (agent) => {
+  const about = await initialize(agent);
+  seen.version = about.protocolVersion;
+  const { sessionId } = await agent.request("session/new", { cwd: directory, mcpServers: [] });
+  seen.session = sessionId;
+  await prompt(agent, sessionId, "play <files>");
+  seen.listed = (await agent.request("session/list", {})).sessions.length;
+  await agent.request("session/close", { sessionId });
+  try {
+    await agent.request("session/new", { cwd: "/", mcpServers: [] });
+  } catch (error) {
+    seen.outside = error.message;
+  }
+});
+first.child.stdin.end();
+seen.code = await ended(first.child);
+
+const second = start([]);
+await second.app.connectWith(second.stream, async (agent) => {
+  await initialize(agent);
+  const before = seen.updates.length;
+  await agent.request("session/load", { sessionId: seen.session, cwd: directory, mcpServers: [] });
+  seen.replayed = seen.updates.slice(before).map((it) => it.sessionUpdate);
+  await prompt(agent, seen.session, "thank you");
+});
+second.child.stdin.end();
+await ended(second.child);
+seen.updates = seen.updates.map((it) => [it.sessionUpdate, it.status ?? it.content?.text ?? ""].join(" "));
+console.log(JSON.stringify(seen));

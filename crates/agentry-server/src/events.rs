@@ -1,0 +1,144 @@
+//! The events of a run as server-sent events. Every event of the journal has its sequence number as `id`, so a
+//! client continues where it was. Pieces of text have none: the whole text comes with its event.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::Stream;
+use serde_json::Value;
+use tokio::sync::{OwnedSemaphorePermit, broadcast, watch};
+
+use crate::host::{EventBatch, HostError, LiveSignal, RunHost};
+use crate::listen::stopped;
+
+/// The most events that are read at once.
+const BATCH: usize = 200;
+/// The pause between two looks at a run of another process.
+const POLL: Duration = Duration::from_millis(200);
+/// The pause between two looks at a run that reports its events; it is a second wall.
+const SLOW_POLL: Duration = Duration::from_secs(2);
+
+/// The events of a run, as they come. Nothing is read ahead of a slow client but one batch.
+pub(crate) struct EventFeed {
+    host: Arc<dyn RunHost>,
+    run: String,
+    /// The sequence number of the last event that was read.
+    after: u64,
+    signals: Option<broadcast::Receiver<LiveSignal>>,
+    /// Becomes true when the server ends.
+    stop: watch::Receiver<bool>,
+    /// Frees a place for another stream.
+    _place: OwnedSemaphorePermit,
+    ready: VecDeque<NumberedEvent>,
+    is_over: bool,
+    looks: bool,
+}
+
+/// An event with its sequence number, if it is in the journal.
+pub(crate) type NumberedEvent = (Option<u64>, Value);
+
+impl EventFeed {
+    /// The events after a sequence number.
+    pub(crate) fn new(
+        host: Arc<dyn RunHost>,
+        (run, after): (String, u64),
+        stop: watch::Receiver<bool>,
+        place: OwnedSemaphorePermit,
+    ) -> Self {
+        // Before the journal is read, so that nothing is missed in between.
+        let signals = host.signals(&run);
+        let (ready, is_over, looks) = (VecDeque::new(), false, true);
+        Self { host, run, after, signals, stop, _place: place, ready, is_over, looks }
+    }
+
+    /// The next event; `None` after the end.
+    pub(crate) async fn next(&mut self) -> Option<NumberedEvent> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(event);
+            }
+            if self.is_over {
+                return None;
+            }
+            if self.looks {
+                self.look().await;
+            } else {
+                self.wait().await;
+            }
+        }
+    }
+
+    /// Reads what the journal has now.
+    async fn look(&mut self) {
+        let (host, run, after) = (Arc::clone(&self.host), self.run.clone(), self.after);
+        let read = tokio::task::spawn_blocking(move || host.events(&run, after, BATCH)).await;
+        match read.unwrap_or_else(|_| Err(HostError::Failed("the run cannot be read".to_owned()))) {
+            Ok(EventBatch { events, ended }) => {
+                // A full batch may have more behind it.
+                self.looks = events.len() >= BATCH;
+                self.after = events.last().map_or(self.after, |(sequence, _)| *sequence);
+                self.ready.extend(events.into_iter().map(|(at, event)| (Some(at), event)));
+                if let Some(ended) = ended {
+                    self.ready.push_back((Some(self.after), ended));
+                    self.is_over = true;
+                }
+            }
+            Err(_) => self.is_over = true,
+        }
+    }
+
+    /// Waits until there may be more.
+    async fn wait(&mut self) {
+        let pause = if self.signals.is_some() { SLOW_POLL } else { POLL };
+        let signals = &mut self.signals;
+        let signal = async {
+            match signals {
+                Some(signals) => signals.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = stopped(&mut self.stop) => self.is_over = true,
+            () = tokio::time::sleep(pause) => self.looks = true,
+            signal = signal => match signal {
+                Ok(LiveSignal::Piece(piece)) => self.ready.push_back((None, piece)),
+                // Pieces may be missed; what is in the journal is not.
+                Ok(LiveSignal::Changed) | Err(broadcast::error::RecvError::Lagged(_)) => {
+                    self.looks = true;
+                }
+                Err(broadcast::error::RecvError::Closed) => {
+                    self.signals = None;
+                    self.looks = true;
+                }
+            },
+        }
+    }
+}
+
+/// The frames of a stream. `write` turns an event into text; `None` leaves it out.
+pub(crate) fn frames(
+    feed: EventFeed,
+    write: fn(Option<u64>, &Value) -> Option<String>,
+) -> impl Stream<Item = String> {
+    // The comment opens the stream at once, also if the run is silent.
+    let first = Some(": open\n\n".to_owned());
+    futures_util::stream::unfold((feed, first), move |(mut feed, mut first)| async move {
+        if let Some(text) = first.take() {
+            return Some((text, (feed, None)));
+        }
+        loop {
+            let (sequence, event) = feed.next().await?;
+            if let Some(text) = write(sequence, &event) {
+                return Some((text, (feed, None)));
+            }
+        }
+    })
+}
+
+/// An event as the API sends it.
+pub(crate) fn as_json(sequence: Option<u64>, event: &Value) -> String {
+    let id = sequence.map_or(String::new(), |sequence| format!("id: {sequence}\n"));
+    // A JSON text has no line breaks, which would end the event.
+    format!("{id}data: {event}\n\n")
+}

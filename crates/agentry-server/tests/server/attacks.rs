@@ -1,0 +1,337 @@
+//! What other pages, other names and other programs try, byte by byte.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt as _;
+
+use agentry_server::{HostCall, ServerSetup, TokenScope};
+use serde_json::json;
+
+use crate::scripted_host::{LIMIT, TestServer};
+
+/// A request of an attacker, and what it gets. `HOST` stands for the address of the server, `TOKEN` for a token.
+const ATTACKS: &[(&str, &str, u16)] = &[
+    (
+        "the right request",
+        "GET /v1/runs HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN",
+        200,
+    ),
+    (
+        "by name",
+        "GET /v1/runs HTTP/1.1\r\nHost: localhost:PORT\r\nAuthorization: Bearer TOKEN",
+        200,
+    ),
+    (
+        "a further name",
+        "GET /v1/runs HTTP/1.1\r\nHost: agents.example\r\nAuthorization: Bearer TOKEN",
+        200,
+    ),
+    ("no token", "GET /v1/runs HTTP/1.1\r\nHost: HOST", 401),
+    ("an empty token", "GET /v1/runs HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer ", 401),
+    ("another scheme", "GET /v1/runs HTTP/1.1\r\nHost: HOST\r\nAuthorization: Basic TOKEN", 401),
+    (
+        "two tokens",
+        "GET /v1/runs HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer x\r\nAuthorization: Bearer TOKEN",
+        401,
+    ),
+    ("a token in the address", "GET /v1/runs?token=TOKEN HTTP/1.1\r\nHost: HOST", 401),
+    ("a token as a cookie", "GET /v1/runs HTTP/1.1\r\nHost: HOST\r\nCookie: token=TOKEN", 401),
+    ("an unknown path without a token", "GET /v1/nothing HTTP/1.1\r\nHost: HOST", 401),
+    ("a fragment without a token", "GET /page/runs HTTP/1.1\r\nHost: HOST", 401),
+    ("metrics without a token", "GET /metrics HTTP/1.1\r\nHost: HOST", 401),
+    ("the document without a token", "GET /openapi.json HTTP/1.1\r\nHost: HOST", 401),
+    ("health", "GET /healthz HTTP/1.1\r\nHost: HOST", 200),
+    ("the shell", "GET / HTTP/1.1\r\nHost: HOST", 200),
+    (
+        "a rebound name",
+        "GET /v1/runs HTTP/1.1\r\nHost: evil.test:PORT\r\nAuthorization: Bearer TOKEN",
+        421,
+    ),
+    ("a rebound name asks for health", "GET /healthz HTTP/1.1\r\nHost: evil.test", 421),
+    ("a rebound name asks for the shell", "GET / HTTP/1.1\r\nHost: evil.test", 421),
+    ("a name with our address in it", "GET / HTTP/1.1\r\nHost: HOST.evil.test", 421),
+    ("another port", "GET / HTTP/1.1\r\nHost: 127.0.0.1:1", 421),
+    ("no host", "GET / HTTP/1.1", 421),
+    ("two hosts", "GET / HTTP/1.1\r\nHost: HOST\r\nHost: evil.test", 421),
+    ("another host in the line", "GET http://evil.test/ HTTP/1.1\r\nHost: HOST", 421),
+    (
+        "a page of another port",
+        "GET /v1/runs HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\nOrigin: http://127.0.0.1:3000",
+        403,
+    ),
+    (
+        "our own page",
+        "GET /v1/runs HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\nOrigin: http://HOST",
+        200,
+    ),
+    (
+        "our page by another scheme",
+        "GET /v1/runs HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\nOrigin: https://HOST",
+        403,
+    ),
+    (
+        "a page without an origin",
+        "GET /v1/runs HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\nOrigin: null",
+        403,
+    ),
+    (
+        "two origins",
+        "GET /healthz HTTP/1.1\r\nHost: HOST\r\nOrigin: http://HOST\r\nOrigin: http://evil.test",
+        403,
+    ),
+    (
+        "a preflight",
+        "OPTIONS /v1/runs HTTP/1.1\r\nHost: HOST\r\nOrigin: http://evil.test\r\nAccess-Control-Request-Method: POST",
+        403,
+    ),
+    (
+        "a preflight of our page",
+        "OPTIONS /v1/runs HTTP/1.1\r\nHost: HOST\r\nOrigin: http://HOST\r\nAuthorization: Bearer TOKEN",
+        405,
+    ),
+    (
+        "an upgrade from another page",
+        "GET /v1/runs/r1/events HTTP/1.1\r\nHost: HOST\r\nOrigin: http://127.0.0.1:3000\r\nAuthorization: Bearer TOKEN\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+        403,
+    ),
+    (
+        "an image of another site",
+        "GET /v1/runs HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors",
+        403,
+    ),
+    (
+        "an image of another port",
+        "GET /healthz HTTP/1.1\r\nHost: HOST\r\nSec-Fetch-Site: same-site\r\nSec-Fetch-Mode: no-cors",
+        403,
+    ),
+    (
+        "a link to the shell",
+        "GET / HTTP/1.1\r\nHost: HOST\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate",
+        200,
+    ),
+    (
+        "a link to the API",
+        "GET /v1/runs HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate",
+        403,
+    ),
+    (
+        "another method",
+        "DELETE /v1/runs HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN",
+        405,
+    ),
+    (
+        "a path with dots",
+        "GET /v1/../../etc/passwd HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN",
+        404,
+    ),
+    ("no HTTP", "\u{16}\u{3}\u{1} nonsense", 400),
+];
+
+#[test]
+fn every_attack_is_refused() {
+    let server = TestServer::new();
+    let token = server.token(TokenScope::Admin);
+    let (host, port) = (server.address.to_string(), server.address.port().to_string());
+    for (case, request, expected) in ATTACKS {
+        let request =
+            request.replace("HOST", &host).replace("PORT", &port).replace("TOKEN", &token);
+        let (status, reply) = server.raw(&format!("{request}\r\nConnection: close\r\n\r\n"));
+        assert_eq!(status, *expected, "{case}: {reply}");
+        let head = reply.split("\r\n\r\n").next().unwrap_or_default().to_lowercase();
+        assert!(!head.contains("access-control-allow"), "{case}: {head}");
+        assert!(!head.contains("set-cookie"), "{case}: {head}");
+        assert!(!reply.contains(&token), "{case}: {reply}");
+        if *expected != 400 {
+            assert!(head.contains("content-security-policy: default-src 'none'"), "{case}: {head}");
+            assert!(head.contains("cache-control: no-store"), "{case}: {head}");
+        }
+    }
+}
+
+#[test]
+fn scopes_do_not_include_each_other() {
+    use TokenScope::{Approve, Read, Run};
+    let server = TestServer::new();
+    let tokens = [Read, Approve, Run].map(|scope| server.token(scope));
+    let start = json!({ "agent": "helper", "prompt": "go" });
+    let accept = json!({ "decision": "accept" });
+    let cases = [
+        ("GET /v1/runs", None, [200, 200, 200]),
+        ("GET /metrics", None, [200, 200, 200]),
+        ("POST /v1/runs", Some(&start), [403, 403, 200]),
+        ("POST /v1/runs/r1/resume", None, [403, 403, 200]),
+        ("POST /v1/runs/r1/messages", Some(&json!({ "text": "go on" })), [403, 403, 200]),
+        ("POST /v1/approvals/r1.c1", Some(&json!({ "answer": "no" })), [403, 200, 403]),
+        ("POST /v1/agents/helper/proposals/p1", Some(&accept), [403, 200, 403]),
+        ("POST /v1/agents/helper/consent", Some(&json!({ "digest": "sha256:0" })), [403, 200, 403]),
+    ];
+    for (line, body, expected) in cases {
+        let found = tokens.each_ref().map(|token| server.send(line, token, body).0);
+        assert_eq!(found, expected, "{line}");
+    }
+}
+
+#[test]
+fn a_revoked_token_opens_nothing() {
+    let server = TestServer::new();
+    let (paired, token) = server.tokens.issue("phone", TokenScope::Read).expect("a token");
+    assert_eq!(server.send("GET /v1/runs", &token, None).0, 200);
+    assert!(server.tokens.revoke(&paired.id).expect("a token"));
+    assert_eq!(server.send("GET /v1/runs", &token, None).0, 401);
+}
+
+#[test]
+fn a_code_is_exchanged_once() {
+    let server = TestServer::new();
+    let code = server.tokens.issue_code("phone", TokenScope::Approve).expect("a code");
+    let body = json!({ "code": code });
+    let (status, reply) = server.send("POST /v1/pair", "", Some(&body));
+    assert_eq!(status, 200, "{reply}");
+    let reply = reply.rsplit("\r\n\r\n").next().unwrap_or_default().to_owned();
+    let reply: serde_json::Value = serde_json::from_str(&reply).expect("JSON");
+    assert_eq!(reply["scope"], "approve");
+    let token = reply["token"].as_str().expect("a token");
+    assert_eq!(server.send("GET /v1/runs", token, None).0, 200);
+    assert_eq!(server.send("POST /v1/pair", "", Some(&body)).0, 401);
+    assert_eq!(server.send("POST /v1/pair", "", Some(&json!({ "code": "../token" }))).0, 401);
+}
+
+#[test]
+fn floods_are_cut_off() {
+    let server = TestServer::new();
+    let token = server.token(TokenScope::Run);
+    let host = server.address;
+    let head =
+        format!("POST /v1/runs HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n");
+    let kind = "Content-Type: application/json\r\n";
+    let many: String = "X-Many: 1\r\n".repeat(500);
+    let long = format!("X-Long: {}\r\n", "x".repeat(200_000));
+    let large = "x".repeat(2_000_000);
+    let chunk = format!("{:x}\r\n{large}\r\n0\r\n\r\n", large.len());
+    let cases = [
+        ("many headers", format!("{head}{many}Connection: close\r\n\r\n"), 431),
+        ("a long header", format!("{head}{long}Connection: close\r\n\r\n"), 431),
+        (
+            "100 MB announced",
+            format!("{head}{kind}Content-Length: 104857600\r\nConnection: close\r\n\r\n"),
+            413,
+        ),
+        (
+            "a large body",
+            format!(
+                "{head}{kind}Content-Length: {}\r\nConnection: close\r\n\r\n{large}",
+                large.len()
+            ),
+            413,
+        ),
+        (
+            "a large body in chunks",
+            format!("{head}{kind}Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n{chunk}"),
+            413,
+        ),
+        (
+            "a form",
+            format!(
+                "{head}Content-Type: text/plain\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{{}}"
+            ),
+            415,
+        ),
+        ("no JSON", format!("{head}{kind}Content-Length: 3\r\nConnection: close\r\n\r\nx=1"), 400),
+        ("a list", format!("{head}{kind}Content-Length: 2\r\nConnection: close\r\n\r\n[]"), 400),
+    ];
+    for (case, request, expected) in cases {
+        let (status, reply) = server.raw(&request);
+        assert_eq!(status, expected, "{case}: {reply}");
+    }
+    assert!(server.host.calls.lock().expect("no panic").is_empty(), "nothing was started");
+    assert_eq!(
+        server
+            .raw(&format!("GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"))
+            .0,
+        200
+    );
+}
+
+#[test]
+fn many_idle_connections_do_not_stop_others() {
+    let server = TestServer::new();
+    let idle: Vec<_> = (0..300)
+        .map(|_| {
+            let mut stream = TcpStream::connect(server.address).expect("a server");
+            stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: ").expect("a connection");
+            stream
+        })
+        .collect();
+    let request =
+        format!("GET /healthz HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", server.address);
+    assert_eq!(server.raw(&request).0, 200);
+    drop(idle);
+}
+
+#[test]
+fn the_socket_is_private_and_needs_a_token() {
+    let server = TestServer::new();
+    let token = server.token(TokenScope::Admin);
+    let mode = std::fs::metadata(&server.socket).expect("a socket").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let request = |token: &str| {
+        format!(
+            "GET /v1/runs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+        )
+    };
+    assert_eq!(server.raw_unix(&request("")).0, 401);
+    assert_eq!(server.raw_unix(&request(&token)).0, 200);
+    let socket = server.socket.clone();
+    server.stop();
+    assert!(!socket.exists(), "it is removed at the end");
+}
+
+#[test]
+fn other_machines_are_refused_without_tls() {
+    let directory = tempfile::tempdir().expect("a writable directory");
+    let tokens = agentry_server::TokenStore::open(directory.path()).expect("a store");
+    for listen in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
+        let setup = ServerSetup {
+            listen: listen.parse().expect("an address"),
+            tls: None,
+            names: Vec::new(),
+            socket: directory.path().join("socket"),
+            tokens: tokens.clone(),
+        };
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        let Err(error) = runtime.block_on(setup.bind()) else { panic!("{listen} was taken") };
+        assert!(error.to_string().contains("needs TLS"), "{error}");
+        assert!(!directory.path().join("socket").exists());
+    }
+}
+
+/// A defect behind one request is an error of that request.
+#[test]
+fn a_panic_of_the_host_is_an_answer() {
+    let server = TestServer::new();
+    let token = server.token(TokenScope::Run);
+    assert_eq!(server.send("POST /v1/runs/r1/undo", &token, None).0, 500);
+    assert_eq!(server.send("GET /v1/runs", &token, None).0, 200);
+}
+
+/// A client that never reads gets a bounded amount, and the server ends nevertheless.
+#[test]
+fn a_slow_reader_does_not_keep_the_server() {
+    let server = TestServer::new();
+    let token = server.token(TokenScope::Read);
+    let event = json!({ "type": "said", "text": "x".repeat(10_000) });
+    server.host.events.lock().expect("no panic").extend(std::iter::repeat_n(event, 2_000));
+    let mut slow = TcpStream::connect(server.address).expect("a server");
+    slow.set_read_timeout(Some(LIMIT)).expect("a socket");
+    let request = format!(
+        "GET /v1/runs/r1/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\r\n",
+        server.address
+    );
+    slow.write_all(request.as_bytes()).expect("a connection");
+    let mut first = [0; 12];
+    slow.read_exact(&mut first).expect("an answer");
+    assert_eq!(&first, b"HTTP/1.1 200");
+    let calls = server.host.calls.lock().expect("no panic").clone();
+    assert_eq!(calls, [HostCall::Run("r1".to_owned())]);
+    server.stop();
+}

@@ -1,0 +1,118 @@
+//! Server-sent events: numbers, pieces, reconnecting, the end.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpStream;
+
+use agentry_server::{LiveSignal, TokenScope};
+use serde_json::{Value, json};
+
+use crate::scripted_host::{LIMIT, TestServer};
+
+/// An open stream, read line by line.
+struct OpenStream {
+    lines: BufReader<TcpStream>,
+}
+
+impl OpenStream {
+    fn new(server: &TestServer, path: &str, headers: &str) -> Self {
+        let token = server.token(TokenScope::Read);
+        let mut stream = TcpStream::connect(server.address).expect("a server");
+        stream.set_read_timeout(Some(LIMIT)).expect("a socket");
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n{headers}\r\n",
+            server.address
+        );
+        stream.write_all(request.as_bytes()).expect("a connection");
+        Self { lines: BufReader::new(stream) }
+    }
+
+    /// The next event: its id, and its data. `None` at the end.
+    fn next(&mut self) -> Option<(Option<u64>, Value)> {
+        let mut id = None;
+        loop {
+            let mut line = String::new();
+            if self.lines.read_line(&mut line).expect("an answer in time") == 0 || line == "0\r\n" {
+                return None;
+            }
+            let line = line.trim_end();
+            if let Some(number) = line.strip_prefix("id: ") {
+                id = number.parse().ok();
+            }
+            if let Some(data) = line.strip_prefix("data: ") {
+                return Some((id, serde_json::from_str(data).expect("JSON")));
+            }
+        }
+    }
+}
+
+#[test]
+fn events_are_numbered_and_continue_where_a_client_was() {
+    let server = TestServer::new();
+    let said = |text: &str| json!({ "type": "said", "text": text });
+    server.host.events.lock().expect("no panic").extend([said("one"), said("two")]);
+    let mut stream = OpenStream::new(&server, "/v1/runs/r1/events", "");
+    assert_eq!(stream.next(), Some((Some(1), said("one"))));
+    assert_eq!(stream.next(), Some((Some(2), said("two"))));
+    let piece = json!({ "type": "text", "text": "th" });
+    server.host.signals.send(LiveSignal::Piece(piece.clone())).expect("a reader");
+    assert_eq!(stream.next(), Some((None, piece)), "a piece has no number");
+    server.host.events.lock().expect("no panic").push(said("three\nlines\r\nid: 9"));
+    server.host.signals.send(LiveSignal::Changed).expect("a reader");
+    assert_eq!(stream.next(), Some((Some(3), said("three\nlines\r\nid: 9"))));
+    let ended = json!({ "type": "ended", "state": "done" });
+    *server.host.ended.lock().expect("no panic") = Some(ended.clone());
+    server.host.signals.send(LiveSignal::Changed).expect("a reader");
+    assert_eq!(stream.next(), Some((Some(3), ended.clone())));
+    assert_eq!(stream.next(), None, "the end closes the stream");
+    let mut again = OpenStream::new(&server, "/v1/runs/r1/events", "Last-Event-ID: 2\r\n");
+    assert_eq!(again.next().and_then(|event| event.0), Some(3));
+    assert_eq!(again.next(), Some((Some(3), ended)));
+}
+
+/// What a signal does not announce is found nevertheless.
+#[test]
+fn an_event_without_a_signal_arrives() {
+    let server = TestServer::new();
+    let mut stream = OpenStream::new(&server, "/v1/runs/r1/events", "");
+    server.host.events.lock().expect("no panic").push(json!({ "type": "said", "text": "late" }));
+    assert_eq!(stream.next().and_then(|event| event.0), Some(1));
+}
+
+#[test]
+fn the_stream_of_a_run_that_does_not_exist_is_refused() {
+    let server = TestServer::new();
+    let token = server.token(TokenScope::Read);
+    assert_eq!(server.send("GET /v1/runs/r2/events", &token, None).0, 404);
+    let wrong = "Last-Event-ID: x\r\n";
+    assert_eq!(server.send_with("GET /v1/runs/r1/events", &token, wrong, None).0, 400);
+}
+
+/// Beyond the limit a stream is refused, and the others go on.
+#[test]
+fn too_many_streams_are_refused() {
+    let server = TestServer::new();
+    let token = server.token(TokenScope::Read);
+    let request = format!(
+        "GET /v1/runs/r1/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\r\n",
+        server.address
+    );
+    let mut streams = Vec::new();
+    let mut refused = None;
+    for _ in 0..1_200 {
+        let mut stream = TcpStream::connect(server.address).expect("a server");
+        stream.set_read_timeout(Some(LIMIT)).expect("a socket");
+        stream.write_all(request.as_bytes()).expect("a connection");
+        let mut lines = BufReader::new(stream);
+        let mut status = String::new();
+        lines.read_line(&mut status).expect("an answer");
+        if !status.contains("200") {
+            refused = Some(status);
+            break;
+        }
+        streams.push(lines);
+    }
+    assert!(refused.is_some_and(|status| status.contains("503")));
+    assert_eq!(streams.len(), 1_000);
+    assert_eq!(server.send("GET /v1/runs", &token, None).0, 200);
+    server.stop();
+}

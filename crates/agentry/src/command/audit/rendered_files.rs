@@ -1,0 +1,107 @@
+//! Files in directories that agents are rendered to: each belongs to the list of rendered files, to an agent in the lock,
+//! or to a person who claims it. Anything else was put there by something that nobody reviewed.
+
+use std::collections::BTreeSet;
+
+use agentry_compile::render::{LedgerEntry, RenderLedger, sha256};
+use agentry_compile::targets::{HarnessPlace, PlaceRole, target};
+use agentry_compile::text::path::join;
+use agentry_compile::text::{Severity, limits};
+use agentry_compile::{EntryKind, FileTree as _, ReadError, WorkspaceConfig};
+
+use super::audit_finding::{AuditFinding, EDITED_FILE, UNCLAIMED_FILE};
+use super::workspace_part::WorkspacePart;
+use crate::command::render::LEDGER;
+use crate::disk::DiskWorld;
+use crate::output::CliFailure;
+
+/// Deeper directories than this are read by no harness.
+const MOST_DEPTH: usize = 16;
+
+/// What is wrong below one workspace; nothing if it has no list of rendered files.
+pub(super) fn findings(
+    disk: &DiskWorld,
+    config: &WorkspaceConfig,
+    parts: &[WorkspacePart],
+) -> Result<Vec<AuditFinding>, CliFailure> {
+    let path = join(&config.root, LEDGER);
+    let ledger = match disk.read(&config.root, &path, 8 * limits::FILE_BYTES) {
+        Ok(bytes) => bytes,
+        Err(ReadError::Missing) => return Ok(Vec::new()),
+        Err(error) => return Err(CliFailure::new(format!("`{path}` cannot be read: {error}"))),
+    };
+    let ledger = RenderLedger::parse(&String::from_utf8_lossy(&ledger))
+        .map_err(|why| CliFailure::new(format!("`{path}` is no list of rendered files: {why}")))?;
+    let mut findings: Vec<AuditFinding> =
+        ledger.entries().iter().filter_map(|entry| edited(disk, config, entry)).collect();
+    let claimed: BTreeSet<&String> =
+        parts.iter().filter(|it| it.kind == "agent").flat_map(|it| &it.files).collect();
+    for directory in directories(&ledger) {
+        let directory = join(&config.root, directory.trim_end_matches('/'));
+        for file in files_below(disk, &directory) {
+            let key = config.from_root(&file);
+            let is_claimed = ledger.get(&key).is_some()
+                || config.owns_path(&file)
+                || claimed.contains(&disk.absolute(&file));
+            if !is_claimed {
+                let message = "nothing claims this file beside rendered ones; remove it, or list it in \
+                    `own` of `[audit]` in `agentry.toml`";
+                findings.push(AuditFinding::file(UNCLAIMED_FILE, Severity::Error, &file, message));
+            }
+        }
+    }
+    Ok(findings)
+}
+
+/// The directories of harnesses that have a rendered file.
+fn directories(ledger: &RenderLedger) -> BTreeSet<&'static str> {
+    let place = |entry: &LedgerEntry| -> Option<&'static HarnessPlace> {
+        let places = target(&entry.target)?.places;
+        let is_directory =
+            |it: &&HarnessPlace| it.role == PlaceRole::Rendered && it.path.ends_with('/');
+        places.iter().filter(is_directory).find(|it| it.covers(&entry.path))
+    };
+    ledger.entries().iter().filter_map(place).map(|place| place.path).collect()
+}
+
+/// The files below a directory, also those that `.gitignore` excludes: a harness reads them all the same.
+fn files_below(disk: &DiskWorld, directory: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut directories = vec![(directory.to_owned(), 0)];
+    while let Some((directory, depth)) = directories.pop() {
+        let entries = disk.list(&directory, &directory);
+        // A directory that leads elsewhere or is too deep cannot be claimed by the names of its files.
+        let Some(entries) = entries.ok().filter(|_| depth < MOST_DEPTH) else {
+            found.push(directory);
+            continue;
+        };
+        for entry in entries {
+            let path = join(&directory, &entry.name);
+            match entry.kind {
+                EntryKind::Directory => directories.push((path, depth + 1)),
+                EntryKind::File | EntryKind::Loop | EntryKind::Other | EntryKind::Missing => {
+                    found.push(path);
+                }
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// A rendered file that was changed after it was written. One that was merged with a person's settings is checked by
+/// `render --check`.
+fn edited(disk: &DiskWorld, config: &WorkspaceConfig, entry: &LedgerEntry) -> Option<AuditFinding> {
+    if entry.merge.is_some() {
+        return None;
+    }
+    let path = join(&config.root, &entry.path);
+    let bytes = disk.read(&config.root, &path, 64 * limits::FILE_BYTES);
+    let message = match bytes {
+        Ok(bytes) if sha256(&bytes) == entry.sha256 => return None,
+        Ok(_) => "it was changed after it was rendered; `agentry render` writes it again",
+        Err(ReadError::Missing) => return None,
+        Err(_) => "it was rendered, and cannot be read",
+    };
+    Some(AuditFinding::file(EDITED_FILE, Severity::Error, &path, message))
+}

@@ -1,0 +1,132 @@
+//! The state of a run in one line: what it does, for how long, and what it has spent of its budget.
+
+use std::time::Instant;
+
+use agentry_compile::text::report::counted;
+use agentry_runtime::budget::dollars;
+use agentry_runtime::driver::output::RunOutput;
+use agentry_runtime::{RunLimits, RunSpending};
+
+use super::call_list::time_words;
+use super::screen::styled_line::{StyledLine, TextLook};
+
+/// The frames of the sign of life.
+const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+/// About as many bytes are one token.
+const BYTES_PER_TOKEN: usize = 4;
+
+/// What is known of a run while it works.
+#[derive(Debug, Default)]
+pub(super) struct RunStatus {
+    model: String,
+    limits: RunLimits,
+    spent: RunSpending,
+    /// Since when it works; `None` if it waits for a message.
+    since: Option<Instant>,
+    /// What it does now.
+    activity: String,
+    /// The bytes of the answer that is streaming in.
+    streamed: usize,
+    frame: usize,
+}
+
+impl RunStatus {
+    pub(super) fn begin(&mut self) {
+        self.since = Some(Instant::now());
+        "waits for the model".clone_into(&mut self.activity);
+    }
+
+    /// Names the model that is used from now on.
+    pub(super) fn switch(&mut self, model: String) {
+        self.model = model;
+    }
+
+    pub(super) fn end(&mut self) {
+        self.since = None;
+        self.streamed = 0;
+    }
+
+    pub(super) const fn is_busy(&self) -> bool {
+        self.since.is_some()
+    }
+
+    pub(super) fn tick(&mut self) {
+        self.frame = (self.frame + 1) % SPINNER.len();
+    }
+
+    pub(super) fn spinner(&self) -> char {
+        SPINNER.get(self.frame).copied().unwrap_or('*')
+    }
+
+    /// Follows the run.
+    pub(super) fn hear(&mut self, output: &RunOutput) {
+        match output {
+            RunOutput::Run { models, limits, spent, .. } => {
+                self.model = models.first().cloned().unwrap_or_default();
+                (self.limits, self.spent) = (*limits, *spent);
+            }
+            RunOutput::Limits { limits } => self.limits = *limits,
+            RunOutput::Turn { spent, model, .. } => {
+                self.model.clone_from(model);
+                (self.spent, self.streamed) = (*spent, 0);
+                "waits for the model".clone_into(&mut self.activity);
+            }
+            RunOutput::Text { text } => {
+                self.streamed += text.len();
+                "answers".clone_into(&mut self.activity);
+            }
+            RunOutput::Thinking { text } => {
+                self.streamed += text.len();
+                "thinks".clone_into(&mut self.activity);
+            }
+            RunOutput::Calling { tool } => self.activity = format!("writes a call of {tool}"),
+            RunOutput::Started { .. } => {
+                self.spent.steps += 1;
+                "works".clone_into(&mut self.activity);
+            }
+            RunOutput::Ended { spent, .. } => self.spent = *spent,
+            _ => {}
+        }
+    }
+
+    /// The line of the region.
+    pub(super) fn line(&self) -> StyledLine {
+        let time = self.since.map_or(String::new(), |since| time_words(since.elapsed()));
+        let usage = self.spent.usage;
+        let tokens = usage.input.saturating_add(usage.output);
+        let streamed = u64::try_from(self.streamed / BYTES_PER_TOKEN).unwrap_or_default();
+        let tokens = counted(tokens.saturating_add(streamed), "token");
+        let Self { model, activity, .. } = self;
+        StyledLine::new(TextLook::Code, &format!("{} ", self.spinner()))
+            .with(TextLook::Plain, activity)
+            .with(TextLook::Dim, &format!(" · {time} · {tokens} · {} · {model}", self.money()))
+    }
+
+    /// The line at the end.
+    pub(super) fn summary(&self) -> String {
+        format!("{} · {}", self.model, self.spending())
+    }
+
+    /// What the run has spent, with its limits.
+    pub(super) fn spending(&self) -> String {
+        let RunSpending { turns, steps, usage, .. } = self.spent;
+        let RunLimits { turns: most_turns, steps: most_steps, tokens, .. } = self.limits;
+        let of = |spent: u64, most: Option<u64>, what: &str| match most {
+            Some(most) => format!("{spent} of {}", counted(most, what)),
+            None => counted(spent, what),
+        };
+        let used = usage.input.saturating_add(usage.output);
+        let turns = of(turns, most_turns, "turn");
+        let (steps, tokens) = (of(steps, most_steps, "step"), of(used, tokens, "token"));
+        format!("{turns} · {steps} · {tokens} · {}", self.money())
+    }
+
+    fn money(&self) -> String {
+        let money = match self.spent.usage.cost {
+            Some(cost) => dollars(cost),
+            None => "cost unknown".to_owned(),
+        };
+        let most = self.limits.cost.map_or(String::new(), |most| format!(" of {}", dollars(most)));
+        format!("{money}{most}")
+    }
+}

@@ -1,0 +1,101 @@
+//! Writes frames: what is new in the scrollback, and the live region below it.
+
+use std::time::{Duration, Instant};
+
+use super::TerminalSize;
+use super::styled_line::StyledLine;
+use crate::output::print;
+
+/// The least time between two frames: 60 a second.
+const BETWEEN_FRAMES: Duration = Duration::from_millis(16);
+/// Clears from the cursor on. The cursor is at the first cell of the region.
+const CLEAR_REGION: &str = "\r\x1b[J";
+/// Frames are shown as a whole by terminals that know this mode; others ignore it.
+const BEGIN: &str = "\x1b[?2026h";
+const END: &str = "\x1b[?2026l";
+/// Rows of the region never wrap, even where the terminal counts columns in another way.
+const NO_WRAP: &str = "\x1b[?7l";
+const WRAP: &str = "\x1b[?7h";
+const HIDE_CURSOR: &str = "\x1b[?25l";
+const SHOW_CURSOR: &str = "\x1b[?25h";
+
+/// The scrollback and the live region of a terminal.
+#[derive(Debug, Default)]
+pub(in crate::command::run) struct LiveScreen {
+    color: bool,
+    /// Lines for the scrollback that no frame has shown yet.
+    pending: String,
+    region: Vec<StyledLine>,
+    /// What the region shows now, painted, and for which size.
+    drawn: String,
+    size: Option<TerminalSize>,
+    last: Option<Instant>,
+}
+
+impl LiveScreen {
+    pub(in crate::command::run) fn new(color: bool) -> Self {
+        Self { color, ..Self::default() }
+    }
+
+    /// Adds a line to the scrollback. The terminal wraps it, so that it is copied as one line.
+    pub(in crate::command::run) fn commit(&mut self, line: &StyledLine) {
+        self.pending.push_str(&line.painted(self.color));
+        self.pending.push('\n');
+    }
+
+    /// Replaces the lines of the region. The last ones count if there are more than rows.
+    pub(in crate::command::run) fn set_region(&mut self, lines: Vec<StyledLine>) {
+        self.region = lines;
+    }
+
+    /// Whether enough time has passed for a new frame.
+    pub(in crate::command::run) fn is_due(&self) -> bool {
+        self.last.is_none_or(|last| last.elapsed() >= BETWEEN_FRAMES)
+    }
+
+    /// Whether lines wait for the next frame.
+    pub(in crate::command::run) const fn has_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// Draws a frame, if anything has changed.
+    pub(in crate::command::run) fn draw(&mut self) {
+        let size = TerminalSize::now();
+        let region = self.painted_region(size);
+        let is_same = self.size == Some(size) && self.drawn == region && self.pending.is_empty();
+        if is_same || (region.is_empty() && self.drawn.is_empty() && self.pending.is_empty()) {
+            return;
+        }
+        self.last = Some(Instant::now());
+        self.size = Some(size);
+        let pending = std::mem::take(&mut self.pending);
+        let clear = if self.drawn.is_empty() { "" } else { CLEAR_REGION };
+        let cursor = match (self.drawn.is_empty(), region.is_empty()) {
+            (true, false) => HIDE_CURSOR,
+            (false, true) => SHOW_CURSOR,
+            _ => "",
+        };
+        print(&format!("{BEGIN}{cursor}{clear}{pending}{region}{END}"));
+        self.drawn = region;
+    }
+
+    /// The region in the rows of this size, with the way back to its first cell.
+    fn painted_region(&self, size: TerminalSize) -> String {
+        // One row is left for the scrollback, so that the first cell is never scrolled away.
+        let skipped = self.region.len().saturating_sub(size.rows - 1);
+        let rows: Vec<String> = self
+            .region
+            .iter()
+            .skip(skipped)
+            .map(|line| line.cut(size.columns - 1).painted(self.color))
+            .collect();
+        if rows.is_empty() {
+            return String::new();
+        }
+        let up = match rows.len() - 1 {
+            0 => String::new(),
+            up => format!("\x1b[{up}A"),
+        };
+        format!("{NO_WRAP}{}{WRAP}{up}\r", rows.join("\n"))
+    }
+}

@@ -1,0 +1,220 @@
+//! What the user types while a run works: the answer to a question, or messages for later.
+//!
+//! A key that was pressed before a question was on the screen never answers it. Every question has a number,
+//! and a key counts only if its bytes were read after that question was drawn.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::sync::oneshot;
+
+use super::line_editor::TypedInput;
+use super::screen::keys::PressedKey;
+use super::screen::styled_line::{StyledLine, TextLook};
+
+/// The lines that are typed at the region.
+#[derive(Default)]
+pub(super) struct TypedLines {
+    question: Option<OpenQuestion>,
+    /// The number of the last question.
+    epoch: Arc<AtomicU64>,
+    /// Whether messages can be typed for later.
+    pub(super) can_queue: bool,
+    draft: String,
+    queue: VecDeque<String>,
+}
+
+/// A question on the screen.
+struct OpenQuestion {
+    prompt: String,
+    draft: String,
+    reply: Option<oneshot::Sender<TypedInput>>,
+}
+
+/// What a key means for the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeyMeaning {
+    /// Something to draw, at most.
+    Typed,
+    /// The turn is to be stopped.
+    Stop,
+    /// The result of the last call is to be shown.
+    Expand,
+}
+
+impl TypedLines {
+    /// The number of the last question, for those who read keys.
+    pub(super) fn epoch(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.epoch)
+    }
+
+    /// Opens a question that is on the screen; its answer comes from the receiver. Keys that were read before
+    /// are no answers.
+    pub(super) fn open(&mut self, prompt: &str) -> oneshot::Receiver<TypedInput> {
+        self.next_epoch();
+        let (reply, answer) = oneshot::channel();
+        let (prompt, draft) = (prompt.to_owned(), String::new());
+        self.question = Some(OpenQuestion { prompt, draft, reply: Some(reply) });
+        answer
+    }
+
+    fn next_epoch(&self) {
+        self.epoch.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Closes the question; returns its last line with what was typed.
+    pub(super) fn close(&mut self) -> Option<StyledLine> {
+        let question = self.question.take()?;
+        // Keys that were read for this question must not reach the next one.
+        self.next_epoch();
+        Some(prompt_line(&question.prompt, &question.draft))
+    }
+
+    /// Takes a key that was read while question number `at` was the last one.
+    pub(super) fn press(&mut self, at: u64, key: Option<PressedKey>) -> KeyMeaning {
+        let is_stale = at != self.epoch.load(Ordering::SeqCst);
+        match &mut self.question {
+            Some(_) if is_stale => KeyMeaning::Typed,
+            Some(question) => question.press(key),
+            None => self.queue(key),
+        }
+    }
+
+    fn queue(&mut self, key: Option<PressedKey>) -> KeyMeaning {
+        match key {
+            Some(PressedKey::Escape) if self.draft.is_empty() => return KeyMeaning::Stop,
+            Some(PressedKey::Control('o')) => return KeyMeaning::Expand,
+            Some(PressedKey::Enter) if self.can_queue => {
+                let line = std::mem::take(&mut self.draft);
+                if !line.trim().is_empty() {
+                    self.queue.push_back(line.trim().to_owned());
+                }
+            }
+            Some(key) if self.can_queue => edit(&mut self.draft, &key),
+            _ => {}
+        }
+        KeyMeaning::Typed
+    }
+
+    /// The next message that was typed while the run worked.
+    pub(super) fn next_message(&mut self) -> Option<String> {
+        self.queue.pop_front()
+    }
+
+    /// Takes the unfinished message.
+    pub(super) fn take_draft(&mut self) -> String {
+        std::mem::take(&mut self.draft)
+    }
+
+    /// The lines of the question, in rows of this many columns.
+    pub(super) fn question_lines(&self, columns: usize) -> Option<Vec<StyledLine>> {
+        let question = self.question.as_ref()?;
+        let cursor = prompt_line(&question.prompt, &question.draft).with(TextLook::Code, "█");
+        Some(cursor.rows(columns))
+    }
+
+    /// The messages for later.
+    pub(super) fn queue_lines(&self) -> Vec<StyledLine> {
+        let queued = self
+            .queue
+            .iter()
+            .map(|line| StyledLine::new(TextLook::Dim, "  next: ").with(TextLook::Plain, line));
+        let draft = (!self.draft.is_empty()).then(|| {
+            StyledLine::new(TextLook::Dim, "  later: ")
+                .with(TextLook::Plain, &self.draft)
+                .with(TextLook::Code, "█")
+        });
+        queued.chain(draft).collect()
+    }
+}
+
+impl OpenQuestion {
+    fn press(&mut self, key: Option<PressedKey>) -> KeyMeaning {
+        let answer = match key {
+            None => TypedInput::End,
+            Some(PressedKey::Control('d')) if self.draft.is_empty() => TypedInput::End,
+            Some(PressedKey::Enter) => TypedInput::Line(self.draft.clone()),
+            Some(PressedKey::Escape) => TypedInput::Interrupt,
+            Some(key) => {
+                edit(&mut self.draft, &key);
+                return KeyMeaning::Typed;
+            }
+        };
+        if let Some(reply) = self.reply.take() {
+            let _ = reply.send(answer);
+        }
+        KeyMeaning::Typed
+    }
+}
+
+/// Changes a line that is typed.
+fn edit(draft: &mut String, key: &PressedKey) {
+    match key {
+        PressedKey::Text(text) => {
+            draft.extend(text.chars().map(|c| if c.is_control() { ' ' } else { c }));
+        }
+        PressedKey::Backspace => {
+            draft.pop();
+        }
+        PressedKey::Escape | PressedKey::Control('u') => draft.clear(),
+        PressedKey::Control('w') => {
+            let kept = draft.trim_end().rfind(' ').map_or(0, |at| at + 1);
+            draft.truncate(kept);
+        }
+        _ => {}
+    }
+}
+
+fn prompt_line(prompt: &str, draft: &str) -> StyledLine {
+    StyledLine::new(TextLook::Warning, prompt).with(TextLook::Plain, draft)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> PressedKey {
+        PressedKey::Text(text.to_owned())
+    }
+
+    #[test]
+    fn only_keys_after_the_question_answer_it() {
+        let mut typed = TypedLines::default();
+        let before = typed.epoch().load(Ordering::SeqCst);
+        let mut answer = typed.open("sure? ");
+        typed.press(before, Some(text("y")));
+        typed.press(before, Some(PressedKey::Enter));
+        assert!(answer.try_recv().is_err());
+        let now = typed.epoch().load(Ordering::SeqCst);
+        for key in [Some(text("nx")), Some(PressedKey::Backspace), Some(PressedKey::Enter)] {
+            typed.press(now, key);
+        }
+        assert!(matches!(answer.try_recv(), Ok(TypedInput::Line(line)) if line == "n"));
+        typed.close();
+        let mut next = typed.open("and this? ");
+        typed.press(now, Some(text("y")));
+        typed.press(now, Some(PressedKey::Enter));
+        assert!(next.try_recv().is_err(), "it was read for the question before");
+    }
+
+    #[test]
+    fn messages_wait_for_the_end_of_the_turn() {
+        let mut typed = TypedLines { can_queue: true, ..TypedLines::default() };
+        for key in [
+            Some(text("one\ntwo")),
+            Some(PressedKey::Enter),
+            Some(text("un")),
+            Some(PressedKey::Enter),
+        ] {
+            assert_eq!(typed.press(0, key), KeyMeaning::Typed);
+        }
+        typed.press(0, Some(text("draft")));
+        assert_eq!(typed.next_message().as_deref(), Some("one two"));
+        assert_eq!(typed.next_message().as_deref(), Some("un"));
+        assert_eq!(typed.next_message(), None);
+        assert_eq!(typed.press(0, Some(PressedKey::Escape)), KeyMeaning::Typed);
+        assert_eq!(typed.take_draft(), "");
+        assert_eq!(typed.press(0, Some(PressedKey::Escape)), KeyMeaning::Stop);
+    }
+}

@@ -1,0 +1,247 @@
+//! The GitHub Action, run as the runner would: its steps are read from `action.yml`, expressions are replaced, each `run` is
+//! given to bash with its `env`, and outputs pass from step to step.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use agentry_compile::text::{Findings, SourceFiles, yaml};
+use serde_json::Value;
+
+use crate::changes::{commit, committed, git};
+use crate::readme::ROOT;
+use crate::test::Test;
+
+/// A stand-in for GitHub's own program: it records its arguments, and knows one comment if it is told so.
+const GH: &str = "#!/bin/bash\nprintf '%s\\n' \"$*\" >> \"$RUNNER_TEMP/gh.log\"\n\
+    for word in \"$@\"; do case $word in body=@*) cp \"${word#body=@}\" \"$RUNNER_TEMP/comment.md\";; esac; done\n\
+    case \"$*\" in *--jq*) cat \"$RUNNER_TEMP/known\" 2>/dev/null || true;; esac\n";
+
+struct Runner {
+    test: Test,
+    inputs: BTreeMap<String, String>,
+    outputs: BTreeMap<String, String>,
+    base: String,
+}
+
+/// What the whole action did.
+struct ActionResult {
+    failed: Vec<String>,
+    log: String,
+}
+
+impl Runner {
+    /// A pull request in which an agent is widened.
+    fn new(inputs: &[(&str, &str)]) -> Self {
+        let agent = |rule: &str| {
+            format!(
+                "name = \"reviewer\"\ndescription = \"Reviews\"\n\n[permissions.bash]\nintent = \"deny\"\nrules = [\"{rule}:allow\"]\n"
+            )
+        };
+        let old = agent("git log *");
+        let test = committed(&[
+            ("agents/reviewer/agent.toml", &old),
+            ("agents/reviewer/system-prompt.md", "You review.\n"),
+        ]);
+        let base =
+            Command::new("git").args(["rev-parse", "HEAD"]).current_dir(test.path("")).output();
+        let base =
+            String::from_utf8(base.expect("git runs").stdout).expect("a commit").trim().to_owned();
+        git(&test, &["checkout", "--quiet", "-b", "$(touch${IFS}injected)"]);
+        test.write("agents/reviewer/agent.toml", agent("git *"));
+        commit(&test, "widen");
+        let temp = test.path("runner");
+        fs::create_dir(&temp).expect("a folder");
+        fs::create_dir(temp.join("bin")).expect("a folder");
+        let gh = temp.join("bin/gh");
+        fs::write(&gh, GH).expect("a file");
+        fs::set_permissions(&gh, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .expect("a mode");
+        let own = [("agentry", env!("CARGO_BIN_EXE_agentry"))];
+        let inputs =
+            own.iter().chain(inputs).map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Self { test, inputs: inputs.collect(), outputs: BTreeMap::new(), base }
+    }
+
+    fn run(&mut self) -> ActionResult {
+        let action =
+            parse(&fs::read_to_string(Path::new(ROOT).join("action.yml")).expect("a file"));
+        for (name, input) in action["inputs"].as_object().expect("inputs") {
+            let default = input["default"].as_str().unwrap_or_default().to_owned();
+            self.inputs.entry(name.clone()).or_insert(default);
+        }
+        let mut result = ActionResult { failed: Vec::new(), log: String::new() };
+        for step in action["runs"]["steps"].as_array().expect("steps") {
+            let name = step["name"].as_str().expect("a name");
+            let condition = step["if"].as_str().unwrap_or("success()");
+            if !self.holds(condition, &result) {
+                continue;
+            }
+            let output = self.step(step);
+            result.log += &format!("{name}\n{}{}", text(&output.stdout), text(&output.stderr));
+            if !output.status.success() {
+                result.failed.push(name.to_owned());
+            }
+            let id = step["id"].as_str().unwrap_or("comment");
+            self.outputs.insert(
+                format!("steps.{id}.outcome"),
+                if output.status.success() { "success" } else { "failure" }.to_owned(),
+            );
+        }
+        result
+    }
+
+    fn step(&mut self, step: &Value) -> Output {
+        assert_eq!(step["shell"], "bash");
+        let outputs = self.test.path("runner/output");
+        fs::write(&outputs, "").expect("a file");
+        let script = step["run"].as_str().expect("a script");
+        // The runner would put values into the script; none may stand there.
+        assert!(!script.contains("${{"), "{script}");
+        let mut command = Command::new("bash");
+        command.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", script]);
+        command.current_dir(self.test.path("")).env_clear();
+        let path =
+            format!("{}:/usr/local/bin:/usr/bin:/bin", self.test.path("runner/bin").display());
+        command.env("PATH", path).env("HOME", self.test.path("home"));
+        command.env("RUNNER_TEMP", self.test.path("runner")).env("GITHUB_OUTPUT", &outputs);
+        command.env("GITHUB_STEP_SUMMARY", self.test.path("runner/summary.md"));
+        for (name, value) in step["env"].as_object().expect("env") {
+            command.env(name, self.expand(value.as_str().expect("a text")));
+        }
+        let output = command.output().expect("bash runs");
+        let id = step["id"].as_str().unwrap_or("comment");
+        for line in fs::read_to_string(&outputs).expect("a file").lines() {
+            let (name, value) = line.split_once('=').expect("an output");
+            self.outputs.insert(format!("steps.{id}.outputs.{name}"), value.to_owned());
+        }
+        output
+    }
+
+    /// Replaces the one expression of a value.
+    fn expand(&self, value: &str) -> String {
+        let Some(name) = value.strip_prefix("${{ ").and_then(|it| it.strip_suffix(" }}")) else {
+            return value.to_owned();
+        };
+        self.value(name)
+    }
+
+    fn value(&self, name: &str) -> String {
+        if let Some(input) = name.strip_prefix("inputs.") {
+            let default = self.inputs.get(input).unwrap_or_else(|| panic!("no input {input}"));
+            return if default == "${{ github.token }}" {
+                "token".to_owned()
+            } else {
+                default.clone()
+            };
+        }
+        match name {
+            "github.action_path" => ROOT.to_owned(),
+            "github.repository" => "example/agents".to_owned(),
+            "github.event.pull_request.number" => "7".to_owned(),
+            "github.event.pull_request.base.sha" => self.base.clone(),
+            name if name.starts_with("steps.") => {
+                self.outputs.get(name).cloned().unwrap_or_default()
+            }
+            name => panic!("the runner of this test does not know `{name}`"),
+        }
+    }
+
+    /// A condition: terms that `&&` joins.
+    fn holds(&self, condition: &str, result: &ActionResult) -> bool {
+        let is_always = condition.contains("always()");
+        let holds = |term: &str| match term.trim() {
+            "success()" | "always()" => true,
+            term => {
+                let (name, is_equal, value) =
+                    match (term.split_once(" == "), term.split_once(" != ")) {
+                        (Some((name, value)), _) => (name, true, value),
+                        (_, Some((name, value))) => (name, false, value),
+                        _ => panic!("the runner of this test does not know `{term}`"),
+                    };
+                (self.value(name) == value.trim_matches('\'')) == is_equal
+            }
+        };
+        (is_always || result.failed.is_empty()) && condition.split("&&").all(holds)
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.test.path("runner").join(path)).unwrap_or_default()
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn parse(text: &str) -> Value {
+    let mut sources = SourceFiles::default();
+    let source = sources.add("action.yml", text);
+    let mut findings = Findings::default();
+    let node = yaml::parse(&source, 0..text.len(), yaml::YamlVersion::V1_2, &mut findings);
+    assert!(!findings.has_errors(), "{findings:?}");
+    node.to_data().to_json()
+}
+
+#[test]
+fn a_widening_becomes_a_comment() {
+    let mut runner = Runner::new(&[]);
+    let result = runner.run();
+    assert_eq!(result.failed, [""; 0], "{}", result.log);
+    let comment = runner
+        .read("comment.md")
+        .replace(&runner.base, "[BASE]")
+        .replace(&runner.base[..12], "[COMMIT]");
+    insta::assert_snapshot!(comment, @"
+    <!-- agentry: what agents gained -->
+    ### What agents gained
+
+    **`agents/reviewer`** (changed)
+
+    | section | may now | before → now | for example |
+    | --- | --- | --- | --- |
+    | bash | `git *` | deny → allow | `git` |
+
+    <sub>Compared with `[BASE]` at `[COMMIT]`; 0 other agents unchanged. `agentry policy diff --since` shows the same.</sub>
+    ");
+    let log = runner.read("gh.log");
+    assert!(log.contains("--method POST repos/example/agents/issues/7/comments"), "{log}");
+    assert!(runner.read("summary.md").contains("### What agents gained"));
+    assert!(runner.test.read("agentry.sarif").contains("\"version\": \"2.1.0\""));
+    assert!(!runner.test.has("injected"), "a name of a branch was run");
+}
+
+#[test]
+fn a_known_comment_is_updated_and_gains_can_fail() {
+    let mut runner = Runner::new(&[("deny-gains", "true")]);
+    runner.test.write("runner/known", "42\n");
+    let result = runner.run();
+    assert_eq!(result.failed, ["What agents gained"], "{}", result.log);
+    let log = runner.read("gh.log");
+    assert!(log.contains("--method PATCH repos/example/agents/issues/comments/42"), "{log}");
+}
+
+#[test]
+fn a_finding_fails_the_check_and_is_annotated() {
+    let mut runner = Runner::new(&[]);
+    runner.test.write("agents/broken.agent", crate::test::BROKEN);
+    commit(&runner.test, "broken");
+    let result = runner.run();
+    assert_eq!(result.failed, ["Check"], "{}", result.log);
+    assert!(result.log.contains("::error file=agents/broken.agent,line="), "{}", result.log);
+    // Without a gain nobody is bothered with a new comment.
+    let mut quiet = Runner::new(&[]);
+    git(&quiet.test, &["checkout", "--quiet", "main"]);
+    assert_eq!(quiet.run().failed, [""; 0]);
+    assert!(!quiet.read("gh.log").contains("--method"), "{}", quiet.read("gh.log"));
+}
+
+#[test]
+fn the_templates_are_yaml() {
+    for path in [".pre-commit-hooks.yaml", "ci/gitlab.yml", ".github/workflows/agents.yml"] {
+        let text = fs::read_to_string(Path::new(ROOT).join(path)).expect("a file");
+        let value = parse(&text);
+        assert!(value.is_array() || value.is_object(), "{path}");
+    }
+}

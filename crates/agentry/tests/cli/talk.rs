@@ -1,0 +1,300 @@
+//! The commands of a conversation that change the run: on the screen, in the journal and after a resume.
+#![cfg(target_os = "linux")]
+
+use serde_json::json;
+
+use crate::run_person::{asked, bash, make_fifo, reader};
+use crate::screen::is_prompted;
+use crate::server::{Asked, Reply, Server, Turn};
+use crate::terminal::Terminal;
+use crate::test::Test;
+
+const TALK: &str = "run asked --yes --unconfined";
+
+/// Types a line at the prompt.
+#[track_caller]
+fn types(terminal: &mut Terminal<'_>, line: &str) {
+    is_prompted(terminal);
+    terminal.types(line);
+}
+
+/// Types a message, and waits for the answer.
+#[track_caller]
+fn says(terminal: &mut Terminal<'_>, line: &str, answer: &str) {
+    types(terminal, line);
+    terminal.shows(answer);
+}
+
+#[track_caller]
+fn leaves(terminal: &mut Terminal<'_>) {
+    types(terminal, "/exit");
+    terminal.is_over(0);
+}
+
+/// An agent that edits without a question.
+fn editor() -> Test {
+    let agent = "name = \"asked\"\ndescription = \"Edits\"\n\n\
+        [permissions.bash]\nintent = \"ask\"\nrules = [\"cat *:allow\", \"cd *:allow\"]\n\n\
+        [permissions.edit]\nintent = \"allow\"\n";
+    asked().file("asked/agent.toml", agent)
+}
+
+fn write(content: &str) -> Turn {
+    Turn::call("write", json!({ "path": "made.txt", "content": content }))
+}
+
+fn model_of(asked: &Asked) -> String {
+    asked.body["model"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn the_last_turn_is_undone_and_the_model_is_told() {
+    let read = Turn::call("read", json!({ "path": "made.txt" }));
+    let server = Server::playing([
+        write("one\n").into(),
+        Turn::text("First.").into(),
+        read.clone().into(),
+        write("two\n").into(),
+        Turn::text("Second.").into(),
+        Turn::text("Third.").into(),
+    ]);
+    let test = editor();
+    let mut terminal = Terminal::new(&test, &server, TALK);
+    says(&mut terminal, "/undo", "no turn since this process began changed a file");
+    says(&mut terminal, "write", "First.");
+    says(&mut terminal, "again", "Second.");
+    assert_eq!(test.read("made.txt"), "two\n");
+    says(&mut terminal, "/undo", "restored: /");
+    assert_eq!(test.read("made.txt"), "one\n");
+    says(&mut terminal, "and?", "Third.");
+    let said = server.asked().last().expect("a request").said.clone();
+    assert!(format!("{said:?}").contains("I have undone your changes to"), "{said:?}");
+    types(&mut terminal, "/undo");
+    terminal.shows_that("the second undo", |screen| screen.matches("restored: /").count() == 2);
+    assert!(!test.has("made.txt"));
+    leaves(&mut terminal);
+    let shown = test.run("runs show last").stdout;
+    assert_eq!(shown.matches("the person took back the changes of").count(), 2, "{shown}");
+}
+
+#[test]
+fn what_the_user_changed_since_is_not_undone() {
+    let server = Server::playing([write("one\n").into(), Turn::text("First.").into()]);
+    let test = editor();
+    let mut terminal = Terminal::new(&test, &server, TALK);
+    says(&mut terminal, "write", "First.");
+    test.write("made.txt", "mine\n");
+    says(&mut terminal, "/undo", "made.txt: it was changed since");
+    leaves(&mut terminal);
+    assert_eq!(test.read("made.txt"), "mine\n");
+}
+
+#[test]
+fn another_model_is_chosen_and_stays_after_a_resume() {
+    let server = Server::answering(|asked| Turn::text(format!("Answer {}.", asked.number)).into());
+    let agent = "name: helper\ndescription: Helps\nmodel:\n  \
+        preferred: [claude/claude-sonnet-4-6, claude/claude-haiku-4-5]\n";
+    let test = Test::new().file("helper.agent", agent);
+    let mut terminal = Terminal::new(&test, &server, "run helper.agent --yes --unconfined");
+    says(&mut terminal, "hi", "Answer 0.");
+    types(&mut terminal, "/model");
+    let screen = terminal.shows("* anthropic/");
+    let other = screen.lines().find_map(|line| line.strip_prefix("  anthropic/"));
+    let other = other.expect("a second model").trim().to_owned();
+    let first = model_of(&server.asked()[0]);
+    assert_ne!(first, other);
+    says(&mut terminal, "/model none", "is none of the models of this run");
+    says(&mut terminal, &format!("/model {other}"), &format!("* anthropic/{other}"));
+    says(&mut terminal, "more", "Answer 1.");
+    leaves(&mut terminal);
+    let mut terminal = Terminal::new(&test, &server, "resume last");
+    terminal.shows(&format!("model      anthropic/{other}"));
+    says(&mut terminal, "and more", "Answer 2.");
+    leaves(&mut terminal);
+    let models: Vec<String> = server.asked().iter().map(model_of).collect();
+    assert_eq!(models, [first, other.clone(), other]);
+}
+
+#[test]
+fn a_cleared_conversation_is_new_for_the_model_and_after_a_resume() {
+    let server = Server::answering(|asked| Turn::text(format!("Answer {}.", asked.number)).into());
+    let test = asked();
+    let mut terminal = Terminal::new(&test, &server, TALK);
+    says(&mut terminal, "one", "Answer ");
+    says(&mut terminal, "/clear", "a new conversation");
+    says(&mut terminal, "two", "Answer 1.");
+    types(&mut terminal, "/cost");
+    // The line at the end of the turn, and the answer to the command.
+    terminal.shows_that("the cost", |screen| screen.matches("2 of 200 turns").count() == 2);
+    leaves(&mut terminal);
+    let mut terminal = Terminal::new(&test, &server, "resume last");
+    says(&mut terminal, "three", "Answer 2.");
+    leaves(&mut terminal);
+    let said: Vec<Vec<String>> = server.asked().iter().map(|asked| asked.said.clone()).collect();
+    let has = |at: usize, text: &str| format!("{:?}", said[at]).contains(text);
+    assert!(!has(1, "one") && has(1, "two"), "{said:?}");
+    assert!(!has(2, "one") && has(2, "two") && has(2, "three"), "{said:?}");
+}
+
+#[test]
+fn a_compacted_conversation_is_shorter_and_stays_so_after_a_resume() {
+    let server = Server::answering(|asked: &Asked| {
+        let sums_up = asked.said.last().is_some_and(|said| said.contains("Sum this up."));
+        let text =
+            if sums_up { "the-summary".to_owned() } else { format!("Answer {}.", asked.number) };
+        Turn::text(text).into()
+    });
+    let test = asked();
+    let mut terminal = Terminal::new(&test, &server, TALK);
+    says(&mut terminal, "/compact", "there is nothing to compact");
+    says(&mut terminal, "the first message", "Answer ");
+    says(&mut terminal, "the second message", "Answer 1.");
+    says(&mut terminal, "/compact", "2 messages were compacted");
+    says(&mut terminal, "the third message", "Answer 3.");
+    leaves(&mut terminal);
+    let mut terminal = Terminal::new(&test, &server, "resume last");
+    says(&mut terminal, "the fourth message", "Answer 4.");
+    leaves(&mut terminal);
+    for at in [3, 4] {
+        let said = server.asked()[at].said.join("\n");
+        assert!(said.contains("the-summary") && said.contains("the second message"), "{said}");
+        assert!(!said.contains("the first message"), "{said}");
+    }
+}
+
+#[test]
+fn another_conversation_is_continued() {
+    let server = Server::answering(|asked| Turn::text(format!("Answer {}.", asked.number)).into());
+    let test = asked();
+    let mut terminal = Terminal::new(&test, &server, TALK);
+    says(&mut terminal, "/resume", "there is no other conversation here");
+    says(&mut terminal, "about the moon", "Answer ");
+    leaves(&mut terminal);
+    let mut terminal = Terminal::new(&test, &server, TALK);
+    says(&mut terminal, "about the sun", "Answer ");
+    types(&mut terminal, "/resume");
+    let screen = terminal.shows("about the moon");
+    let row = screen.lines().find(|line| line.contains("about the moon")).expect("a row");
+    let id = row.split_whitespace().next().expect("an id").to_owned();
+    says(&mut terminal, "/resume nothing-like-it", "nothing-like-it");
+    types(&mut terminal, &format!("/resume {id}"));
+    terminal.shows_that("a banner after it", |screen| {
+        let left = screen.find("continues the conversation that you leave");
+        left.is_some_and(|at| screen[at..].contains("/help lists"))
+    });
+    says(&mut terminal, "and the stars?", "Answer 2.");
+    leaves(&mut terminal);
+    let said = server.asked()[2].said.join("\n");
+    assert!(said.contains("about the moon") && said.contains("and the stars?"), "{said}");
+    assert!(!said.contains("about the sun"), "{said}");
+}
+
+#[test]
+fn a_command_of_the_user_is_in_the_journal() {
+    let server = Server::playing([bash("cat here").into(), Turn::text("Done.").into()]);
+    let test = editor().file("sub/here", "in the directory\n").file("notes", "the notes\n");
+    let mut terminal = Terminal::new(&test, &server, TALK);
+    says(&mut terminal, "!cat notes", "the notes");
+    says(&mut terminal, "!cd sub", "done, without output");
+    leaves(&mut terminal);
+    let shown = test.run("runs show last").stdout;
+    assert!(shown.contains("the person runs: cat notes\n    the notes\n"), "{shown}");
+    // The agent continues where the command of the user went.
+    let mut terminal = Terminal::new(&test, &server, "resume last");
+    says(&mut terminal, "look", "Done.");
+    leaves(&mut terminal);
+    let results = server.asked().last().expect("a request").results.clone();
+    assert!(results[0].1.contains("in the directory"), "{results:?}");
+}
+
+#[test]
+fn the_memory_of_an_agent_is_shown() {
+    let server = Server::playing([]);
+    let test = asked();
+    let mut terminal = Terminal::new(&test, &server, TALK);
+    says(&mut terminal, "/memory", "it remembers nothing between runs");
+    leaves(&mut terminal);
+    let agent = json!({ "name": "Helper", "description": "Helps" });
+    let test = Test::new()
+        .file("helper/agent.json", agent.to_string())
+        .file("helper/persona.md", "You help.\n");
+    test.run("memory add helper I-like-tea").exits(0);
+    let mut terminal = Terminal::new(&test, &server, "run helper --yes --as agentfs");
+    says(&mut terminal, "/memory", "I-like-tea");
+    leaves(&mut terminal);
+}
+
+#[test]
+fn a_recorded_conversation_takes_no_such_command() {
+    let server = Server::playing([]);
+    let test = asked();
+    let args = "run asked --yes --unconfined --record asked.cassette.one.jsonl";
+    let mut terminal = Terminal::new(&test, &server, args);
+    for (at, line) in ["/clear", "/compact", "/undo", "/model x", "!echo one"].iter().enumerate() {
+        types(&mut terminal, line);
+        let refused = "a recorded conversation cannot do that";
+        terminal.shows_that(line, |screen| screen.matches(refused).count() == at + 1);
+    }
+    leaves(&mut terminal);
+}
+
+#[test]
+fn ctrl_o_shows_the_whole_result_while_the_agent_works() {
+    let server = Server::playing([
+        bash("cat lines").into(),
+        bash("cat gate").into(),
+        Turn::text("Done.").into(),
+    ]);
+    let numbered: String = (1..=9).map(|at| format!("line {at}\n")).collect();
+    let test = reader().file("lines", numbered);
+    make_fifo(&test.path("gate"));
+    let mut terminal = Terminal::new(&test, &server, TALK);
+    types(&mut terminal, "go");
+    let screen = terminal.shows("cat gate  allowed");
+    assert!(!screen.contains("line 5"), "it is folded: {screen}");
+    terminal.presses("\u{f}");
+    let screen = terminal.shows("  line 9");
+    assert!(screen.contains("bash cat lines  [1]\n  line 1\n"), "{screen}");
+    std::fs::write(test.path("gate"), "open\n").expect("the command reads it");
+    terminal.shows("Done.");
+    leaves(&mut terminal);
+}
+
+#[test]
+fn the_cost_stands_against_the_budget() {
+    let server = Server::playing([Turn::text("Done.").used(1_000, 0, 1_000).into(), Reply::Silent]);
+    let test = asked();
+    let args = "run asked --yes --unconfined --max-cost 1";
+    let mut terminal = Terminal::new(&test, &server, args);
+    says(&mut terminal, "go", "Done.");
+    types(&mut terminal, "/cost");
+    let screen = terminal.shows_that("the cost", |screen| screen.matches(" of $1").count() == 2);
+    let of = screen.lines().find(|line| line.contains(" of $1")).expect("a line");
+    assert!(of.contains("$0.0"), "{of}");
+    // Also while the model works.
+    types(&mut terminal, "more");
+    terminal.shows_that("the region", |screen| {
+        let mut lines = screen.lines().filter(|line| line.contains("waits for the model"));
+        lines.any(|line| line.contains(" of $1"))
+    });
+    terminal.presses("\u{1b}");
+    terminal.shows("stopped");
+    leaves(&mut terminal);
+}
+
+#[test]
+fn messages_of_earlier_conversations_are_found_again() {
+    let server = Server::answering(|asked| Turn::text(format!("Answer {}.", asked.number)).into());
+    let test = asked();
+    let mut terminal = Terminal::new(&test, &server, TALK);
+    says(&mut terminal, "a message to find", "Answer ");
+    leaves(&mut terminal);
+    let mut terminal = Terminal::new(&test, &server, TALK);
+    is_prompted(&mut terminal);
+    terminal.presses("\u{1b}[A");
+    terminal.shows("› a message to find");
+    terminal.presses("\r");
+    terminal.shows("Answer 1.");
+    leaves(&mut terminal);
+    assert_eq!(server.asked()[1].said.last().map(String::as_str), Some("a message to find"));
+}

@@ -1,0 +1,160 @@
+//! Signatures in a registry: whose count, for which repository, and what a workspace may say about it.
+
+use serde_json::{Value, json};
+
+use crate::scripted::ScriptedRegistry;
+use crate::sha256;
+use crate::test::{HELPER, Test};
+
+/// A registry with a signed agent, the workspace that pushed it, and its key.
+fn signed() -> (Test, ScriptedRegistry, String) {
+    let registry = ScriptedRegistry::start();
+    let test = Test::new().file("helper.agent", HELPER);
+    test.run("push helper.agent").exits(0);
+    let key = test.run("keygen").exits(0).stdout.trim().to_owned();
+    test.run("sign helper").exits(0);
+    let pushed =
+        test.run(&format!("push helper.agent oci://{}/team/helper", registry.host())).exits(0);
+    assert!(pushed.stderr.contains("with 1 signature"), "{pushed}");
+    (test, registry, key)
+}
+
+/// The user's configuration in a new workspace.
+fn user(config: &str) -> Test {
+    Test::new().file("home/.config/agentry/config.toml", config)
+}
+
+fn repository(host: &str, key: &str) -> String {
+    format!("[signing.repositories]\n\"{host}/team\" = [\"{key}\"]\n")
+}
+
+#[test]
+fn a_signature_travels_with_the_agent() {
+    let (_, registry, key) = signed();
+    let reference = format!("oci://{}/team/helper:0.1.0", registry.host());
+    let other = user(&repository(&registry.host(), &key));
+    let json = other.run(&format!("verify {reference} --format json")).exits(0).json();
+    assert_eq!(json["signers"], json!([{"key": key, "trusted": true}]));
+    other.run(&format!("verify {reference} --key {key}")).exits(0);
+    other.run(&format!("pull {reference} -o out")).exits(0);
+    // The signatures are cached as well.
+    registry.stop();
+    other.run(&format!("pull {reference} -o again")).exits(0);
+}
+
+#[test]
+fn only_the_right_key_counts() {
+    let (test, registry, key) = signed();
+    let host = registry.host();
+    let wrong = test.run("keygen other").exits(0).stdout.trim().to_owned();
+    let reference = format!("oci://{host}/team/helper:0.1.0");
+    let pull = format!("pull {reference} -o out");
+    let trusted = |key: &str| format!("[signing]\nrequired = true\ntrusted = [\"{key}\"]\n");
+    let revoked = format!("{}revoked = [\"{key}\"]\n", trusted(&key));
+    let cases = [
+        (String::new(), "", 0),
+        (trusted(&key), "", 0),
+        (trusted(&wrong), "", 3),
+        (revoked, "", 3),
+        (repository(&host, &wrong), "", 3),
+        (format!("{}{}", trusted(&key), repository(&host, &wrong)), "", 3),
+        (format!("{}{}", trusted(&wrong), repository(&host, &key)), "", 0),
+        (repository("elsewhere", &wrong), "", 0),
+        (String::new(), " --require-signature", 3),
+        (format!("[signing]\ntrusted = [\"{key}\"]\n"), " --require-signature", 0),
+    ];
+    for (config, option, code) in cases {
+        let other = user(&config);
+        let ran = other.run(&format!("{pull}{option}"));
+        assert_eq!(ran.code, Some(code), "{config}{option}: {ran}");
+        assert_eq!(other.has("out"), code == 0, "{config}");
+    }
+}
+
+/// A workspace can require more, and never less.
+#[test]
+fn a_workspace_only_narrows() {
+    let (test, registry, key) = signed();
+    let host = registry.host();
+    let wrong = test.run("keygen other").exits(0).stdout.trim().to_owned();
+    let pull = format!("pull oci://{host}/team/helper:0.1.0 -o out");
+    let cases = [
+        (String::new(), repository(&host, &wrong), 3),
+        (String::new(), repository(&host, &key), 0),
+        (repository(&host, &wrong), repository(&host, &key), 3),
+        (repository(&host, &key), repository(&host, &wrong), 3),
+        (repository(&host, &wrong), "[signing]\nrequired = false\n".to_owned(), 3),
+        (repository(&host, &key), format!("[signing]\nrevoked = [\"{key}\"]\n"), 3),
+        (String::new(), "[signing]\nrequired = true\n".to_owned(), 3),
+        // It cannot say whom the user trusts.
+        (String::new(), format!("[signing]\nrequired = true\ntrusted = [\"{key}\"]\n"), 3),
+    ];
+    for (config, workspace, code) in cases {
+        let other = user(&config).file("agentry.toml", &workspace);
+        let ran = other.run(&pull);
+        let is_expected =
+            ran.code == Some(code) || (workspace.contains("trusted") && ran.code != Some(0));
+        assert!(is_expected, "{config}\n{workspace}: {ran}");
+        assert_eq!(other.has("out"), code == 0, "{workspace}");
+    }
+}
+
+/// A signature over another agent, moved to this one.
+#[test]
+fn a_signature_over_another_digest() {
+    let (test, registry, key) = signed();
+    let host = registry.host();
+    test.write("other.agent", HELPER.replace("helper", "other"));
+    test.run(&format!("push other.agent oci://{host}/team/other")).exits(0);
+    let content = registry.content();
+    let (from, to) = (
+        sha256(&content.manifests["team/helper:0.1.0"]),
+        sha256(&content.manifests["team/other:0.1.0"]),
+    );
+    // The referrer of the one becomes a referrer of the other, all digests made to fit.
+    registry.change(|content| {
+        let index = content.manifests[&format!("team/helper:{}", from.replace(':', "-"))].clone();
+        let mut index: Value = serde_json::from_slice(&index).expect("an index");
+        for entry in index["manifests"].as_array_mut().expect("entries") {
+            let name = entry["digest"].as_str().expect("a digest").to_owned();
+            let bytes = content.manifests[&format!("team/helper:{name}")].clone();
+            let moved = String::from_utf8(bytes).expect("text").replace(&from, &to);
+            entry["digest"] = json!(sha256(moved.as_bytes()));
+            content
+                .manifests
+                .insert(format!("team/other:{}", sha256(moved.as_bytes())), moved.into_bytes());
+        }
+        content
+            .manifests
+            .insert(format!("team/other:{}", to.replace(':', "-")), index.to_string().into_bytes());
+    });
+    let other = user(&repository(&host, &key));
+    let refused = other.run(&format!("pull oci://{host}/team/other:0.1.0 -o out")).exits(3);
+    assert!(refused.stderr.contains("it is not signed"), "{refused}");
+    let verified = other.run(&format!("verify oci://{host}/team/other:0.1.0")).exits(1);
+    assert!(verified.stderr.contains("is not over this agent"), "{verified}");
+}
+
+/// Two people sign the same agent at once: no signature is lost.
+#[test]
+fn two_sign_at_once() {
+    let registry = ScriptedRegistry::start();
+    let tests = ["one", "two", "three"].map(|_| {
+        let test = Test::new().file("helper.agent", HELPER);
+        test.run("push helper.agent").exits(0);
+        test.run("keygen").exits(0);
+        test.run("sign helper").exits(0);
+        test
+    });
+    let place = format!("oci://{}/team/helper:1", registry.host());
+    std::thread::scope(|scope| {
+        let push = |test| {
+            let test: &Test = test;
+            test.run(&format!("push helper.agent {place}")).exits(0)
+        };
+        let threads: Vec<_> = tests.iter().map(|test| scope.spawn(move || push(test))).collect();
+        threads.into_iter().for_each(|thread| drop(thread.join().expect("a push")));
+    });
+    let json = Test::new().run(&format!("verify {place} --format json")).exits(0).json();
+    assert_eq!(json["signers"].as_array().map(Vec::len), Some(3), "{json}");
+}
