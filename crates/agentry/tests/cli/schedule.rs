@@ -188,7 +188,8 @@ fn skipped_times_have_receipts_also_after_a_kill() {
     let database = rusqlite::Connection::open(test.path("home/.agentry/schedules/ledger.db"))
         .expect("a ledger");
     let key = test.path("reporter").display().to_string();
-    database.execute("UPDATE schedules SET seen = seen - 300", []).expect("a change");
+    let set_back = "UPDATE schedules SET seen = seen - 300";
+    assert_eq!(database.execute(set_back, []).expect("a change"), 1);
     let insert = "INSERT INTO firings (agent, schedule, planned, due, state, reason)
         VALUES (?1, 'often', 1000000000, 1000000000, 'skipped', 'missed')";
     database.execute(insert, [&key]).expect("a row");

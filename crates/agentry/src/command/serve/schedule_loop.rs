@@ -49,6 +49,10 @@ impl ScheduleLoop {
             CliFailure::new(format!("it cannot be registered: {}", error_text(&error)))
         })?;
         firing_receipts::record_missing(&ledger);
+        // An announced schedule is in the ledger: what it misses after a kill is known at the next start.
+        for schedule in &schedules {
+            ledger.seen(&schedule.key, &schedule.name, seconds()).map_err(failed)?;
+        }
         introduce(&schedules);
         let starter = ProcessStarter { directory, on_ask, children: Vec::new() };
         let watched = schedules.into_iter().map(|schedule| schedule.watched).collect();
