@@ -212,7 +212,7 @@ impl McpConnection {
         let mut params = Map::new();
         params.insert("notifications".to_owned(), json!({"toolsListChanged": true}));
         self.era.complete(&mut params, self.can_ask);
-        // The answer comes at the end of the subscription; nobody waits for it.
+        // The answer comes at the end of the subscription; it is not awaited.
         let _ = self.dispatcher.register(None).map(|(id, _)| {
             let params = Value::Object(params);
             self.wire.submit(OutgoingMessage::request(id, "subscriptions/listen", &params))

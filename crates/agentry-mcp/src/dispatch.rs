@@ -182,7 +182,7 @@ impl Dispatcher {
         match message {
             IncomingMessage::Answer { id, outcome } => {
                 let waiting = self.state().waiting.remove(&id);
-                // An answer to a request that was given up is late; nobody waits for it.
+                // An answer to a request that is no longer awaited is dropped.
                 if let Some(waiting) = waiting {
                     let _ = waiting.answer.send(outcome.map_err(McpFailure::from));
                 }
@@ -203,7 +203,7 @@ impl Dispatcher {
                 let token = params.get("progressToken").and_then(Value::as_u64);
                 let events = token.and_then(|id| self.state().waiting.get(&id)?.events.clone());
                 if let Some(events) = events {
-                    // Progress that nobody reads in time is dropped.
+                    // Progress that is not read in time is dropped.
                     let _ = events.try_send(CallEvent::Progress(progress(params)));
                 }
             }

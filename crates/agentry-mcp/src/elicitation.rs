@@ -75,7 +75,7 @@ pub enum ElicitationAnswer {
     Accept(Map<String, Value>),
     /// The user does not want to answer.
     Decline,
-    /// The user went away, or nobody is there.
+    /// The user went away, or there is none.
     Cancel,
 }
 

@@ -9,7 +9,7 @@
 //!
 //! Both eras of the protocol are spoken: sessions that begin with `initialize` (up to 2025-11-25), and
 //! stateless requests that carry everything in `_meta` (2026-07-28). A server is treated as hostile:
-//! everything that it sends has a limit ([`limits`]), text is cleaned before anybody sees it, and it gets
+//! everything that it sends has a limit ([`limits`]), text is cleaned before it is shown, and it gets
 //! neither the model (sampling) nor the files of the user (roots).
 //!
 //! The wires run on a thread of their own ([`ClientRuntime`]), because servers live longer than the

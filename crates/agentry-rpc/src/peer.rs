@@ -122,7 +122,7 @@ impl RpcPeer {
         }
     }
 
-    /// Ends all requests of this side: nobody will answer them.
+    /// Ends all requests of this side: no answer will come.
     fn end(&self) {
         locked(&self.shared.waiting).take();
     }

@@ -39,7 +39,7 @@ pub(crate) enum ServerListener {
 pub(crate) struct SocketFile(PathBuf);
 
 impl SocketFile {
-    /// Creates the socket. One that nobody listens on is replaced.
+    /// Creates the socket. One without a listener is replaced.
     pub(crate) fn bind(path: &Path) -> io::Result<(Self, UnixListener)> {
         if std::os::unix::net::UnixStream::connect(path).is_ok() {
             let message = format!("another server listens on `{}`", path.display());
@@ -49,7 +49,7 @@ impl SocketFile {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        // The directory is private, so nobody connects before the mode is set.
+        // The directory is private, so no other user connects before the mode is set.
         let listener = UnixListener::bind(path)?;
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
         Ok((Self(path.to_owned()), listener))

@@ -157,7 +157,7 @@ impl TokenStore {
         self.issue(fields["name"].as_str().unwrap_or("device"), scope).map(Some)
     }
 
-    /// Removes codes that nobody used in time.
+    /// Removes codes that were not used in time.
     fn sweep_codes(&self) {
         for entry in fs::read_dir(self.directory.join("codes")).into_iter().flatten().flatten() {
             let fields: Value = small(&entry.path())
@@ -193,7 +193,7 @@ fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// 256 bits that nobody can guess.
+/// 256 random bits.
 fn secret() -> io::Result<String> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;

@@ -133,7 +133,7 @@ pub(crate) fn print(text: &str) {
     }
 }
 
-/// Writes the bytes of a protocol to standard output. Returns whether somebody reads them.
+/// Writes the bytes of a protocol to standard output. Returns whether the reader is still there.
 pub(crate) fn print_bytes(bytes: &[u8]) -> bool {
     let mut out = io::stdout().lock();
     out.write_all(bytes).and_then(|()| out.flush()).is_ok()

@@ -122,7 +122,7 @@ fn component(package: &Value, lock: &str) -> Value {
     })
 }
 
-/// How the packages were made, as an in-toto statement. It is not signed: whoever publishes signs it.
+/// How the packages were made, as an in-toto statement. It is not signed: the publisher signs it.
 fn provenance(release: &Release, packages: &BTreeMap<String, String>) -> Result<Value, String> {
     let compiler = output(&mut program("rustc --version --verbose"))?;
     let subject: Vec<Value> = packages

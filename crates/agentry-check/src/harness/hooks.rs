@@ -72,7 +72,7 @@ const GEMINI_EVENTS: &[&str] = &[
 const ABOUT_TOOLS: &[&str] =
     &["PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"];
 
-/// Longest timeout in seconds that somebody may mean; above it the unit is wrong.
+/// Longest timeout in seconds that is plausible; above it the unit is wrong.
 const LONGEST_SECONDS: i64 = 3600;
 /// Shortest timeout in milliseconds that a program can keep.
 const SHORTEST_MILLISECONDS: i64 = 100;

@@ -447,7 +447,7 @@ fn part_of(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}.{}-{call}.part", std::process::id()))
 }
 
-/// Writes a file that nobody changes: completely or not at all, and never over another one.
+/// Writes a file that is never changed: completely or not at all, and never over another one.
 fn write_once(path: &Path, text: &str, sync: DiskSync) -> io::Result<()> {
     if fs::read(path).is_ok_and(|found| found == text.as_bytes()) {
         return Ok(());

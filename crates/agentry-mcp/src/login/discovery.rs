@@ -1,5 +1,5 @@
 //! Who gives logins for a server: the server names an issuer, and the issuer describes itself. Each step is
-//! checked against the one before, so that nobody else can take part.
+//! checked against the one before, so that no other server can take part.
 
 use serde_json::Value;
 use url::Url;
@@ -82,7 +82,7 @@ impl AuthorizationServer {
     fn read(issuer: &str, metadata: &Value) -> Result<Self, String> {
         let text = |key: &str| metadata.get(key).and_then(Value::as_str);
         let is_set = |key: &str| metadata.get(key).and_then(Value::as_bool).unwrap_or_default();
-        // Compared letter by letter: what is only nearly the same may be somebody else.
+        // Compared letter by letter: an address that is nearly the same may be another server.
         let said = text("issuer").unwrap_or_default();
         if said != issuer {
             let (said, issuer) = (clean_start(said, 200).text, clean_start(issuer, 200).text);

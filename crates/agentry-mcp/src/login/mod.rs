@@ -285,7 +285,7 @@ fn endpoint(text: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-/// Whether nobody reads what is sent there: HTTPS, or this machine.
+/// Whether what is sent there stays private: HTTPS, or this machine.
 fn is_safe(url: &Url) -> bool {
     let is_here = match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
@@ -300,7 +300,7 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// Random letters that nobody can guess.
+/// Random letters that cannot be guessed.
 fn random() -> Result<String, String> {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).map_err(|error| format!("there is no randomness: {error}"))?;

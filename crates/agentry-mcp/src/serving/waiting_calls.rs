@@ -84,7 +84,7 @@ impl WaitingCalls {
     }
 }
 
-/// A state that nobody can guess.
+/// A state that cannot be guessed.
 fn random_state() -> Result<String, RpcError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)

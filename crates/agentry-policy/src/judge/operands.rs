@@ -479,7 +479,7 @@ fn is_temporary(path: &str) -> bool {
     TEMPORARY.iter().any(|place| is_inside(path, place))
 }
 
-/// Whether a path is standard input or output, or a device that holds no data of anybody.
+/// Whether a path is standard input or output, or a device that holds no data.
 fn is_free(path: &str) -> bool {
     matches!(
         path,

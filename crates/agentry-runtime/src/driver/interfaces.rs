@@ -204,7 +204,7 @@ pub enum ApprovalRequest<'a> {
 }
 
 impl ApprovalRequest<'_> {
-    /// Returns the question itself, whoever asks it.
+    /// Returns the question itself, without its origin.
     #[must_use]
     pub fn plain(self) -> Self {
         match self {

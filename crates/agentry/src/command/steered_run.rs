@@ -248,7 +248,7 @@ async fn write_commands(mut input: ChildStdin, mut queue: mpsc::UnboundedReceive
     }
 }
 
-/// Reads events to the end, and then waits for the process. Nobody has to listen.
+/// Reads events to the end, and then waits for the process. Listeners are optional.
 async fn read_events(
     mut child: Child,
     sender: mpsc::Sender<SteeredEvent>,

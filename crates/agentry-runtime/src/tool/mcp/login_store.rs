@@ -53,7 +53,7 @@ impl UserLogins {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        // Whoever could read it could have replaced it, too.
+        // A user who could read it could also have replaced it.
         if file.metadata()?.permissions().mode() & 0o077 != 0 {
             let message =
                 format!("other users can read `{}`; remove it and log in again", path.display());

@@ -1,5 +1,5 @@
 //! Files in directories that agents are rendered to: each belongs to the list of rendered files, to an agent in the lock,
-//! or to a person who claims it. Anything else was put there by something that nobody reviewed.
+//! or to a person who claims it. Anything else was put there without a review.
 
 use std::collections::BTreeSet;
 

@@ -43,7 +43,7 @@ struct CallStory {
     answer: String,
     /// The output of a function.
     output: Option<Value>,
-    /// The calls that were denied because nobody could be asked.
+    /// The calls that were denied because no user could be asked.
     denied: Vec<String>,
 }
 
@@ -148,7 +148,7 @@ impl<'a> AgentCall<'a> {
         }
     }
 
-    /// Puts an approval to the user. Where nobody can be asked, the call is denied, and the result says so.
+    /// Puts an approval to the user. Where no user can be asked, the call is denied, and the result reports it.
     fn decide(&mut self, asked: SteeredApproval, caller: &CallerPort) {
         if caller.can_ask {
             let (caller, (text, fields)) = (caller.clone(), question(&asked));

@@ -134,7 +134,7 @@ impl TerminalApprover {
             view.show(question);
             view.draw();
             // The question is on the screen: what is typed from now on is an answer to it. The choices
-            // follow, so that whoever sees them can answer.
+            // follow, so that the user who sees them can answer.
             line_editor::discard_typed();
             let answer = view.typed.open(prompt);
             view.draw();
@@ -223,7 +223,7 @@ fn keyboard(
     })
 }
 
-/// A question on the screen. It is closed even if nobody waits for the answer any more.
+/// A question on the screen. It is closed even if the answer is no longer awaited.
 struct OpenedQuestion<'a>(&'a Mutex<TerminalView>);
 
 impl Drop for OpenedQuestion<'_> {

@@ -114,7 +114,7 @@ fn unchanged(
         now.tools.into_iter().partition(|tool| is_changed(&tool.name));
     let names: Vec<String> = out.into_iter().map(|tool| tool.name).collect();
     remark("  = help: `--accept-changes` uses it as it is now; without, what changed is left out");
-    // Instructions that nobody agreed to reach no model; the old ones may be wrong by now.
+    // Instructions without consent reach no model; the old ones may be wrong by now.
     let is_told = !changed.iter().any(|change| change.what == "instructions");
     let instructions = now.instructions.filter(|_| is_told);
     Ok((ServerPin { tools, instructions, ..before.clone() }, names))

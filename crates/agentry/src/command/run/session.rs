@@ -486,7 +486,7 @@ impl RunObservers {
         Self { hears, terminal, attendant: None, person: control.clone(), control: Some(control) }
     }
 
-    /// Whether somebody can be asked.
+    /// Whether a user can be asked.
     pub(crate) fn can_ask(&self) -> bool {
         self.attendant.is_some() || self.control.is_some()
     }

@@ -75,7 +75,7 @@ impl RunFeeds {
         Ok(feed)
     }
 
-    /// Closes the journals that nobody reads.
+    /// Closes the journals without a reader.
     pub(super) fn sweep(&self) {
         let mut feeds = self.feeds.lock().unwrap_or_else(PoisonError::into_inner);
         feeds.retain(|_, feed| match feed.try_lock() {

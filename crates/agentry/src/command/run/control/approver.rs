@@ -88,7 +88,7 @@ impl OpenQuestions {
         }
     }
 
-    /// Nobody answers any more: all questions get the answer that they have without a user.
+    /// No more answers will come: all questions get the answer that they have without a user.
     pub(super) fn leave(&self) {
         let mut open = self.open();
         // Under the lock, so that no question is opened after it.
@@ -100,7 +100,7 @@ impl OpenQuestions {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens a question and reports it; `None` if nobody can answer.
+    /// Opens a question and reports it; `None` if no user can answer.
     fn ask(&self, question: PendingAnswer, report: impl FnOnce(u64)) -> Option<AwaitedAnswer<'_>> {
         let number = self.last.fetch_add(1, Ordering::SeqCst) + 1;
         let mut open = self.open();
