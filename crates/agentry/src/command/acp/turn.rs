@@ -191,9 +191,10 @@ impl EditorTurn<'_> {
         question: u64,
         answer: impl Future<Output = UserAnswer> + Send + 'static,
     ) {
+        // Counted before the editor can see it: an editor that leaves at once parks the run, too.
+        self.session.count_questions(self.open.len() + 1);
         let handle = self.questions.spawn(answer);
         self.open.insert(question, handle);
-        self.session.count_questions(self.open.len());
     }
 
     fn forget(&mut self, question: u64) {
