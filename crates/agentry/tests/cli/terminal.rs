@@ -205,6 +205,12 @@ impl<'a> Terminal<'a> {
         input.flush().expect("it reads");
     }
 
+    /// Waits until `script` has taken all keys from its pipe: on a busy machine that may be late.
+    pub(crate) fn passes_keys_on(&self) {
+        let input = self.child.stdin.as_ref().expect("its input");
+        wait_for("the keys arrive", || rustix::io::ioctl_fionread(input) == Ok(0));
+    }
+
     /// Answers the next question about a call; returns the question.
     #[track_caller]
     pub(crate) fn answers(&mut self, letter: &str) -> String {
