@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use agentry_rpc::PeerMessage;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use crate::ClientFuture;
 use crate::clean_text::clean_start;
-use crate::dispatch::{AnswerReceiver, CallEvent, Dispatcher, MessageWire};
+use crate::dispatch::{AnswerReceiver, CallEvent, Dispatcher, MessageWire, WireMessage};
 use crate::elicitation::{ElicitationAnswer, ElicitationRequest};
 use crate::failure::McpFailure;
 use crate::limits;
-use crate::message::OutgoingMessage;
 use crate::protocol_era::{ProtocolEra, capabilities, client_info, is_spoken};
 
 /// The code for a version that a server does not speak.
@@ -161,7 +161,7 @@ impl OpenWire {
             return Err(McpFailure::Protocol(message));
         }
         self.wire.agreed(version);
-        self.wire.submit(OutgoingMessage::notice("notifications/initialized", Value::Null))?;
+        self.wire.submit(PeerMessage::notice("notifications/initialized", Value::Null).into())?;
         // A question that a server sends before this client listens would be lost.
         let _ = tokio::time::timeout(limits::LISTENING, self.wire.is_listening()).await;
         Ok(ServerWelcome::read(&found, version))
@@ -215,7 +215,7 @@ impl McpConnection {
         // The answer comes at the end of the subscription; it is not awaited.
         let _ = self.dispatcher.register(None).map(|(id, _)| {
             let params = Value::Object(params);
-            self.wire.submit(OutgoingMessage::request(id, "subscriptions/listen", &params))
+            self.wire.submit(PeerMessage::request(id, "subscriptions/listen", params).into())
         });
     }
 
@@ -374,9 +374,8 @@ impl OpenRequest {
         let (dispatcher, wire) = (Arc::clone(dispatcher), Arc::clone(wire));
         let can_cancel = method != "initialize";
         let open = Self { id, receiver, dispatcher, wire, can_cancel };
-        let mut message = OutgoingMessage::request(id, method, &Value::Object(params));
-        message.mirrored = mirrored;
-        open.wire.submit(message)?;
+        let message = PeerMessage::request(id, method, Value::Object(params));
+        open.wire.submit(WireMessage { message, mirrored })?;
         Ok(open)
     }
 
@@ -403,7 +402,8 @@ impl Drop for OpenRequest {
         }
         if self.wire.give_up(self.id) && self.can_cancel {
             let params = json!({"requestId": self.id, "reason": "the client gave up"});
-            let _ = self.wire.submit(OutgoingMessage::notice("notifications/cancelled", params));
+            let notice = PeerMessage::notice("notifications/cancelled", params);
+            let _ = self.wire.submit(notice.into());
         }
     }
 }

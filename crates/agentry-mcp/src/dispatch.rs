@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use agentry_rpc::{PeerMessage, RpcError, codes};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
@@ -12,12 +13,11 @@ use crate::clean_text::clean_start;
 use crate::elicitation::{ElicitationAnswer, ElicitationRequest};
 use crate::failure::McpFailure;
 use crate::limits;
-use crate::message::{IncomingMessage, OutgoingMessage};
 
 /// Sends messages to a server. What comes back goes to a [`Dispatcher`].
 pub(crate) trait MessageWire: Send + Sync {
     /// Queues a message.
-    fn submit(&self, message: OutgoingMessage) -> Result<(), McpFailure>;
+    fn submit(&self, message: WireMessage) -> Result<(), McpFailure>;
 
     /// Gives up a request that is still open. Returns whether the server must be notified.
     fn give_up(&self, request: u64) -> bool;
@@ -35,6 +35,30 @@ pub(crate) trait MessageWire: Send + Sync {
 
     /// Ends the connection in the way that the protocol has for it, within a short time.
     fn finish(self: Arc<Self>) -> ClientFuture<'static, ()>;
+}
+
+/// A message to a server.
+#[derive(Debug, Clone)]
+pub(crate) struct WireMessage {
+    pub(crate) message: PeerMessage,
+    /// Arguments that are sent as headers, too.
+    pub(crate) mirrored: Vec<(String, String)>,
+}
+
+impl From<PeerMessage> for WireMessage {
+    fn from(message: PeerMessage) -> Self {
+        Self { message, mirrored: Vec::new() }
+    }
+}
+
+impl WireMessage {
+    /// The number of the request, if it is one.
+    pub(crate) fn request(&self) -> Option<u64> {
+        match &self.message {
+            PeerMessage::Request { id, .. } => PeerMessage::request_number(id),
+            _ => None,
+        }
+    }
 }
 
 /// What happens during a request.
@@ -150,10 +174,9 @@ impl Dispatcher {
         if text.iter().all(u8::is_ascii_whitespace) {
             return;
         }
-        let message = serde_json::from_slice(text).ok().and_then(IncomingMessage::read);
-        match message {
-            Some(message) => self.deliver(message, wire),
-            None => self.count_rubbish(text, wire),
+        match PeerMessage::read(text) {
+            Ok(message) => self.deliver(message, wire),
+            Err(_) => self.count_rubbish(text, wire),
         }
     }
 
@@ -178,17 +201,18 @@ impl Dispatcher {
     }
 
     /// Handles a message.
-    pub(crate) fn deliver(&self, message: IncomingMessage, wire: &Arc<dyn MessageWire>) {
+    pub(crate) fn deliver(&self, message: PeerMessage, wire: &Arc<dyn MessageWire>) {
         match message {
-            IncomingMessage::Answer { id, outcome } => {
-                let waiting = self.state().waiting.remove(&id);
+            PeerMessage::Answer { id, outcome } => {
+                let number = PeerMessage::request_number(&id);
+                let waiting = number.and_then(|number| self.state().waiting.remove(&number));
                 // An answer to a request that is no longer awaited is dropped.
                 if let Some(waiting) = waiting {
                     let _ = waiting.answer.send(outcome.map_err(McpFailure::from));
                 }
             }
-            IncomingMessage::Notice { method, params } => self.notice(&method, &params),
-            IncomingMessage::Request { id, method, params } => {
+            PeerMessage::Notice { method, params } => self.notice(&method, &params),
+            PeerMessage::Request { id, method, params } => {
                 self.answer(&id, &method, &params, wire);
             }
         }
@@ -214,24 +238,25 @@ impl Dispatcher {
     /// Answers a request of the server. Everything but `ping` and questions to the user is refused.
     fn answer(&self, id: &Value, method: &str, params: &Value, wire: &Arc<dyn MessageWire>) {
         let reply = match method {
-            "ping" => OutgoingMessage::reply(id, &json!({})),
+            "ping" => PeerMessage::answer(id, Ok(json!({}))),
             "elicitation/create" if self.can_ask => match self.ask(params) {
                 Ok(answered) => {
                     let (wire, id) = (Arc::clone(wire), id.clone());
                     tokio::spawn(async move {
                         let answer = answered.await.unwrap_or(ElicitationAnswer::Cancel);
-                        let _ = wire.submit(OutgoingMessage::reply(&id, &answer.to_json()));
+                        let reply = PeerMessage::answer(&id, Ok(answer.to_json()));
+                        let _ = wire.submit(reply.into());
                     });
                     return;
                 }
-                Err(why) => OutgoingMessage::refusal(id, &why),
+                Err(why) => refusal(id, why),
             },
             _ => {
                 let shown = clean_start(method, 100).text;
-                OutgoingMessage::refusal(id, &format!("`{shown}` is not offered by this client"))
+                refusal(id, format!("`{shown}` is not offered by this client"))
             }
         };
-        let _ = wire.submit(reply);
+        let _ = wire.submit(reply.into());
     }
 
     /// Passes a question on to the newest call.
@@ -248,6 +273,11 @@ impl Dispatcher {
             .map_err(|_| "too many questions are open".to_owned())?;
         Ok(answered)
     }
+}
+
+/// The answer to a request that is not carried out.
+fn refusal(id: &Value, why: String) -> PeerMessage {
+    PeerMessage::answer(id, Err(RpcError::new(codes::NO_SUCH_METHOD, why)))
 }
 
 /// A text about the progress: `3/10: message`.

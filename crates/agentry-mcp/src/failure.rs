@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use agentry_rpc::LineFailure;
+use agentry_rpc::{LineFailure, RpcError};
+
+use crate::clean_text::clean_start;
+use crate::limits;
 
 /// Why a server could not be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -57,6 +60,13 @@ impl From<LineFailure> for McpFailure {
     }
 }
 
+impl From<RpcError> for McpFailure {
+    /// The other side wrote the message, so it is cleaned.
+    fn from(RpcError { code, message, .. }: RpcError) -> Self {
+        Self::Answered { code, message: clean_start(&message, limits::ERROR_BYTES).text }
+    }
+}
+
 impl McpFailure {
     /// Whether the connection is of no further use.
     pub(crate) fn is_fatal(&self) -> bool {
@@ -67,6 +77,25 @@ impl McpFailure {
             | Self::Answered { .. }
             | Self::Status { .. }
             | Self::Unanswered => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_a_server_says_about_an_error_is_cleaned() {
+        let cases = [
+            (json!({"code": -1, "message": "no\u{1b}[2J"}), (-1, "no")),
+            (json!(3), (0, "no reason is given")),
+        ];
+        for (error, (code, message)) in cases {
+            let expected = McpFailure::Answered { code, message: message.to_owned() };
+            assert_eq!(McpFailure::from(RpcError::read(&error)), expected);
         }
     }
 }

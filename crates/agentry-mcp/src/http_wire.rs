@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use agentry_rpc::{PeerMessage, RpcError};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, WWW_AUTHENTICATE};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
@@ -17,11 +18,10 @@ use url::Url;
 use crate::ClientFuture;
 use crate::clean_text::clean_start;
 use crate::client::HttpAddress;
-use crate::dispatch::{Dispatcher, MessageWire};
+use crate::dispatch::{Dispatcher, MessageWire, WireMessage};
 use crate::event_stream::EventStream;
 use crate::failure::McpFailure;
 use crate::limits;
-use crate::message::{OutgoingMessage, RemoteError};
 pub(crate) use headers::own_headers;
 use headers::{ACCEPT_BOTH, ACCEPT_EVENTS, LAST_EVENT, SESSION, VERSION, message_headers};
 
@@ -137,7 +137,7 @@ impl HttpWire {
     }
 
     /// Sends a message and reads what comes back.
-    async fn exchange(&self, message: &OutgoingMessage) -> Result<(), McpFailure> {
+    async fn exchange(&self, message: &WireMessage) -> Result<(), McpFailure> {
         let mut response = self.post(message).await?;
         // A refused request was not carried out, so it may be sent again.
         if self.requests.is_renewed(response.status()).await {
@@ -145,7 +145,7 @@ impl HttpWire {
         }
         self.keep_session(message, response.headers());
         let response = self.admitted(response).await?;
-        let Some(id) = message.request else { return Ok(()) };
+        let Some(id) = message.request() else { return Ok(()) };
         match content_type(&response) {
             "text/event-stream" => self.read_events(response, id).await,
             "application/json" => {
@@ -160,14 +160,14 @@ impl HttpWire {
         }
     }
 
-    async fn post(&self, message: &OutgoingMessage) -> Result<Response, McpFailure> {
+    async fn post(&self, message: &WireMessage) -> Result<Response, McpFailure> {
         let request = self.request(Method::POST).await?;
         let request = request.header("accept", ACCEPT_BOTH).headers(message_headers(message)?);
-        request.json(&message.body).send().await.map_err(unsent)
+        request.json(&message.message.to_json()).send().await.map_err(unsent)
     }
 
-    fn keep_session(&self, message: &OutgoingMessage, headers: &HeaderMap) {
-        if message.method() == Some("initialize")
+    fn keep_session(&self, message: &WireMessage, headers: &HeaderMap) {
+        if matches!(&message.message, PeerMessage::Request { method, .. } if method == "initialize")
             && let Some(id) = headers.get(SESSION).and_then(|id| id.to_str().ok())
         {
             locked(&self.agreed).id = Some(id.to_owned());
@@ -264,16 +264,16 @@ impl HttpWire {
 }
 
 impl MessageWire for HttpWire {
-    fn submit(&self, message: OutgoingMessage) -> Result<(), McpFailure> {
+    fn submit(&self, message: WireMessage) -> Result<(), McpFailure> {
         if let Some(failure) = self.dispatcher.failure() {
             return Err(failure);
         }
         let own = self.own.clone();
-        let request = message.request;
+        let request = message.request();
         let task = async move {
             let Some(wire) = own.upgrade() else { return };
             let outcome = wire.exchange(&message).await;
-            if let Some(id) = message.request {
+            if let Some(id) = message.request() {
                 locked(&wire.tasks).remove(&id);
                 match outcome {
                     Ok(()) => wire.dispatcher.fail(id, McpFailure::Protocol(SILENT.to_owned())),
@@ -356,7 +356,7 @@ pub(crate) async fn status_failure(response: Response) -> McpFailure {
     let error = serde_json::from_slice::<Value>(&body).ok();
     let error = error.as_ref().and_then(|body| body.get("error")).filter(|error| error.is_object());
     if let Some(error) = error.filter(|_| !matches!(status.as_u16(), 401 | 403)) {
-        return RemoteError::read(error).into();
+        return RpcError::read(error).into();
     }
     let detail = match to {
         Some(to) => format!(": it leads to `{to}`; write that address"),

@@ -27,7 +27,6 @@ mod header_text;
 mod http_wire;
 pub mod limits;
 mod login;
-mod message;
 mod param_headers;
 mod pins;
 mod protocol_era;

@@ -10,12 +10,11 @@ use tokio::task::AbortHandle;
 use url::Url;
 
 use crate::ClientFuture;
-use crate::dispatch::{Dispatcher, MessageWire};
+use crate::dispatch::{Dispatcher, MessageWire, WireMessage};
 use crate::event_stream::EventStream;
 use crate::failure::McpFailure;
 use crate::http_wire::{HttpRequests, status_failure, unsent};
 use crate::limits;
-use crate::message::OutgoingMessage;
 
 /// The wire.
 pub(crate) struct SseWire {
@@ -72,10 +71,10 @@ impl SseWire {
         Ok(())
     }
 
-    async fn post(&self, message: &OutgoingMessage) -> Result<(), McpFailure> {
+    async fn post(&self, message: &WireMessage) -> Result<(), McpFailure> {
         let target = locked(&self.target).clone().ok_or_else(nameless)?;
         let request = self.requests.request(Method::POST, &target).await?;
-        let response = request.json(&message.body).send().await.map_err(unsent)?;
+        let response = request.json(&message.message.to_json()).send().await.map_err(unsent)?;
         if response.status().is_success() { Ok(()) } else { Err(status_failure(response).await) }
     }
 }
@@ -117,14 +116,14 @@ async fn read(wire: Weak<SseWire>, mut response: Response, tell: oneshot::Sender
 }
 
 impl MessageWire for SseWire {
-    fn submit(&self, message: OutgoingMessage) -> Result<(), McpFailure> {
+    fn submit(&self, message: WireMessage) -> Result<(), McpFailure> {
         if let Some(failure) = self.dispatcher.failure() {
             return Err(failure);
         }
         let own = self.own.clone();
         self.runtime.spawn(async move {
             let Some(wire) = own.upgrade() else { return };
-            if let (Err(failure), Some(id)) = (wire.post(&message).await, message.request) {
+            if let (Err(failure), Some(id)) = (wire.post(&message).await, message.request()) {
                 wire.dispatcher.fail(id, failure);
             }
         });

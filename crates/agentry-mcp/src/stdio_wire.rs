@@ -11,10 +11,9 @@ use tokio::sync::{mpsc, watch};
 
 use crate::ClientFuture;
 use crate::clean_text::clean;
-use crate::dispatch::{Dispatcher, MessageWire};
+use crate::dispatch::{Dispatcher, MessageWire, WireMessage};
 use crate::failure::McpFailure;
 use crate::limits;
-use crate::message::OutgoingMessage;
 
 /// Starts the program of a server.
 pub trait ProgramStarter: Send + Sync {
@@ -98,8 +97,8 @@ impl StdioWire {
 }
 
 impl MessageWire for StdioWire {
-    fn submit(&self, message: OutgoingMessage) -> Result<(), McpFailure> {
-        let mut line = serde_json::to_vec(&message.body)
+    fn submit(&self, message: WireMessage) -> Result<(), McpFailure> {
+        let mut line = serde_json::to_vec(&message.message.to_json())
             .map_err(|error| McpFailure::Protocol(error.to_string()))?;
         line.push(b'\n');
         let queue = locked(&self.queue);

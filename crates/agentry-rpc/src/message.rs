@@ -52,7 +52,7 @@ impl RpcError {
         Self { data: Some(data), ..self }
     }
 
-    pub(crate) fn to_json(&self) -> Value {
+    fn to_json(&self) -> Value {
         let mut error = json!({"code": self.code, "message": self.message});
         if let (Some(data), Some(fields)) = (&self.data, error.as_object_mut()) {
             fields.insert("data".to_owned(), data.clone());
@@ -60,7 +60,8 @@ impl RpcError {
         error
     }
 
-    fn read(error: &Value) -> Self {
+    /// Reads the error of an answer.
+    pub fn read(error: &Value) -> Self {
         let message = error.get("message").and_then(Value::as_str).unwrap_or("no reason is given");
         Self {
             code: error.get("code").and_then(Value::as_i64).unwrap_or_default(),
@@ -70,7 +71,7 @@ impl RpcError {
     }
 }
 
-/// A message of the other side.
+/// A message, of either side.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PeerMessage {
     /// It asks.
@@ -89,16 +90,31 @@ pub enum PeerMessage {
         /// The parameters, or null.
         params: Value,
     },
-    /// It answers a request of this side.
+    /// It answers a request.
     Answer {
-        /// The number of the request.
-        id: u64,
+        /// The id of the request; null if it had none that could be read.
+        id: Value,
         /// The result or the error.
         outcome: Result<Value, RpcError>,
     },
 }
 
 impl PeerMessage {
+    /// A request of this side, which numbers its requests.
+    pub fn request(id: u64, method: &str, params: Value) -> Self {
+        Self::Request { id: id.into(), method: method.to_owned(), params }
+    }
+
+    /// A notice of this side.
+    pub fn notice(method: &str, params: Value) -> Self {
+        Self::Notice { method: method.to_owned(), params }
+    }
+
+    /// An answer of this side.
+    pub fn answer(id: &Value, outcome: Result<Value, RpcError>) -> Self {
+        Self::Answer { id: id.clone(), outcome }
+    }
+
     /// Reads a line; the error is the answer to it.
     pub fn read(line: &[u8]) -> Result<Self, RpcError> {
         let value: Value = serde_json::from_slice(line)
@@ -122,7 +138,7 @@ impl PeerMessage {
                 None => Some(Self::Notice { method, params }),
             };
         }
-        let id = id?.as_u64()?;
+        let id = id.filter(|id| id.is_string() || id.is_number())?;
         let outcome = match (fields.remove("result"), fields.remove("error")) {
             (_, Some(error)) => Err(RpcError::read(&error)),
             (Some(result), None) => Ok(result),
@@ -130,23 +146,48 @@ impl PeerMessage {
         };
         Some(Self::Answer { id, outcome })
     }
-}
 
-/// A request of this side.
-pub(crate) fn request(id: u64, method: &str, params: &Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
-}
+    /// The message as it is sent.
+    pub fn to_json(&self) -> Value {
+        let mut message = json!({"jsonrpc": "2.0"});
+        let mut set = |name: &str, value: &Value| {
+            if let Some(fields) = message.as_object_mut() {
+                fields.insert(name.to_owned(), value.clone());
+            }
+        };
+        if let Self::Request { id, .. } | Self::Answer { id, .. } = self {
+            set("id", id);
+        }
+        match self {
+            Self::Request { method, params, .. } | Self::Notice { method, params } => {
+                set("method", &json!(method));
+                if !params.is_null() {
+                    set("params", params);
+                }
+            }
+            Self::Answer { outcome: Ok(result), .. } => set("result", result),
+            Self::Answer { outcome: Err(error), .. } => set("error", &error.to_json()),
+        }
+        message
+    }
 
-/// A notice of this side.
-pub(crate) fn notice(method: &str, params: &Value) -> Value {
-    json!({"jsonrpc": "2.0", "method": method, "params": params})
-}
+    /// The method and the parameters, unless it is an answer.
+    pub fn method_and_params(&self) -> Option<(&str, &Value)> {
+        match self {
+            Self::Request { method, params, .. } | Self::Notice { method, params } => {
+                Some((method, params))
+            }
+            Self::Answer { .. } => None,
+        }
+    }
 
-/// An answer of this side.
-pub(crate) fn answer(id: &Value, outcome: &Result<Value, RpcError>) -> Value {
-    match outcome {
-        Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
-        Err(error) => json!({"jsonrpc": "2.0", "id": id, "error": error.to_json()}),
+    /// The number of a request of this side that an id means. Some programs answer with the number as a text.
+    pub fn request_number(id: &Value) -> Option<u64> {
+        match id {
+            Value::Number(number) => number.as_u64(),
+            Value::String(text) => text.parse().ok(),
+            _ => None,
+        }
     }
 }
 
@@ -169,24 +210,43 @@ mod tests {
             ),
             (
                 json!({"id": 3, "result": null}),
-                Some(PeerMessage::Answer { id: 3, outcome: Ok(Value::Null) }),
+                Some(PeerMessage::Answer { id: json!(3), outcome: Ok(Value::Null) }),
             ),
             (
                 json!({"id": 3, "result": 1, "error": {"code": -1, "message": "no"}}),
-                Some(PeerMessage::Answer { id: 3, outcome: Err(RpcError::new(-1, "no")) }),
+                Some(PeerMessage::Answer { id: json!(3), outcome: Err(RpcError::new(-1, "no")) }),
             ),
             // An id that is null belongs to no request, and could not be answered.
             (json!({"id": null, "method": "a"}), None),
             (json!({"id": {}, "method": "a"}), None),
             (json!({"id": 1, "method": 2}), None),
             (json!({"id": 1}), None),
+            (json!({"id": null, "result": 1}), None),
             (json!([{"id": 1, "method": "a"}]), None),
             (json!(1), None),
         ];
         for (value, expected) in cases {
             assert_eq!(PeerMessage::of(value.clone()), expected, "{value}");
         }
+        for (id, number) in
+            [(json!(7), Some(7)), (json!("7"), Some(7)), (json!(-7), None), (json!("x"), None)]
+        {
+            assert_eq!(PeerMessage::request_number(&id), number, "{id}");
+        }
         let broken = PeerMessage::read(b"{\"id\"").expect_err("no JSON");
         assert_eq!(broken.code, codes::PARSE);
+    }
+
+    #[test]
+    fn a_message_is_read_as_it_was_written() {
+        let messages = [
+            PeerMessage::request(1, "a", json!({"b": 1})),
+            PeerMessage::notice("n", Value::Null),
+            PeerMessage::answer(&json!("x"), Ok(json!([1]))),
+            PeerMessage::answer(&json!(2), Err(RpcError::invalid("no").with_data(json!(3)))),
+        ];
+        for message in messages {
+            assert_eq!(PeerMessage::of(message.to_json()), Some(message));
+        }
     }
 }

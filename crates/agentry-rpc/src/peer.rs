@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::line_reader::{LineFailure, LineReader};
-use crate::message::{self, PeerMessage, RpcError, codes};
+use crate::message::{PeerMessage, RpcError, codes};
 
 /// The most bytes of one message.
 const MESSAGE_BYTES: usize = 16 << 20;
@@ -92,7 +92,7 @@ impl RpcPeer {
 
     /// Reports something to the other side. Returns whether it is still there.
     pub async fn notify(&self, method: &str, params: &Value) -> bool {
-        self.write(&message::notice(method, params)).await
+        self.write(&PeerMessage::notice(method, params.clone())).await
     }
 
     /// Asks the other side, and waits for its answer. A dropped future forgets the request.
@@ -102,20 +102,24 @@ impl RpcPeer {
         let (sender, answer) = oneshot::channel();
         locked(&self.shared.waiting).as_mut().ok_or_else(gone)?.insert(id, sender);
         let _forgotten = ForgottenAtEnd { shared: &self.shared, id };
-        if !self.write(&message::request(id, method, params)).await {
+        if !self.write(&PeerMessage::request(id, method, params.clone())).await {
             return Err(gone());
         }
         answer.await.unwrap_or_else(|_| Err(gone()))
     }
 
-    async fn write(&self, message: &Value) -> bool {
-        let mut line = message.to_string().into_bytes();
+    async fn write(&self, message: &PeerMessage) -> bool {
+        let mut line = message.to_json().to_string().into_bytes();
         line.push(b'\n');
         self.queue.send(line).await.is_ok()
     }
 
-    fn answered(&self, id: u64, outcome: RpcAnswer) {
-        let sender = locked(&self.shared.waiting).as_mut().and_then(|all| all.remove(&id));
+    /// Hands an answer of the other side to the request that waits for it.
+    fn answered(&self, id: &Value, outcome: RpcAnswer) {
+        let number = PeerMessage::request_number(id);
+        let mut waiting = locked(&self.shared.waiting);
+        let sender = number.and_then(|number| waiting.as_mut()?.remove(&number));
+        drop(waiting);
         // An answer to nothing is ignored: the request may have been given up.
         if let Some(sender) = sender {
             let _ = sender.send(outcome);
@@ -175,13 +179,13 @@ async fn read_messages<R: AsyncRead + Unpin, S: RpcService + 'static>(
             continue;
         }
         match PeerMessage::read(&line) {
-            Ok(PeerMessage::Answer { id, outcome }) => peer.answered(id, outcome),
+            Ok(PeerMessage::Answer { id, outcome }) => peer.answered(&id, outcome),
             Ok(PeerMessage::Notice { method, params }) => service.notice(&method, params),
             Ok(PeerMessage::Request { id, method, params }) => {
                 let Ok(permit) = Arc::clone(&open).try_acquire_owned() else {
                     let message = format!("more than {OPEN_REQUESTS} requests are open");
                     let refused = Err(RpcError::new(codes::INTERNAL, message));
-                    peer.write(&message::answer(&id, &refused)).await;
+                    peer.write(&PeerMessage::answer(&id, refused)).await;
                     continue;
                 };
                 let asked = RpcRequest { id: id.clone(), method, params };
@@ -193,7 +197,7 @@ async fn read_messages<R: AsyncRead + Unpin, S: RpcService + 'static>(
                 });
             }
             Err(error) => {
-                peer.write(&message::answer(&Value::Null, &Err(error))).await;
+                peer.write(&PeerMessage::answer(&Value::Null, Err(error))).await;
             }
         }
     }
@@ -209,7 +213,7 @@ async fn answer<S: RpcService>(
 ) {
     let outcome = answering.await;
     if outcome.as_ref().err().is_none_or(|error| service.is_answered(error)) {
-        peer.write(&message::answer(&id, &outcome)).await;
+        peer.write(&PeerMessage::answer(&id, outcome.clone())).await;
     }
     let following = outcome.ok().and_then(|answer| service.follow(&answer, &peer));
     drop(service);

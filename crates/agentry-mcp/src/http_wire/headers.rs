@@ -3,9 +3,9 @@
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
+use crate::dispatch::WireMessage;
 use crate::failure::McpFailure;
 use crate::header_text::header_text;
-use crate::message::OutgoingMessage;
 use crate::protocol_era::ProtocolEra;
 
 pub(super) const ACCEPT_BOTH: &str = "application/json, text/event-stream";
@@ -46,14 +46,16 @@ pub(crate) fn own_headers(written: &[(String, String)]) -> Result<HeaderMap, Mcp
 }
 
 /// The headers that a message of the newer era needs.
-pub(super) fn message_headers(message: &OutgoingMessage) -> Result<HeaderMap, McpFailure> {
+pub(super) fn message_headers(message: &WireMessage) -> Result<HeaderMap, McpFailure> {
     let mut out = HeaderMap::new();
-    let params = message.body.get("params");
-    let meta = params.and_then(|params| params.get("_meta"));
+    let Some((method, params)) = message.message.method_and_params() else { return Ok(out) };
+    let meta = params.get("_meta");
     let is_stateless = meta.is_some_and(|meta| {
         meta.get("io.modelcontextprotocol/protocolVersion").is_some_and(Value::is_string)
     });
-    let Some(method) = message.method().filter(|_| is_stateless) else { return Ok(out) };
+    if !is_stateless {
+        return Ok(out);
+    }
     let mut set = |name: &'static str, value: &str| {
         let value = HeaderValue::from_str(&header_text(value));
         let value = value.map_err(|_| McpFailure::Protocol("a header is not valid".to_owned()))?;
@@ -67,7 +69,7 @@ pub(super) fn message_headers(message: &OutgoingMessage) -> Result<HeaderMap, Mc
         "resources/read" => "uri",
         _ => return Ok(out),
     };
-    if let Some(name) = params.and_then(|params| params.get(key)?.as_str()) {
+    if let Some(name) = params.get(key).and_then(Value::as_str) {
         set("mcp-name", name)?;
     }
     for (name, value) in &message.mirrored {
@@ -80,6 +82,7 @@ pub(super) fn message_headers(message: &OutgoingMessage) -> Result<HeaderMap, Mc
 
 #[cfg(test)]
 mod tests {
+    use agentry_rpc::PeerMessage;
     use serde_json::{Map, json};
 
     use super::*;
@@ -98,10 +101,10 @@ mod tests {
     fn method_and_name_are_in_headers_of_the_newer_era() {
         let mut params = Map::new();
         params.insert("name".to_owned(), json!("tool é"));
-        let old = OutgoingMessage::request(1, "tools/call", &Value::Object(params.clone()));
+        let old = PeerMessage::request(1, "tools/call", Value::Object(params.clone())).into();
         assert!(message_headers(&old).unwrap().is_empty());
         ProtocolEra::Stateless.complete(&mut params, false);
-        let new = OutgoingMessage::request(1, "tools/call", &Value::Object(params));
+        let new = PeerMessage::request(1, "tools/call", Value::Object(params)).into();
         let headers = message_headers(&new).unwrap();
         let text = |name: &str| headers.get(name).unwrap().to_str().unwrap().to_owned();
         assert_eq!(text("mcp-method"), "tools/call");
