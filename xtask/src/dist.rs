@@ -31,7 +31,7 @@ const DIRECTORY: &str = "target/packages";
 #[derive(Debug, Clone)]
 struct Release {
     version: String,
-    /// The commit, or `unknown` outside of a checkout.
+    /// The commit that the program says it is built from, or `unknown` if it names none.
     commit: String,
     /// The time of the commit: that of every file in every archive.
     time: u64,
@@ -101,7 +101,7 @@ fn repackage(release: &Release) -> Result<(), String> {
     remove(&again.directory)
 }
 
-/// Builds the program; with the commit in `--version`, and no path of this machine in it.
+/// Builds the program with no path of this machine in it.
 fn build(profile: &str, target: Option<&str>) -> Result<PathBuf, String> {
     let mut command = cargo("build --locked --package agentry --bin agentry");
     command.args(["--profile", profile]);
@@ -119,8 +119,7 @@ fn build(profile: &str, target: Option<&str>) -> Result<PathBuf, String> {
         .unwrap_or_default();
     let flags =
         format!("--remap-path-prefix={}=. --remap-path-prefix={home}=cargo", here.display());
-    let version = format!("{} ({})", env!("CARGO_PKG_VERSION"), commit());
-    command.env("RUSTFLAGS", flags).env("AGENTRY_VERSION", version);
+    command.env("RUSTFLAGS", flags);
     execute(&mut command)?;
     Ok(directory.join(profile).join("agentry"))
 }
@@ -153,7 +152,7 @@ impl Release {
         let bytes = fs::read(binary).map_err(|error| error.to_string())?;
         Ok(Self {
             version,
-            commit: commit(),
+            commit: commit(&said).to_owned(),
             time: time.trim().parse().unwrap_or(0),
             arch: arch(&bytes)?,
             // A dynamic program names its loader.
@@ -186,14 +185,32 @@ fn arch(bytes: &[u8]) -> Result<&'static str, String> {
     }
 }
 
-fn commit() -> String {
-    let commit = output(&mut program("git rev-parse --short=12 HEAD"));
-    commit.map_or_else(|_| "unknown".to_owned(), |it| it.trim().to_owned())
+/// The commit in the output of `--version`: `agentry 0.1.0 (0123456789ab)`.
+fn commit(said: &str) -> &str {
+    let inner = said.trim_end().split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+    inner.unwrap_or("unknown")
 }
 
 fn remove(directory: &Path) -> Result<(), String> {
     match fs::remove_dir_all(directory) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.to_string()),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_commit_is_what_the_program_says() {
+        let cases = [
+            ("agentry 0.1.0 (0123456789ab)\n", "0123456789ab"),
+            ("agentry 0.1.0 (0123456789ab-modified)\n", "0123456789ab-modified"),
+            ("agentry 0.1.0\n", "unknown"),
+        ];
+        for (said, expected) in cases {
+            assert_eq!(commit(said), expected, "{said}");
+        }
     }
 }

@@ -53,12 +53,6 @@ impl SignatureTrust {
         Ok(trust)
     }
 
-    /// The same with a required signature.
-    #[must_use]
-    pub fn requiring(self, is_required: bool) -> Self {
-        Self { required: self.required || is_required, ..self }
-    }
-
     /// Whether no signature is required.
     pub fn is_open(&self) -> bool {
         !self.required && self.demands.is_empty()

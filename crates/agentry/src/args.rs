@@ -61,11 +61,8 @@ use agentry_compile::model::Format;
 use agentry_compile::policy::Section;
 use agentry_compile::targets::{RenderScope, TARGETS, Target};
 
-/// The version, with the commit where the build names one: `cargo xtask dist` does.
-const VERSION: &str = match option_env!("AGENTRY_VERSION") {
-    Some(version) => version,
-    None => env!("CARGO_PKG_VERSION"),
-};
+/// The version, with the commit where the program is built from a checkout; `build.rs` asks Git.
+const VERSION: &str = env!("AGENTRY_VERSION");
 
 /// A compiler and a runtime for AI-agent definitions.
 #[derive(Debug, Parser)]
@@ -87,6 +84,9 @@ pub(crate) struct CliArguments {
     /// Print no progress and no notes; results, warnings and errors stay
     #[arg(short, long, global = true, display_order = 902)]
     pub(crate) quiet: bool,
+    /// Refuse agents and bases of the store, a registry or the web without a signature of a key that you trust
+    #[arg(long, global = true, display_order = 903)]
+    pub(crate) require_signature: bool,
     #[command(subcommand)]
     pub(crate) command: CliCommand,
 }

@@ -32,6 +32,7 @@ fn main() -> ExitCode {
     let args = CliArguments::parse();
     output::choose_color(args.color);
     output::choose_quiet(args.quiet);
+    registries::require_signatures(args.require_signature);
     if let Some(failure) = args.start_directory.as_deref().and_then(enter_directory) {
         output::complain(&failure);
         return failure.exit.into();

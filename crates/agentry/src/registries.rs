@@ -15,11 +15,29 @@ use crate::output::remark;
 
 /// Whether `--plain-http` was passed.
 static PLAIN: AtomicBool = AtomicBool::new(false);
+/// Whether `--require-signature` was passed.
+static SIGNED_ONLY: AtomicBool = AtomicBool::new(false);
 static REMOTE: OnceLock<Result<RemoteAgents, String>> = OnceLock::new();
 
 /// Permits plain HTTP to other machines. Must be called before the first access.
 pub(crate) fn permit_plain_http(is_permitted: bool) {
     PLAIN.fetch_or(is_permitted, Ordering::Relaxed);
+}
+
+/// Requires a signature of every agent of the store, a registry or the web. Must be called before the first access.
+pub(crate) fn require_signatures(is_required: bool) {
+    SIGNED_ONLY.fetch_or(is_required, Ordering::Relaxed);
+}
+
+/// The option that requires the same of another process as of this one.
+pub(crate) fn signature_option() -> Option<&'static str> {
+    SIGNED_ONLY.load(Ordering::Relaxed).then_some("--require-signature")
+}
+
+/// The user's settings with what the option adds to them.
+pub(crate) fn with_option(settings: SigningSettings) -> SigningSettings {
+    let required = settings.required || signature_option().is_some();
+    SigningSettings { required, ..settings }
 }
 
 /// The access to registries.
@@ -60,7 +78,7 @@ pub(crate) fn signing_settings(
     if config.diagnostics.iter().any(|found| found.severity == Severity::Error) {
         return Err(unusable("`agentry.toml`"));
     }
-    Ok((user, config.signing))
+    Ok((with_option(user), config.signing))
 }
 
 /// What is required of an agent of the repository `host/path`.

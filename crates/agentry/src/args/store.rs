@@ -51,9 +51,6 @@ pub(crate) struct PullArguments {
     /// Replace files that are there already
     #[arg(long)]
     pub(crate) force: bool,
-    /// Refuse an agent without a signature of a key that you trust
-    #[arg(long)]
-    pub(crate) require_signature: bool,
     #[command(flatten)]
     pub(crate) transport: TransportArguments,
     /// How to report

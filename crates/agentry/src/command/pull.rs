@@ -50,9 +50,9 @@ fn object(disk: &DiskWorld, args: &PullArguments) -> Result<StoreObject, CliFail
     if OciReference::is_meant(&args.reference) {
         permit_plain_http(args.transport.plain_http);
         let (agent, trust) = pulled(disk, &args.reference)?;
-        return Ok(accepted(agent, &trust.requiring(args.require_signature))?.object);
+        return Ok(accepted(agent, &trust)?.object);
     }
-    let trust = trust(disk)?.requiring(args.require_signature);
+    let trust = trust(disk)?;
     let reference = args.reference.parse().map_err(failed)?;
     let store = open()?;
     store.read_trusted(&reference, &trust).map_err(|error| missed(&store, error))

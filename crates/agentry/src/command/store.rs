@@ -15,7 +15,7 @@ use crate::command::{home_agents, registry};
 use crate::disk::DiskWorld;
 use crate::home::agentry_home;
 use crate::output::CliFailure;
-use crate::registries::{open_store, signing_settings};
+use crate::registries::{open_store, signing_settings, with_option};
 
 /// The home directory of Agentry.
 pub(super) fn home() -> Result<PathBuf, CliFailure> {
@@ -44,7 +44,7 @@ pub(super) fn trust(disk: &dyn World) -> Result<SignatureTrust, CliFailure> {
         reported(&findings, &sources, "your own configuration has errors")
     })?;
     let (_, workspace) = signing_settings(disk).map_err(failed)?;
-    SignatureTrust::new(&signing, &workspace).map_err(|error| {
+    SignatureTrust::new(&with_option(signing), &workspace).map_err(|error| {
         CliFailure::new(format!("`[signing]` of your configuration: {error}"))
             .hint("`agentry keygen` prints a key as it must be written")
     })

@@ -1,5 +1,12 @@
 //! The help texts, and the messages for unknown arguments.
 
+#[path = "../../build/source_commit.rs"]
+mod source_commit;
+
+use std::path::Path;
+
+use source_commit::{git, source_commit};
+
 use crate::test::Test;
 
 #[test]
@@ -65,12 +72,14 @@ fn help() {
       help         Print this message or the help of the given subcommand(s)
 
     Options:
-          --color <WHEN>  When to use colours; `auto`: on a terminal, unless `NO_COLOR` is set [default:
-                          auto] [possible values: auto, always, never]
-      -C <DIR>            Run as if the program was started in this directory
-      -q, --quiet         Print no progress and no notes; results, warnings and errors stay
-      -h, --help          Print help
-      -V, --version       Print version
+          --color <WHEN>       When to use colours; `auto`: on a terminal, unless `NO_COLOR` is set
+                               [default: auto] [possible values: auto, always, never]
+      -C <DIR>                 Run as if the program was started in this directory
+      -q, --quiet              Print no progress and no notes; results, warnings and errors stay
+          --require-signature  Refuse agents and bases of the store, a registry or the web without a
+                               signature of a key that you trust
+      -h, --help               Print help
+      -V, --version            Print version
     --- exit 0
     ");
     // Without a command, the same text is an error.
@@ -81,7 +90,38 @@ fn help() {
 #[test]
 fn version() {
     let ran = Test::new().run("--version").exits(0);
-    assert_eq!(ran.stdout, concat!("agentry ", env!("CARGO_PKG_VERSION"), "\n"));
+    let plain = concat!("agentry ", env!("CARGO_PKG_VERSION"));
+    let commit = git(Path::new(env!("CARGO_MANIFEST_DIR")), &["rev-parse", "--short=12", "HEAD"]);
+    // Files that were changed since the commit are not committed yet: the program says so.
+    let shown = ran.stdout.trim_end().replace("-modified)", ")");
+    assert_eq!(shown, commit.map_or(plain.to_owned(), |commit| format!("{plain} ({commit})")));
+}
+
+#[test]
+fn the_commit_of_the_sources() {
+    let test = Test::outside_git();
+    let run = |arguments: &[&str]| git(&test.path("checkout"), arguments).expect("git");
+    let sources = |place: &str| {
+        test.write(format!("{place}/crates/agentry/Cargo.toml"), "[package]\n");
+        test.write(format!("{place}/crates/agentry/src/main.rs"), "fn main() {}\n");
+        test.path(format!("{place}/crates/agentry"))
+    };
+    // Sources from a package, which no repository is around.
+    assert_eq!(source_commit(&sources("package")), None);
+    let package = sources("checkout");
+    run(&["init", "-q"]);
+    assert_eq!(source_commit(&package), None, "a repository without a commit");
+    run(&["add", "."]);
+    run(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "first"]);
+    let commit = run(&["rev-parse", "--short=12", "HEAD"]);
+    assert_eq!(source_commit(&package), Some(commit.clone()));
+    // A file beside the sources is no part of the program, a changed source is.
+    test.write("checkout/notes.md", "Later.\n");
+    assert_eq!(source_commit(&package), Some(commit.clone()));
+    // Sources that were unpacked into the repository of something else.
+    assert_eq!(source_commit(&sources("checkout/vendor")), None);
+    test.write("checkout/crates/agentry/src/main.rs", "fn main() { other() }\n");
+    assert_eq!(source_commit(&package), Some(format!("{commit}-modified")));
 }
 
 #[test]

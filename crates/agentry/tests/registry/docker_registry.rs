@@ -167,4 +167,15 @@ fn tls_and_a_login_and_a_copy_to_another_registry() {
     run(&other, &ca, &format!("verify {mirror}")).exits(0);
     run(&other, &ca, &format!("pull {mirror} -o out")).exits(0);
     assert_eq!(other.read("out/helper.agent"), HELPER);
+    // The same holds for a user who knows no key, in every command.
+    let stranger = Test::new();
+    stranger
+        .write("home/.config/containers/auth.json", test.read("home/.config/containers/auth.json"));
+    for command in ["show", "hash --full", "install"] {
+        run(&other, &ca, &format!("{command} {mirror} --require-signature")).exits(0);
+        let refused = run(&stranger, &ca, &format!("{command} {mirror} --require-signature"));
+        assert!(refused.stderr.contains("is refused: "), "{refused}");
+        assert_ne!(refused.code, Some(0), "{refused}");
+    }
+    run(&stranger, &ca, &format!("show {mirror}")).exits(0);
 }

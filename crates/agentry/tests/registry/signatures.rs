@@ -71,6 +71,37 @@ fn only_the_right_key_counts() {
     }
 }
 
+/// Wherever a command takes an agent, and for the bases of a file.
+#[test]
+fn every_command_can_require_a_signature() {
+    let (_, registry, key) = signed();
+    let reference = format!("oci://{}/team/helper:0.1.0", registry.host());
+    let base = format!("name: child\nbase: {reference}\ndescription: Answers more\n");
+    let of_agent = [
+        "show",
+        "hash --full",
+        "check",
+        "resolve",
+        "render --dry-run --target claude-code",
+        "install",
+        "run",
+        "tools",
+    ];
+    let commands = of_agent.map(|command| format!("{command} {reference}"));
+    let of_base = ["check", "show", "render --dry-run --target claude-code", "run", "push"];
+    let commands =
+        commands.into_iter().chain(of_base.map(|command| format!("{command} child.agent")));
+    let nobody = Test::new().file("child.agent", &base);
+    let trusting = user(&format!("[signing]\ntrusted = [\"{key}\"]\n")).file("child.agent", &base);
+    for command in commands {
+        let signed_only = format!("{command} --require-signature");
+        let refused = nobody.run(&signed_only);
+        assert!(format!("{refused}").contains("is refused: "), "{refused}");
+        let accepted = format!("{}", trusting.run(&signed_only));
+        assert!(!accepted.contains("is refused"), "{accepted}");
+    }
+}
+
 /// A workspace can require more, and never less.
 #[test]
 fn a_workspace_only_narrows() {

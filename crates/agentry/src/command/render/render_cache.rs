@@ -15,6 +15,7 @@ use serde_json::Value;
 use crate::args::RenderArguments;
 use crate::disk::DiskWorld;
 use crate::home::agentry_home;
+use crate::registries::signature_option;
 use crate::save;
 
 use super::disk_view;
@@ -128,7 +129,8 @@ fn wish(args: &RenderArguments) -> String {
     let wishes = [guard, no_guard, close_gaps, no_close_gaps, unattended, no_unattended, shared];
     format!(
         "{agents:?} {targets:?} {output:?} {scope:?} {flags:?} {wishes:?} {accept:?} {format_override:?} \
-         {format:?}"
+         {format:?} {:?}",
+        signature_option()
     )
 }
 

@@ -19,6 +19,7 @@ use super::terminal::clean;
 use crate::command::memory::table;
 use crate::command::runs;
 use crate::output::{CliFailure, CliOutcome, color_option, columns, cut, error_text, print};
+use crate::registries::signature_option;
 
 /// The most conversations that `/resume` lists.
 const MOST_CONVERSATIONS: usize = 10;
@@ -256,7 +257,7 @@ pub(super) fn continue_run(id: &str) -> CliOutcome {
     };
     let program = std::env::current_exe().map_err(&failed)?;
     let mut command = Command::new(program);
-    command.args(color_option()).args(["resume", id]);
+    command.args(color_option()).args(signature_option()).args(["resume", id]);
     // It returns only if it fails.
     Err(failed(command.exec()))
 }
