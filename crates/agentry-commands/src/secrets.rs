@@ -2,6 +2,7 @@
 //!
 //! The names are in `data/secrets.txt`. Case is ignored, because many file systems ignore it.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::data::blocks;
@@ -28,10 +29,10 @@ impl SecretFile {
 
 /// Iterates over every kind of file that is known to hold secrets.
 pub fn all() -> impl Iterator<Item = SecretFile> {
-    let SecretNames { names, places, rooted, .. } = &*ROWS;
+    let SecretNames { names, places, rooted } = &*ROWS;
     let tables = [(names, false, false), (places, false, true), (rooted, true, true)];
     tables.into_iter().flat_map(|(table, rooted, tree)| {
-        table.iter().map(move |(path, _)| SecretFile { path, rooted, tree })
+        table.rows.iter().map(move |(path, _)| SecretFile { path, rooted, tree })
     })
 }
 
@@ -61,10 +62,10 @@ pub type NameGlob = Vec<Option<char>>;
 /// A wildcard can become any name, so what counts is the text around it: some of it has to belong to the name of
 /// the secret. `i*` and `*_rsa` can be `id_rsa`; `README*` could be `README.key`, but nothing in it points there.
 pub fn can_be_secret(segments: &[Option<NameGlob>]) -> Option<&'static str> {
-    let SecretNames { names, places, rooted, .. } = &*ROWS;
+    let SecretNames { names, places, rooted } = &*ROWS;
     let named = || {
         let glob = segments.last()?.as_ref().filter(|glob| is_wild(glob))?;
-        let found = names.iter().find(|(pattern, _)| can_be(glob, pattern));
+        let found = names.rows.iter().find(|(pattern, _)| can_be(glob, pattern));
         found.filter(|_| !is_public(&filled(glob))).map(|(_, what)| *what)
     };
     let follows = |place: &str, rest: &[Option<NameGlob>]| {
@@ -78,8 +79,10 @@ pub fn can_be_secret(segments: &[Option<NameGlob>]) -> Option<&'static str> {
     };
     let placed = || {
         let starts = || (0..segments.len()).filter_map(|at| segments.get(at..));
+        let places = &places.rows;
         let found = places.iter().find(|(place, _)| starts().any(|rest| follows(place, rest)));
-        let found = found.or_else(|| rooted.iter().find(|(place, _)| follows(place, segments)));
+        let found =
+            found.or_else(|| rooted.rows.iter().find(|(place, _)| follows(place, segments)));
         found.map(|(_, what)| *what)
     };
     named().or_else(placed)
@@ -198,27 +201,28 @@ fn is_public(name: &str) -> bool {
 }
 
 fn by_name(name: &str) -> Option<&'static str> {
-    let found = ROWS.names.iter().find(|(pattern, _)| fits(pattern, name));
-    found.map(|(_, what)| *what)
+    ROWS.names.first_of(name, |(pattern, _)| fits(pattern, name)).map(|(_, what)| what)
 }
 
 /// Finds an entry whose segments occur next to each other anywhere in the path; everything below it is
-/// secret too.
+/// secret too. Of several entries the first one of the table counts.
 fn by_place(segments: &[&str], counts: impl Fn(&str) -> bool) -> Option<&'static str> {
-    let found = ROWS.places.iter().filter(|(_, what)| counts(what)).find(|(place, _)| {
-        let starts = (0..segments.len()).filter_map(|at| segments.get(at..));
-        starts.into_iter().any(|rest| agree(place, rest))
-    });
-    found.map(|(_, what)| *what)
+    let starts = (0..segments.len()).filter_map(|at| segments.get(at..));
+    let found = starts.filter_map(|rest| first_at(&ROWS.places, rest, &counts));
+    found.min().map(|(_, what)| what)
 }
 
 fn by_absolute_path(segments: &[&str], counts: impl Fn(&str) -> bool) -> Option<&'static str> {
-    let found = ROWS
-        .rooted
-        .iter()
-        .filter(|(_, what)| counts(what))
-        .find(|(place, _)| agree(place, segments));
-    found.map(|(_, what)| *what)
+    first_at(&ROWS.rooted, segments, &counts).map(|(_, what)| what)
+}
+
+/// The first entry of the table with which the segments start.
+fn first_at(
+    table: &SecretPatterns,
+    segments: &[&str],
+    counts: &impl Fn(&str) -> bool,
+) -> Option<(usize, &'static str)> {
+    table.first_of(segments.first()?, |(place, what)| counts(what) && agree(place, segments))
 }
 
 /// Finds credentials by name, because programs keep them in hidden directories of the home.
@@ -231,11 +235,6 @@ fn in_home(path: &str, home: Option<&str>, name: &str) -> Option<&'static str> {
 
 /// Whether the segments start with those of the entry `place`.
 fn agree(place: &str, segments: &[&str]) -> bool {
-    // Comparing the first byte alone rejects most entries cheaply.
-    let first = |text: &str| text.bytes().next();
-    if segments.first().is_none_or(|name| first(name) != first(place)) && !place.starts_with('*') {
-        return false;
-    }
     let mut names = segments.iter();
     place.split('/').all(|pattern| names.next().is_some_and(|name| fits(pattern, name)))
 }
@@ -255,8 +254,46 @@ fn fits(pattern: &str, name: &str) -> bool {
 /// The kind of secret from which public files are exempt.
 const SSH: &str = "SSH keys and settings";
 
-/// Patterns in lower case, each with a description of its contents.
-type SecretPatterns = Vec<(&'static str, &'static str)>;
+/// A pattern in lower case, and a description of what it names.
+type SecretRow = (&'static str, &'static str);
+
+/// A table of patterns with an index: the sandbox asks about each file of a disk, and only a few of the rows can
+/// match its name.
+#[derive(Debug, Default)]
+struct SecretPatterns {
+    rows: Vec<SecretRow>,
+    /// The positions of the rows whose first segment has no wildcard, by that segment.
+    literal: HashMap<&'static str, Vec<usize>>,
+    /// The positions of the other rows.
+    wild: Vec<usize>,
+}
+
+impl SecretPatterns {
+    fn new(rows: Vec<SecretRow>) -> Self {
+        let (mut literal, mut wild) = (HashMap::<_, Vec<usize>>::new(), Vec::new());
+        for (at, (pattern, _)) in rows.iter().enumerate() {
+            match pattern.split('/').next() {
+                Some(first) if !first.contains('*') => literal.entry(first).or_default().push(at),
+                _ => wild.push(at),
+            }
+        }
+        Self { rows, literal, wild }
+    }
+
+    /// The first row that fits, with its position. `first` is the segment that its first segment has to match.
+    fn first_of(
+        &self,
+        first: &str,
+        fits: impl Fn(&SecretRow) -> bool,
+    ) -> Option<(usize, &'static str)> {
+        let find = |positions: &[usize]| {
+            let mut rows = positions.iter().filter_map(|at| Some((*at, self.rows.get(*at)?)));
+            rows.find(|(_, row)| fits(row)).map(|(at, (_, what))| (at, *what))
+        };
+        let literal = self.literal.get(first).and_then(|positions| find(positions));
+        literal.into_iter().chain(find(&self.wild)).min()
+    }
+}
 
 /// The parsed rows of the data file.
 #[derive(Debug, Default)]
@@ -267,30 +304,34 @@ struct SecretNames {
     places: SecretPatterns,
     /// Segments from the root; everything below counts.
     rooted: SecretPatterns,
-    malformed: Vec<&'static str>,
 }
 
-static ROWS: LazyLock<SecretNames> = LazyLock::new(|| {
-    let mut found = SecretNames::default();
+static ROWS: LazyLock<SecretNames> = LazyLock::new(|| parse().0);
+
+/// Reads the data file: its tables, and the rows that belong to none of them.
+fn parse() -> (SecretNames, Vec<&'static str>) {
+    let (mut names, mut places, mut rooted) = (Vec::new(), Vec::new(), Vec::new());
+    let mut malformed = Vec::new();
     for row in blocks(include_str!("../data/secrets.txt")).flat_map(rows) {
         let (key, list) = match row {
             Ok(DataRow { key, values, .. }) => (key, values.0),
             Err(text) => (text, ""),
         };
         let table = match key.split_once(' ') {
-            Some(("name", _)) => &mut found.names,
-            Some(("place", _)) => &mut found.places,
-            Some(("root", _)) => &mut found.rooted,
+            Some(("name", _)) => &mut names,
+            Some(("place", _)) => &mut places,
+            Some(("root", _)) => &mut rooted,
             _ => {
-                found.malformed.push(key);
+                malformed.push(key);
                 continue;
             }
         };
         let what = key.split_once(' ').map_or("", |(_, what)| what);
         table.extend(list.split(',').map(|pattern| (pattern.trim(), what)));
     }
-    found
-});
+    let [names, places, rooted] = [names, places, rooted].map(SecretPatterns::new);
+    (SecretNames { names, places, rooted }, malformed)
+}
 
 #[cfg(test)]
 mod tests {
@@ -300,8 +341,8 @@ mod tests {
 
     #[test]
     fn entries_are_unique_and_in_lower_case() {
-        assert_eq!(ROWS.malformed, [""; 0]);
-        for table in [&ROWS.names, &ROWS.places, &ROWS.rooted] {
+        assert_eq!(parse().1, [""; 0]);
+        for SecretPatterns { rows: table, .. } in [&ROWS.names, &ROWS.places, &ROWS.rooted] {
             assert!(table.len() > 20, "{}", table.len());
             let mut seen = HashSet::new();
             for (pattern, _) in table {
