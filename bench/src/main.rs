@@ -1,6 +1,7 @@
 //! Benchmarks: ratios that are measured side by side in one run, so that they mean the same on any
 //! machine. `cargo xtask bench` runs them; a missed target ends with exit code 1.
 
+mod channels;
 mod corpus;
 mod growing;
 mod guard;
@@ -31,6 +32,7 @@ const USAGE: &str = "\
 usage: cargo xtask bench [COMMAND]
 
   (nothing)          measures everything; 1 if a target is missed
+  channels           measures the start of what was installed by npm only
   javascript         measures JavaScript tools only
   lock               measures locking and the store only
   memory             measures the search in memories only
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
     let result = match words.as_slice() {
         [] => run(),
         ["policy"] => Ok(shown(&policy_table())),
+        ["channels"] => channels_table().map(|table| shown(&table)),
         ["javascript"] => javascript_table().map(|table| shown(&table)),
         ["lock"] => lock_table().map(|table| shown(&table)),
         ["memory"] => memory_table().map(|table| shown(&table)),
@@ -91,6 +94,7 @@ fn run() -> Result<bool, String> {
     targets::checking(&program, &small, &large, &mut table)?;
     targets::reference(&program, (&small, &manifests), folder.path(), &mut table)?;
     targets::starting(&program, &small, &mut table)?;
+    channels::starting(&program, folder.path(), &mut table)?;
     locking::locking(&program, &inherited, &mut table)?;
     locking::storing(&program, &inherited, folder.path(), &mut table)?;
     pulling::pulling(&program, folder.path(), &mut table)?;
@@ -134,6 +138,15 @@ fn memory_table() -> Result<Table, String> {
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     let mut table = Table::default();
     memory::recalling(folder.path(), &mut table)?;
+    Ok(table)
+}
+
+/// The start of what was installed only.
+fn channels_table() -> Result<Table, String> {
+    let program = program::build()?;
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let mut table = Table::default();
+    channels::starting(&program, folder.path(), &mut table)?;
     Ok(table)
 }
 

@@ -4,8 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Builds the program in release mode and returns its path.
+/// Builds the program in release mode and returns its path; or the program that `AGENTRY_BENCH_PROGRAM` names.
 pub(crate) fn build() -> Result<PathBuf, String> {
+    if let Some(given) = std::env::var_os("AGENTRY_BENCH_PROGRAM") {
+        return Ok(given.into());
+    }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::process::{self, cargo};
 use crate::step::{self, Outcome};
-use crate::{conformance, dist, docs, install, targets, tidy};
+use crate::{conformance, deny, dist, docs, install, targets, tidy};
 
 /// The extent of the checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,13 +53,15 @@ const STEPS: &[Step] = &[
     },
     Step {
         in_fast: false,
-        ..step("targets", "cargo check --target, for macOS", || targets::run(&[targets::MACOS]))
+        ..step("targets", "cargo check --target, for macOS and Windows", || {
+            targets::run(targets::IN_CI)
+        })
     },
     step("links", "links and anchors of the pages", || done(docs::check_links())),
     step("mcp", "the conformance suite of MCP, and real servers", conformance::mcp),
     step("serving", "the official clients of ACP and MCP, with agents", conformance::serving),
     step("clients", "the real clients, asked about rendered agents", conformance::step),
-    step("deny", "cargo deny check licenses bans sources", deny),
+    step("deny", "licences, wildcards and sources of the dependencies", || done(deny::run())),
 ];
 
 const fn step(
@@ -126,15 +128,6 @@ pub(crate) fn tests(arguments: &[&str]) -> Command {
         command.env_remove(name);
     }
     command
-}
-
-/// Checks the dependencies, if the tool for it is installed.
-pub(crate) fn deny() -> Result<Outcome, String> {
-    if process::succeeds(&mut cargo("deny --version")) {
-        return command("deny check --hide-inclusion-graph licenses bans sources");
-    }
-    let why = "`cargo-deny` is not installed; `cargo install cargo-deny --locked` brings it";
-    Ok(Outcome::Skipped(why.to_owned()))
 }
 
 /// Runs the tests, and fails if one of them changed a file: then a generated page was stale.

@@ -10,6 +10,7 @@
 
 mod archive;
 mod container_image;
+mod empty_root;
 mod install_trial;
 mod package_files;
 mod packages;
@@ -50,15 +51,23 @@ pub(crate) struct DistRequest {
     binary: Option<PathBuf>,
     /// Whether everything is made: the optimised build and the static one, each twice.
     is_all: bool,
+    /// Whether the given program, a static one, is only tested in an empty root.
+    is_trial: bool,
 }
 
 impl DistRequest {
     pub(crate) fn parse(words: &[&str]) -> Result<Self, String> {
         match words {
             [] => Ok(Self::default()),
-            ["--all"] => Ok(Self { is_all: true, binary: None }),
-            ["--binary", path] => Ok(Self { binary: Some(path.into()), is_all: false }),
-            _ => Err("usage: cargo xtask dist [--all | --binary PATH]".to_owned()),
+            ["--all"] => Ok(Self { is_all: true, ..Self::default() }),
+            ["--binary", path] => Ok(Self { binary: Some(path.into()), ..Self::default() }),
+            ["--empty-root", path] => {
+                Ok(Self { binary: Some(path.into()), is_trial: true, ..Self::default() })
+            }
+            _ => {
+                Err("usage: cargo xtask dist [--all | --binary PATH | --empty-root PATH]"
+                    .to_owned())
+            }
         }
     }
 }
@@ -66,11 +75,14 @@ impl DistRequest {
 pub(crate) fn run(request: &DistRequest) -> Result<(), String> {
     if request.is_all {
         package(&build("dist", None)?, "gnu")?;
-        repackage(&package(&build("dist", Some(MUSL))?, "musl")?)?;
+        let binary = build("dist", Some(MUSL))?;
+        repackage(&package(&binary, "musl")?)?;
+        empty_root::test(&binary)?;
         reproduce()?;
         return finished(targets::run(&[])?);
     }
     let packaged = match &request.binary {
+        Some(binary) if request.is_trial => return empty_root::test(binary),
         Some(binary) => package(binary, "given"),
         None => package(&build("release", None)?, "gnu"),
     };

@@ -62,6 +62,17 @@ const NEEDS: &[Need] = &[
         otherwise: Some("no agent is copied between registries"),
     },
     Need {
+        what: "pre-commit",
+        probe: "pre-commit --version",
+        install: &[
+            "apt-get install -y --no-install-recommends pre-commit",
+            "apt-get update",
+            "apt-get install -y --no-install-recommends pre-commit",
+            "sudo -n apt-get install -y --no-install-recommends pre-commit",
+        ],
+        otherwise: Some("no hook is run by pre-commit"),
+    },
+    Need {
         what: "openssl",
         probe: "openssl version",
         install: &["apt-get install -y openssl", "apt-get update", "apt-get install -y openssl"],

@@ -7,6 +7,7 @@ mod bench;
 mod catalogue;
 mod ci;
 mod conformance;
+mod deny;
 mod dist;
 mod docs;
 mod files;
@@ -41,6 +42,7 @@ usage: cargo xtask COMMAND
   serving                          agents for editors and programs, by the official clients of ACP and MCP
   bench [ARGUMENTS]                the benchmarks
   dist [--all | --binary PATH]     the packages, each installed in an empty place; --all: also the static one
+  dist --empty-root PATH           the tests of the command line, with a static program in an empty root
   targets [TRIPLE...]              whether the code compiles for musl, macOS and Windows
 ";
 
@@ -67,7 +69,7 @@ fn dispatch(words: &[&str]) -> Result<(), String> {
         ["catalogue", prices] => catalogue::run(prices),
         ["docs"] => process::run(&mut docs::rustdoc()).and_then(|()| docs::check_links()),
         ["docs", "--check"] => docs::check_links(),
-        ["deny"] => finished(ci::deny()?),
+        ["deny"] => deny::run(),
         ["fuzz", arguments @ ..] => fuzz::run(&fuzz::Request::parse(arguments)?),
         ["policies", arguments @ ..] => policies::run(policies::count(arguments)?),
         ["conformance", arguments @ ..] => conformance::run(arguments),

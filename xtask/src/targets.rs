@@ -10,29 +10,17 @@ use std::process::Command;
 use crate::process::{self, cargo, output, program};
 use crate::step::Outcome;
 
-/// A system for which the code is checked.
-struct ForeignSystem {
-    triple: &'static str,
-    packages: &'static [&'static str],
-}
-
-/// The program, with every crate that it needs.
-const PROGRAM: &[&str] = &["agentry"];
-/// What compiles for Windows. The other crates hold files open by descriptors, which Windows does not have.
-const WITHOUT_DESCRIPTORS: &[&str] =
-    &["agentry-acp", "agentry-compile", "agentry-registry", "agentry-rpc", "agentry-sandbox"];
-
 /// Linux with static programs.
 pub(crate) const MUSL: &str = "x86_64-unknown-linux-musl";
-/// The one that `cargo xtask ci` checks: a system takes almost two minutes of processor time, and this one differs
-/// the most from Linux of those for which the program compiles.
-pub(crate) const MACOS: &str = "aarch64-apple-darwin";
+/// The ones that `cargo xtask ci` checks: a system takes almost two minutes of processor time, and these differ the
+/// most from Linux.
+pub(crate) const IN_CI: &[&str] = &[MACOS, WINDOWS];
+const MACOS: &str = "aarch64-apple-darwin";
+const WINDOWS: &str = "x86_64-pc-windows-gnu";
 
-const SYSTEMS: &[ForeignSystem] = &[
-    ForeignSystem { triple: MUSL, packages: PROGRAM },
-    ForeignSystem { triple: MACOS, packages: PROGRAM },
-    ForeignSystem { triple: "x86_64-pc-windows-gnu", packages: WITHOUT_DESCRIPTORS },
-];
+/// Every system for which the program is checked.
+const SYSTEMS: &[&str] =
+    &[MUSL, "aarch64-unknown-linux-gnu", MACOS, "x86_64-apple-darwin", WINDOWS];
 
 /// Stands for a C compiler: writes each file that it is asked for, empty. Build scripts ask first whose options it
 /// takes, GCC's (`-E`) or Microsoft's (`-?`).
@@ -50,25 +38,26 @@ pub(crate) fn run(triples: &[&str]) -> Result<Outcome, String> {
     let systems = choose(triples)?;
     let compiler = write_compiler(Path::new("target"))?;
     let mut missing = Vec::new();
-    for system in systems {
-        if !is_installed(system.triple) {
-            println!("SKIPPED: {} has no standard library here", system.triple);
-            missing.push(system.triple);
+    for triple in systems {
+        if !is_installed(triple) {
+            println!("SKIPPED: {triple} has no standard library here");
+            missing.push(triple);
             continue;
         }
-        process::run(&mut check(system, &compiler))?;
+        process::run(&mut check(triple, &compiler))?;
     }
     Ok(outcome(&missing))
 }
 
-fn choose(triples: &[&str]) -> Result<Vec<&'static ForeignSystem>, String> {
+fn choose(triples: &[&str]) -> Result<Vec<&'static str>, String> {
     if triples.is_empty() {
-        return Ok(SYSTEMS.iter().collect());
+        return Ok(SYSTEMS.to_vec());
     }
     let find = |triple: &&str| {
-        let known = || SYSTEMS.iter().map(|it| it.triple).collect::<Vec<_>>().join(", ");
-        let found = SYSTEMS.iter().find(|system| system.triple == *triple);
-        found.ok_or_else(|| format!("`{triple}` is none of the systems: {}", known()))
+        let found = SYSTEMS.iter().find(|system| *system == triple);
+        found
+            .copied()
+            .ok_or_else(|| format!("`{triple}` is none of the systems: {}", SYSTEMS.join(", ")))
     };
     triples.iter().map(find).collect()
 }
@@ -84,13 +73,9 @@ fn outcome(missing: &[&str]) -> Outcome {
 }
 
 /// The command that checks the code for a system.
-fn check(system: &ForeignSystem, compiler: &Path) -> Command {
-    let ForeignSystem { triple, packages } = system;
-    let mut command = cargo("check --locked --target");
+fn check(triple: &str, compiler: &Path) -> Command {
+    let mut command = cargo("check --locked --package agentry --target");
     command.arg(triple);
-    for package in *packages {
-        command.args(["--package", package]);
-    }
     let suffix = triple.replace('-', "_");
     command.env(format!("CC_{suffix}"), compiler).env(format!("AR_{suffix}"), "ar");
     command
@@ -128,30 +113,24 @@ mod tests {
     fn each_system_is_checked_by_one_command() {
         let shown: Vec<String> = SYSTEMS
             .iter()
-            .map(|system| process::shown(&check(system, Path::new("/no-c-compiler"))))
+            .map(|triple| process::shown(&check(triple, Path::new("/no-c-compiler"))))
             .collect();
-        let windows = "cargo check --locked --target x86_64-pc-windows-gnu --package agentry-acp \
-            --package agentry-compile --package agentry-registry --package agentry-rpc --package agentry-sandbox";
-        assert_eq!(
-            shown,
-            [
-                "cargo check --locked --target x86_64-unknown-linux-musl --package agentry",
-                "cargo check --locked --target aarch64-apple-darwin --package agentry",
-                windows,
-            ]
-        );
+        let expected: Vec<String> = SYSTEMS
+            .iter()
+            .map(|triple| format!("cargo check --locked --package agentry --target {triple}"))
+            .collect();
+        assert_eq!(shown, expected);
     }
 
     #[test]
     fn systems_are_chosen_by_name() {
-        let chosen = |triples: &[&str]| {
-            choose(triples).map(|all| all.iter().map(|it| it.triple).collect::<Vec<_>>())
-        };
-        assert_eq!(chosen(&[]).map(|all| all.len()), Ok(SYSTEMS.len()));
-        assert_eq!(chosen(&[MACOS]), Ok(vec![MACOS]));
-        let error = "`amiga` is none of the systems: x86_64-unknown-linux-musl, aarch64-apple-darwin, \
-            x86_64-pc-windows-gnu";
-        assert_eq!(chosen(&[MACOS, "amiga"]), Err(error.to_owned()));
+        assert_eq!(choose(&[]), Ok(SYSTEMS.to_vec()));
+        assert_eq!(choose(&[MACOS]), Ok(vec![MACOS]));
+        let error = choose(&[MACOS, "amiga"]).expect_err("a system that is none");
+        assert!(
+            error.starts_with("`amiga` is none of the systems: x86_64-unknown-linux-musl, "),
+            "{error}"
+        );
     }
 
     #[test]

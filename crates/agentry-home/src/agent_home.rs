@@ -417,12 +417,12 @@ fn keep_memories(
 /// Refuses a home of another user, as Git does: files that one of them creates could not be used by the other. A directory that
 /// is not there is nobody's.
 pub fn refuse_foreign(root: &Path) -> Result<(), HomeError> {
-    use std::os::unix::fs::MetadataExt as _;
+    use agentry_posix::unix::fs::MetadataExt as _;
     let found = match fs::metadata(root) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         found => found.map_err(|error| HomeError::Io { path: root.to_owned(), error })?,
     };
     let owner = found.uid();
-    let own = rustix::process::geteuid().as_raw();
+    let own = agentry_posix::process::geteuid().as_raw();
     if owner == own { Ok(()) } else { Err(HomeError::Foreign { path: root.to_owned(), owner }) }
 }

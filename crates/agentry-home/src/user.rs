@@ -66,7 +66,7 @@ impl UserName {
 /// The login name of the process' user. The accounts of the machine come first, because a variable is easily changed by
 /// accident.
 fn login_name(variable: &impl Fn(&str) -> Option<String>) -> String {
-    let id = rustix::process::getuid().as_raw();
+    let id = agentry_posix::process::getuid().as_raw();
     let accounts = std::fs::read_to_string(ACCOUNTS).unwrap_or_default();
     account(&accounts, id)
         .or_else(|| variable("LOGNAME"))

@@ -1,20 +1,20 @@
 //! The workers of one agent: started in a sandbox of their own, reused after a good job, killed after a
 //! bad one. One more than needed is kept ready.
 
+use agentry_posix::fd::OwnedFd;
 use std::fs::OpenOptions;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use agentry_posix::event::{PollFd, PollFlags, Timespec, poll};
+use agentry_posix::pipe::{Receiver, Sender};
 use agentry_sandbox::{
     CommandExit, ConfinedCommand, Confinement, ResourceLimits, Sandbox, SandboxError, support,
 };
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::Value;
-use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::oneshot;
 
 use crate::WORKER;
@@ -201,7 +201,7 @@ impl WorkerPool {
     fn spawn(&self, sandbox: &Arc<Sandbox>) -> Result<Worker, SandboxError> {
         let (input, to) = io::pipe()?;
         let (from, output) = io::pipe()?;
-        let errors = OpenOptions::new().write(true).open("/dev/null")?;
+        let errors = OpenOptions::new().write(true).open(agentry_posix::NULL_DEVICE)?;
         let (sender, ended) = oneshot::channel();
         let command = ConfinedCommand {
             argv: vec![self.program.to_string_lossy().into_owned(), WORKER.to_owned()],

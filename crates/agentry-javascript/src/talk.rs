@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 use std::io;
 
+use agentry_posix::pipe::{Receiver, Sender};
 use futures_util::StreamExt as _;
 use futures_util::future::{AbortHandle, Abortable, Aborted};
 use futures_util::stream::FuturesUnordered;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::unix::pipe::{Receiver, Sender};
 
 use crate::job::{BrokerFuture, JobBroker, LogLevel};
 use crate::protocol::{

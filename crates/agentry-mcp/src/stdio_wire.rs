@@ -1,12 +1,12 @@
 //! The wire to a server that is a program: one message a line on its standard streams.
 
+use agentry_posix::fd::OwnedFd;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use agentry_posix::pipe;
 use agentry_rpc::LineReader;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, watch};
 
 use crate::ClientFuture;

@@ -1,9 +1,9 @@
 //! Starts the commands of a run: in the sandbox, unconfined if the user wants it, or not at all.
 
+use agentry_posix::unix::process::CommandExt as _;
 use std::collections::HashMap;
 use std::fmt;
 use std::io;
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -145,7 +145,7 @@ impl CommandStarter for UnconfinedCommands {
         command.process_group(0);
         let mut child = tokio::process::Command::from(command).kill_on_drop(true).spawn()?;
         let group = child.id().and_then(|id| i32::try_from(id).ok());
-        let guard = ProcessGroup(group.and_then(rustix::process::Pid::from_raw));
+        let guard = ProcessGroup(group.and_then(agentry_posix::process::Pid::from_raw));
         let ended = Box::pin(async move { child.wait().await.map(|status| status.code()) });
         Ok(StartedCommand { ended, guard: Box::new(guard) })
     }
@@ -156,12 +156,15 @@ impl CommandStarter for UnconfinedCommands {
 }
 
 /// A process group that is killed on drop.
-struct ProcessGroup(Option<rustix::process::Pid>);
+struct ProcessGroup(Option<agentry_posix::process::Pid>);
 
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if let Some(group) = self.0 {
-            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+            let _ = agentry_posix::process::kill_process_group(
+                group,
+                agentry_posix::process::Signal::KILL,
+            );
         }
     }
 }

@@ -8,10 +8,10 @@
 //!   changed.json         what calls have changed; removed by `agentry guard … --accept`
 //! ```
 
+use agentry_posix::unix::fs::DirBuilderExt as _;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 

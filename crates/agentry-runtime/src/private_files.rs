@@ -16,8 +16,7 @@ pub fn directories(path: &Path) -> io::Result<()> {
 
 /// Opens a file. If it is created, only this user may read it.
 pub(crate) fn file(path: &Path, options: &mut fs::OpenOptions) -> io::Result<File> {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    agentry_posix::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options.open(path)
 }
 
@@ -44,7 +43,6 @@ pub(crate) fn sync(directory: &Path) -> io::Result<()> {
 
 fn builder() -> fs::DirBuilder {
     let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    agentry_posix::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder
 }

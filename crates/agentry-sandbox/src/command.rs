@@ -1,10 +1,8 @@
 //! A command to run and its result; the same on every operating system.
 
-#[cfg(unix)]
-use std::os::fd::OwnedFd as StreamHandle;
-#[cfg(windows)]
-use std::os::windows::io::OwnedHandle as StreamHandle;
 use std::path::PathBuf;
+
+use agentry_posix::fd::OwnedFd;
 
 /// A command to run.
 #[derive(Debug)]
@@ -16,11 +14,11 @@ pub struct ConfinedCommand {
     /// The complete environment.
     pub env: Vec<(String, String)>,
     /// Standard input.
-    pub input: StreamHandle,
+    pub input: OwnedFd,
     /// Standard output.
-    pub output: StreamHandle,
+    pub output: OwnedFd,
     /// Standard error.
-    pub errors: StreamHandle,
+    pub errors: OwnedFd,
 }
 
 /// How a command ended.

@@ -1,18 +1,19 @@
 //! Accepts connections: on TCP, with TLS where it is needed, and on a Unix socket. Everything that a client can use
 //! up has a limit.
 
+use agentry_posix::unix::fs::PermissionsExt as _;
 use std::convert::Infallible;
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use agentry_posix::socket::{UnixListener, UnixStream};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
@@ -41,7 +42,7 @@ pub(crate) struct SocketFile(PathBuf);
 impl SocketFile {
     /// Creates the socket. One without a listener is replaced.
     pub(crate) fn bind(path: &Path) -> io::Result<(Self, UnixListener)> {
-        if std::os::unix::net::UnixStream::connect(path).is_ok() {
+        if UnixStream::connect(path).is_ok() {
             let message = format!("another server listens on `{}`", path.display());
             return Err(io::Error::new(io::ErrorKind::AddrInUse, message));
         }

@@ -10,9 +10,9 @@
 //! Only the admin token is stored as it is. Everything else is known by its SHA-256, so that a copy of the
 //! directory without `token` opens nothing.
 
+use agentry_posix::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::fs;
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

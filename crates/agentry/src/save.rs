@@ -172,9 +172,8 @@ fn sync(files: &[(NamedTempFile, PathBuf)]) -> Result<(), (PathBuf, io::Error)> 
 fn staged(target: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(PREFIX);
-    #[cfg(unix)]
     // Less the umask, as for any new file; the default of a temporary file is 0600.
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.permissions(agentry_posix::unix::fs::PermissionsExt::from_mode(0o666));
     let mut file = builder.tempfile_in(parent(target))?;
     file.write_all(bytes)?;
     // A replaced file keeps its permissions.
@@ -213,9 +212,9 @@ fn sweep_older(dir: &Path, least: Duration) {
 fn is_left(metadata: &fs::Metadata, least: Duration) -> bool {
     let mut touched = metadata.modified().ok();
     // A hard link has the modification time of the old file; only its change time is new.
-    #[cfg(unix)]
     {
-        let since = u64::try_from(std::os::unix::fs::MetadataExt::ctime(metadata)).unwrap_or(0);
+        let since =
+            u64::try_from(agentry_posix::unix::fs::MetadataExt::ctime(metadata)).unwrap_or(0);
         touched = touched.max(SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(since)));
     }
     let age = touched.and_then(|touched| touched.elapsed().ok());
@@ -445,10 +444,9 @@ mod tests {
         assert_eq!(listing(folder.path()), ["a=new", "b/", "b/c=new"]);
     }
 
-    #[cfg(unix)]
     #[test]
     fn modes_stay_and_new_files_are_as_open_as_others() {
-        use std::os::unix::fs::PermissionsExt as _;
+        use agentry_posix::unix::fs::PermissionsExt as _;
         let folder = old();
         let mode = |name: &str| {
             fs::metadata(folder.path().join(name)).unwrap().permissions().mode() & 0o777
@@ -459,10 +457,9 @@ mod tests {
         assert_eq!((mode("a"), mode("b")), (0o640, mode("plain")));
     }
 
-    #[cfg(unix)]
     #[test]
     fn no_link_is_written_through_and_no_device_replaced() {
-        use std::os::unix::fs::symlink;
+        use agentry_posix::unix::fs::symlink;
         let folder = old();
         symlink("../..", folder.path().join("up")).unwrap();
         symlink("nowhere", folder.path().join("dangling")).unwrap();
@@ -499,7 +496,6 @@ mod tests {
         assert!(!Path::new("/dev/full").is_file());
     }
 
-    #[cfg(unix)]
     fn listing_names(dir: &Path) -> Vec<String> {
         let names = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name());
         let mut names: Vec<_> = names.map(|name| name.to_string_lossy().into_owned()).collect();

@@ -11,6 +11,7 @@ use crate::process::{cargo, output};
 /// Every crate and those it may use directly. A row may exist before its crate does.
 const ROOMS: &[(&str, &[&str])] = &[
     ("agentry-text", &[]),
+    ("agentry-posix", &[]),
     ("agentry-commands", &[]),
     ("agentry-policy", &["agentry-text", "agentry-commands"]),
     ("agentry-model", &["agentry-policy"]),
@@ -18,10 +19,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("agentry-targets", &["agentry-model"]),
     ("agentry-check", &["agentry-formats", "agentry-targets"]),
     ("agentry-compile", &["agentry-formats", "agentry-targets", "agentry-check"]),
-    ("agentry-sandbox", &[]),
+    ("agentry-sandbox", &["agentry-posix"]),
     ("agentry-javascript", &["agentry-sandbox"]),
     ("agentry-rpc", &[]),
-    ("agentry-mcp", &["agentry-text", "agentry-rpc"]),
+    ("agentry-mcp", &["agentry-text", "agentry-rpc", "agentry-posix"]),
     ("agentry-acp", &["agentry-rpc"]),
     ("agentry-runtime", &["agentry-compile", "agentry-javascript", "agentry-mcp"]),
     ("agentry-home", &["agentry-runtime", "agentry-registry"]),

@@ -1,14 +1,14 @@
 //! One directory of memory files. Nothing is read through a link: a link in the repository of an agent could lead to what
 //! a user taught in private.
 
+use agentry_posix::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use agentry_compile::formats::agentfs::is_memory;
 use agentry_compile::text::limits;
-use rustix::fs::OFlags;
+use agentry_posix::fs::OFlags;
 
 use super::MemoryError;
 use super::entry::{MemoryEntry, ParsedMemory, parse, written};
@@ -268,7 +268,9 @@ fn gone<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+        Err(error)
+            if error.raw_os_error() == Some(agentry_posix::io::Errno::LOOP.raw_os_error()) =>
+        {
             Ok(None)
         }
         Err(error) => Err(error),

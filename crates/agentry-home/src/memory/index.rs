@@ -326,6 +326,6 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 }
 
 fn make_private(directory: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt as _;
+    use agentry_posix::unix::fs::DirBuilderExt as _;
     fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
 }

@@ -1,7 +1,7 @@
 //! Stores of memories on a real disk.
 
+use agentry_posix::unix::fs::{PermissionsExt as _, symlink};
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -190,7 +190,7 @@ fn links_lead_nowhere() {
     fs::create_dir_all(&own).unwrap();
     symlink(&secret, own.join("file.md")).unwrap();
     symlink(&private, own.join("folder")).unwrap();
-    rustix::fs::mkfifoat(rustix::fs::CWD, own.join("pipe.md"), 0o600.into()).unwrap();
+    agentry_posix::fs::mkfifoat(agentry_posix::fs::CWD, own.join("pipe.md"), 0o600.into()).unwrap();
     let bob = home.store("bob");
     assert_eq!(found(&bob, "secret"), Vec::<String>::new());
     assert_eq!(listed(&bob), Vec::<String>::new());

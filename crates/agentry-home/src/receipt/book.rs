@@ -455,15 +455,11 @@ fn write_once(path: &Path, text: &str, sync: DiskSync) -> io::Result<()> {
     let part = part_of(path);
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    agentry_posix::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(&part)?;
     file.write_all(text.as_bytes())?;
     let mut permissions = file.metadata()?.permissions();
-    #[cfg(unix)]
-    std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o400);
-    #[cfg(not(unix))]
-    permissions.set_readonly(true);
+    agentry_posix::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o400);
     file.set_permissions(permissions)?;
     if sync == DiskSync::Waits {
         file.sync_all()?;

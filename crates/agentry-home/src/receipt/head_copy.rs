@@ -122,8 +122,7 @@ impl HeadCopy {
         let part = self.path.with_extension("part");
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        agentry_posix::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let text = serde_json::to_string(&copied).map_err(io::Error::other)?;
         options.open(&part)?.write_all(text.as_bytes())?;
         fs::rename(part, &self.path)

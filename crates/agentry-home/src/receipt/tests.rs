@@ -73,7 +73,7 @@ impl Home {
     }
 
     fn writable(path: &Path) {
-        use std::os::unix::fs::PermissionsExt as _;
+        use agentry_posix::unix::fs::PermissionsExt as _;
         fs::set_permissions(path, fs::Permissions::from_mode(0o600)).expect("a mode");
     }
 }
@@ -85,7 +85,7 @@ fn a_chain_is_whole() {
     assert_eq!((check.checked, check.problems), (3, Vec::new()));
     let files = home.files();
     let mode = |path: &Path| {
-        use std::os::unix::fs::PermissionsExt as _;
+        use agentry_posix::unix::fs::PermissionsExt as _;
         fs::metadata(path).expect("a file").permissions().mode() & 0o777
     };
     assert!(files.iter().all(|path| mode(path) == 0o400));
@@ -171,7 +171,7 @@ fn every_attack_is_found() {
             |_, files| {
                 let elsewhere = files[1].with_extension("moved");
                 fs::rename(&files[1], &elsewhere).unwrap();
-                std::os::unix::fs::symlink(&elsewhere, &files[1]).unwrap();
+                agentry_posix::unix::fs::symlink(&elsewhere, &files[1]).unwrap();
             },
             "not a regular file",
         ),

@@ -1,9 +1,9 @@
 //! The files of an agent as values: read from a work tree, written to one, compared. Links are kept as links and never followed.
 
+use agentry_posix::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use agentry_compile::policy::commands::secrets::is_secret;
@@ -212,7 +212,7 @@ fn refuse_links(root: &Path, path: &str) -> Result<(), RepositoryError> {
 fn read_file(full: &Path, kind: fs::FileType) -> io::Result<Option<TreeFile>> {
     if kind.is_symlink() {
         let target = fs::read_link(full)?;
-        let bytes = std::os::unix::ffi::OsStringExt::into_vec(target.into_os_string());
+        let bytes = agentry_posix::unix::ffi::OsStringExt::into_vec(target.into_os_string());
         return Ok(Some(TreeFile { mode: TreeMode::Link, bytes }));
     }
     if !kind.is_file() {
@@ -253,7 +253,7 @@ fn write_file(full: &Path, file: &TreeFile) -> io::Result<()> {
     if file.mode == TreeMode::Link {
         let target: PathBuf =
             std::ffi::OsString::from(String::from_utf8_lossy(&file.bytes).into_owned()).into();
-        std::os::unix::fs::symlink(target, &part)?;
+        agentry_posix::unix::fs::symlink(target, &part)?;
     } else {
         let mode = if file.mode == TreeMode::Executable { 0o755 } else { 0o644 };
         let mut out = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&part)?;

@@ -118,7 +118,7 @@ impl GitProgram {
 }
 
 fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
+    use agentry_posix::unix::fs::PermissionsExt as _;
     std::fs::metadata(path)
         .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use agentry_posix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 
 use crate::protocol::{self, PoolMessage};
@@ -13,13 +13,13 @@ struct RawOutput;
 
 impl Read for RawInput {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        Ok(rustix::io::read(rustix::stdio::stdin(), buffer)?)
+        Ok(agentry_posix::io::read(agentry_posix::stdio::stdin(), buffer)?)
     }
 }
 
 impl Write for RawOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Ok(rustix::io::write(rustix::stdio::stdout(), bytes)?)
+        Ok(agentry_posix::io::write(agentry_posix::stdio::stdout(), bytes)?)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -43,10 +43,10 @@ pub(super) fn wait(time: Option<Duration>) -> io::Result<bool> {
         tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: time.subsec_nanos().into(),
     });
-    let input = rustix::stdio::stdin();
+    let input = agentry_posix::stdio::stdin();
     let mut ready = [PollFd::new(&input, PollFlags::IN)];
     match poll(&mut ready, time.as_ref()) {
-        Err(rustix::io::Errno::INTR) => Ok(false),
+        Err(agentry_posix::io::Errno::INTR) => Ok(false),
         other => Ok(other? > 0),
     }
 }

@@ -1,13 +1,13 @@
 //! The file that a cassette is written to. It is checked before the run costs anything.
 
+use agentry_posix::fd::OwnedFd;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _};
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Mode, OFlags};
-use rustix::io::Errno;
+use agentry_posix::fs::{AtFlags, Mode, OFlags};
+use agentry_posix::io::Errno;
 use serde_json::Value;
 
 use super::PART;
@@ -26,7 +26,7 @@ pub fn admit(path: &Path) -> io::Result<PathBuf> {
     replaceable(&target)?;
     // Creating and removing a file shows that the directory is writable.
     let (parent, part) = part(&target)?;
-    rustix::fs::unlinkat(&parent, &part, AtFlags::empty())?;
+    agentry_posix::fs::unlinkat(&parent, &part, AtFlags::empty())?;
     Ok(target)
 }
 
@@ -36,15 +36,17 @@ pub fn keep(recorded: &Path, target: &Path) -> io::Result<()> {
     replaceable(target)?;
     let mut from = File::open(recorded)?;
     let (parent, name) = part(target)?;
-    let file = rustix::fs::openat(&parent, &name, OFlags::WRONLY | OFlags::NOFOLLOW, Mode::empty());
+    let file =
+        agentry_posix::fs::openat(&parent, &name, OFlags::WRONLY | OFlags::NOFOLLOW, Mode::empty());
     let filled = file.map_err(io::Error::from).map(File::from).and_then(|mut to| {
         io::copy(&mut from, &mut to)?;
         to.sync_all()
     });
     let last = target.file_name().unwrap_or_default();
-    let kept = filled.and_then(|()| Ok(rustix::fs::renameat(&parent, &name, &parent, last)?));
+    let kept =
+        filled.and_then(|()| Ok(agentry_posix::fs::renameat(&parent, &name, &parent, last)?));
     if kept.is_err() {
-        let _ = rustix::fs::unlinkat(&parent, &name, AtFlags::empty());
+        let _ = agentry_posix::fs::unlinkat(&parent, &name, AtFlags::empty());
     }
     kept
 }
@@ -54,10 +56,10 @@ fn part(target: &Path) -> io::Result<(OwnedFd, OsString)> {
     let (parent, mut name) = files::parent(target, MissingDirectory::Fails)?;
     name.push(PART);
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-    let make = || rustix::fs::openat(&parent, &name, flags, Mode::from_raw_mode(0o666));
+    let make = || agentry_posix::fs::openat(&parent, &name, flags, Mode::from_raw_mode(0o666));
     match make() {
         Err(Errno::EXIST) => {
-            rustix::fs::unlinkat(&parent, &name, AtFlags::empty())?;
+            agentry_posix::fs::unlinkat(&parent, &name, AtFlags::empty())?;
             make()?;
         }
         other => drop(other?),
@@ -93,8 +95,8 @@ fn is_cassette(file: File) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
+    use agentry_posix::unix::fs::symlink;
     use std::fs;
-    use std::os::unix::fs::symlink;
 
     use super::*;
 

@@ -347,7 +347,7 @@ fn old_runs_are_removed() {
 #[cfg(unix)]
 #[test]
 fn only_the_user_may_look() {
-    use std::os::unix::fs::PermissionsExt as _;
+    use agentry_posix::unix::fs::PermissionsExt as _;
     let home = TempDir::new().expect("a directory");
     let mut journal = Journal::create(home.path(), &about(), redactor()).expect("a journal");
     journal.append(&all()[0], true).expect("a row");

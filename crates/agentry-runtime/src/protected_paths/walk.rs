@@ -5,18 +5,18 @@
 //! set. The `ctime` is not reliable before the file system's clock has advanced, nor on a network file
 //! system, which has the clock of another machine. There, a directory is read each time.
 
+use agentry_posix::unix::ffi::OsStrExt as _;
+use agentry_posix::unix::fs::MetadataExt as _;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::io;
 use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::ops::ControlFlow;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use agentry_posix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
 use super::{fold, may_be_entry};
 
@@ -119,11 +119,11 @@ impl WorkspaceWalk {
 
     fn read(&mut self, path: &Path, whole: bool) -> io::Result<DirectoryListing> {
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
-        let directory = fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
+        let directory = agentry_posix::fs::open(path, flags, Mode::empty())?;
         // Taken before the entries are read: a change in between makes the stamp outdated, not the listing.
-        let stamp = ChangeStamp::of(&directory.metadata()?);
+        let stamp = ChangeStamp::of(&fs::File::from(directory.try_clone()?).metadata()?);
         // Without the search permission, names can be listed but the entries cannot be inspected.
-        rustix::fs::statat(&directory, ".", AtFlags::SYMLINK_NOFOLLOW)?;
+        agentry_posix::fs::statat(&directory, ".", AtFlags::SYMLINK_NOFOLLOW)?;
         let sure = self.clocks.tell(&stamp, path).names;
         let mut entries = Vec::new();
         for entry in Dir::read_from(&directory)? {
@@ -218,7 +218,7 @@ impl FileClocks {
 }
 
 fn system(path: &Path) -> ClockTrust {
-    let kind = rustix::fs::statfs(path).ok().and_then(|it| u64::try_from(it.f_type).ok());
+    let kind = agentry_posix::fs::statfs(path).ok().and_then(|it| u64::try_from(it.f_type).ok());
     let found = LOCAL.iter().find(|(local, _)| Some(*local) == kind);
     ClockTrust { names: found.is_some(), contents: found.is_some_and(|(_, contents)| *contents) }
 }
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(names(&mut walk, root), ["z/b/agentry.toml", "z/b/c/agentry.lock"]);
         fs::remove_dir_all(root.join("z/b/c")).unwrap();
         assert_eq!(names(&mut walk, root), ["z/b/agentry.toml"]);
-        std::os::unix::fs::symlink("z", root.join("link")).unwrap();
+        agentry_posix::unix::fs::symlink("z", root.join("link")).unwrap();
         assert_eq!(names(&mut walk, root), ["z/b/agentry.toml"], "no link is followed");
         assert_eq!(walk.known.len(), 3, "what is gone is forgotten");
     }

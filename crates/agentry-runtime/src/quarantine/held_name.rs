@@ -1,15 +1,16 @@
 //! A path in the workspace that is reached without following links. Commands that still run could replace
 //! a directory by a link.
 
+use agentry_posix::fd::OwnedFd;
+use agentry_posix::held_path;
+use agentry_posix::unix::fs::{PermissionsExt as _, symlink};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write as _};
-use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
-use rustix::io::Errno;
+use agentry_posix::fs::{CWD, Mode, OFlags, mkdirat, openat};
+use agentry_posix::io::Errno;
 
 use crate::undo::hex;
 
@@ -90,7 +91,7 @@ impl HeldPlace {
 
     /// Returns a path to the same place, even if its directory was replaced.
     fn path(&self) -> PathBuf {
-        place(&self.directory).join(&self.name)
+        held_path(&self.directory).join(&self.name)
     }
 
     /// Moves the file or directory away.
@@ -141,7 +142,7 @@ impl HeldPlace {
 impl Drop for HeldPlace {
     fn drop(&mut self) {
         for (directory, mode) in self.opened.drain(..).rev() {
-            let _ = fs::set_permissions(place(&directory), Permissions::from_mode(mode));
+            let _ = fs::set_permissions(held_path(&directory), Permissions::from_mode(mode));
         }
     }
 }
@@ -158,15 +159,10 @@ pub(super) fn open_up(root: &Path, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns a path to a held directory that works even after a replacement.
-fn place(held: &OwnedFd) -> PathBuf {
-    Path::new("/proc/self/fd").join(held.as_raw_fd().to_string())
-}
-
 /// Gives the owner all permissions if `needs` are missing; returns the mode before. If that fails, the next
 /// operation reports it.
 fn granted(held: &OwnedFd, needs: u32) -> Option<u32> {
-    let path = place(held);
+    let path = held_path(held);
     let mode = fs::metadata(&path).ok()?.permissions().mode() & 0o7777;
     if mode & needs == needs {
         return None;

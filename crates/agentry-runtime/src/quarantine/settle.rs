@@ -1,9 +1,9 @@
 //! Compares the protected names after a command with the snapshot before it, and restores the snapshot.
 
+use agentry_posix::unix::fs::MetadataExt as _;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -401,7 +401,7 @@ fn id(path: &Path) -> Option<(u64, u64)> {
 /// Returns a stamp of a directory, if it belongs to the user: commands cannot open any other.
 fn stamp_of_own(path: &Path) -> Option<ChangeStamp> {
     let found = fs::symlink_metadata(path).ok()?;
-    let is_own = found.uid() == rustix::process::geteuid().as_raw();
+    let is_own = found.uid() == agentry_posix::process::geteuid().as_raw();
     is_own.then(|| ChangeStamp::of(&found))
 }
 

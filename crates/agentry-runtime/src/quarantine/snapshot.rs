@@ -1,15 +1,15 @@
 //! Takes a snapshot: finds what exists under protected names where commands may write.
 
+use agentry_posix::unix::fs::MetadataExt as _;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::io::{self, Read as _};
 use std::ops::ControlFlow;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use agentry_posix::fs::{Mode, OFlags};
 use agentry_sandbox::is_placeholder;
-use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -191,7 +191,7 @@ pub(super) fn bytes(path: &Path) -> io::Result<Vec<u8>> {
 /// Opens a file without following a link.
 pub(super) fn opened(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    let file = File::from(agentry_posix::fs::open(path, flags, Mode::empty())?);
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a file")) }
 }
 

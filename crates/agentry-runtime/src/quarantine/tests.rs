@@ -169,19 +169,21 @@ fn links_and_pipes_are_not_followed() {
     let outside = dir.path().join("outside");
     fs::create_dir_all(outside.join(".git")).expect("a directory");
     fs::write(outside.join(".git/config"), "[alias]\n\ta = !b\n").expect("written");
-    std::os::unix::fs::symlink(&outside, workspace.join("linked")).expect("a link");
-    std::os::unix::fs::symlink(outside.join(".git"), workspace.join("src.git")).expect("a link");
+    agentry_posix::unix::fs::symlink(&outside, workspace.join("linked")).expect("a link");
+    agentry_posix::unix::fs::symlink(outside.join(".git"), workspace.join("src.git"))
+        .expect("a link");
     fs::create_dir(workspace.join("src")).expect("a directory");
-    std::os::unix::fs::symlink(outside.join(".git"), workspace.join("src/.git")).expect("a link");
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
+    agentry_posix::unix::fs::symlink(outside.join(".git"), workspace.join("src/.git"))
+        .expect("a link");
+    agentry_posix::fs::mknodat(
+        agentry_posix::fs::CWD,
         workspace.join("opencode.json"),
-        rustix::fs::FileType::Fifo,
-        rustix::fs::Mode::RWXU,
+        agentry_posix::fs::FileType::Fifo,
+        agentry_posix::fs::Mode::RWXU,
         0,
     )
     .expect("a pipe");
-    std::os::unix::fs::symlink(&outside, workspace.join("sub/.git/hooks")).expect("a link");
+    agentry_posix::unix::fs::symlink(&outside, workspace.join("sub/.git/hooks")).expect("a link");
     let told = quarantine.settle();
     assert_eq!(told.len(), 3, "{told:?}");
     assert!(fs::symlink_metadata(workspace.join("src/.git")).is_err());
@@ -213,7 +215,7 @@ fn ways() -> [Way; 9] {
         (
             "through a link to a directory",
             |it| {
-                std::os::unix::fs::symlink("lib/deep", it.join("way")).unwrap();
+                agentry_posix::unix::fs::symlink("lib/deep", it.join("way")).unwrap();
                 write(it, "way/.mcp.json", "{}");
             },
             "lib/deep/.mcp.json",
@@ -243,7 +245,7 @@ fn ways() -> [Way; 9] {
         (
             "by making a hook one that runs",
             |it| {
-                let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+                let mode = agentry_posix::unix::fs::PermissionsExt::from_mode(0o755);
                 fs::set_permissions(it.join("sub/.git/hooks/pre-commit"), mode).unwrap();
             },
             "sub/.git/hooks/pre-commit",

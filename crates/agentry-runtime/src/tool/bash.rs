@@ -4,17 +4,17 @@
 //! shell at its end. A command could write another directory there, but later calls are judged in the
 //! directory where they run.
 
+use agentry_posix::fd::OwnedFd;
 use std::fmt::Write as _;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use agentry_compile::policy::Section;
+use agentry_posix::pipe::Receiver;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt as _;
-use tokio::net::unix::pipe::Receiver;
 use tokio::time::Instant;
 
 use super::{
@@ -176,7 +176,7 @@ impl BashPipes {
         let (output, output_end) = io::pipe()?;
         let (place, place_end) = io::pipe()?;
         let streams = CommandStreams {
-            input: OwnedFd::from(std::fs::File::open("/dev/null")?),
+            input: OwnedFd::from(std::fs::File::open(agentry_posix::NULL_DEVICE)?),
             output: OwnedFd::from(output_end),
             errors: OwnedFd::from(place_end),
         };
@@ -213,7 +213,7 @@ impl BashPipes {
         drop(guard);
         // Output from before the end may still be in the pipe, even if the reactor has not reported it.
         let mut drained = 0;
-        while let Ok(length) = rustix::io::read(&self.output, &mut buffer) {
+        while let Ok(length) = agentry_posix::io::read(&self.output, &mut buffer) {
             drained += length;
             if length == 0 || drained > MOST_IN_PIPE {
                 break;
@@ -232,7 +232,7 @@ impl BashPipes {
     /// Returns the directory of the shell at its end, if it was reported.
     fn directory(&self) -> Option<PathBuf> {
         let mut buffer = [0; 8 << 10];
-        let length = rustix::io::read(&self.place, &mut buffer).ok()?;
+        let length = agentry_posix::io::read(&self.place, &mut buffer).ok()?;
         let said = str::from_utf8(buffer.get(..length)?).ok()?;
         let path = PathBuf::from(said.lines().next_back()?);
         path.is_absolute().then_some(path)
@@ -327,7 +327,7 @@ mod tests {
     async fn the_working_directory_stays() {
         let world = TestWorkspace::new();
         world.file("sub/deep/file", "");
-        std::os::unix::fs::symlink("sub", world.path("link")).unwrap();
+        agentry_posix::unix::fs::symlink("sub", world.path("link")).unwrap();
         let host = world.host();
         let steps = [
             ("cd sub", "sub"),

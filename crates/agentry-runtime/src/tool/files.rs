@@ -3,17 +3,17 @@
 //! A path is opened part by part from the root, and no part may be a link. So the opened file is the judged
 //! one, or the call fails.
 
+use agentry_posix::fd::OwnedFd;
+use agentry_posix::unix::ffi::OsStrExt as _;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use agentry_compile::policy::Section;
 use agentry_compile::render::PROTECTED_NAME;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RawMode, Stat};
-use rustix::io::Errno;
+use agentry_posix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RawMode, Stat};
+use agentry_posix::io::Errno;
 
 use super::{CallLocation, ToolHost, ToolTouch, permit, real};
 use crate::protected_paths;
@@ -46,7 +46,7 @@ fn absolute(path: &str, place: &CallLocation) -> PathBuf {
 
 /// Returns the touch of a resolved path.
 pub(super) fn touch(section: Section, path: &Path) -> ToolTouch {
-    ToolTouch { section, subject: path.to_string_lossy().into_owned() }
+    ToolTouch { section, subject: agentry_posix::slashed(path).into_owned() }
 }
 
 /// Resolves the path of a running call, and checks again that the call may touch it.
@@ -130,7 +130,7 @@ impl FileStamp {
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     let (parent, name) = parent(path, MissingDirectory::Fails)?;
     // Opening some devices has an effect, so the type is checked first.
-    let found = rustix::fs::statat(&parent, &name, AtFlags::SYMLINK_NOFOLLOW)?;
+    let found = agentry_posix::fs::statat(&parent, &name, AtFlags::SYMLINK_NOFOLLOW)?;
     let kind = FileType::from_raw_mode(found.st_mode);
     if !matches!(kind, FileType::RegularFile | FileType::Directory | FileType::Symlink) {
         return Err(io::Error::other("it is a device, a pipe or a socket"));
@@ -138,7 +138,7 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     // A pipe may replace the file in between, and without a writer it would block.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let flags = flags | OFlags::NOCTTY;
-    let file = File::from(rustix::fs::openat(&parent, &name, flags, Mode::empty())?);
+    let file = File::from(agentry_posix::fs::openat(&parent, &name, flags, Mode::empty())?);
     let kind = file.metadata()?.file_type();
     if kind.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
@@ -153,7 +153,7 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 pub(super) fn entries(path: &Path) -> io::Result<Vec<(OsString, FileType)>> {
     let directory = directory(path, MissingDirectory::Fails)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let directory = rustix::fs::openat(&directory, ".", flags, Mode::empty())?;
+    let directory = agentry_posix::fs::openat(&directory, ".", flags, Mode::empty())?;
     let mut entries = Vec::new();
     for entry in Dir::new(directory)?.take(MOST_ENTRIES) {
         let entry = entry?;
@@ -173,7 +173,7 @@ pub(super) fn contents(path: &Path) -> io::Result<Option<(Vec<u8>, FileStamp)>> 
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    let stamp = FileStamp::of(&rustix::fs::fstat(&file)?);
+    let stamp = FileStamp::of(&agentry_posix::fs::fstat(&file)?);
     let mut bytes = Vec::new();
     file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MOST_BYTES {
@@ -213,17 +213,19 @@ const STEP: OFlags = OFlags::RDONLY;
 
 fn directory(path: &Path, missing: MissingDirectory) -> io::Result<OwnedFd> {
     let flags = STEP | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut at = rustix::fs::open("/", flags, Mode::empty())?;
+    // The root: `/`, or a drive.
+    let root = path.ancestors().last().unwrap_or(path);
+    let mut at = agentry_posix::fs::open(root, flags, Mode::empty())?;
     for part in path.components() {
         let Component::Normal(name) = part else { continue };
-        let opened = rustix::fs::openat(&at, name, flags, Mode::empty());
+        let opened = agentry_posix::fs::openat(&at, name, flags, Mode::empty());
         at = match opened {
             Err(Errno::NOENT) if missing == MissingDirectory::IsMade => {
-                match rustix::fs::mkdirat(&at, name, Mode::from_raw_mode(0o777)) {
+                match agentry_posix::fs::mkdirat(&at, name, Mode::from_raw_mode(0o777)) {
                     Ok(()) | Err(Errno::EXIST) => {}
                     Err(error) => return Err(error.into()),
                 }
-                rustix::fs::openat(&at, name, flags, Mode::empty())?
+                agentry_posix::fs::openat(&at, name, flags, Mode::empty())?
             }
             other => other?,
         };

@@ -1,5 +1,5 @@
+use agentry_posix::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::fs;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 
 use super::super::replace::{remove, replace};
 use super::super::testing::TestWorkspace;
@@ -117,7 +117,12 @@ fn what_somebody_else_wrote_is_not_lost() {
 fn only_regular_files_are_opened() {
     let world = TestWorkspace::new();
     fs::create_dir(world.path("dir")).unwrap();
-    rustix::fs::mkfifoat(rustix::fs::CWD, world.path("pipe"), Mode::from_raw_mode(0o644)).unwrap();
+    agentry_posix::fs::mkfifoat(
+        agentry_posix::fs::CWD,
+        world.path("pipe"),
+        Mode::from_raw_mode(0o644),
+    )
+    .unwrap();
     let cases = [
         (world.path("dir"), "`x`: it is a directory"),
         (world.path("pipe"), "`x`: it is a device, a pipe or a socket"),

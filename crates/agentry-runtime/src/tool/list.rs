@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use agentry_compile::text::report::visible;
-use rustix::fs::FileType;
+use agentry_posix::fs::FileType;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

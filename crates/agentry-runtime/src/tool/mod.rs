@@ -49,9 +49,9 @@ pub use toolbox::{ToolExtras, Toolbox, section_of};
 pub(crate) use toolbox::{misfits, validator};
 pub use websearch::{SearchClient, SearchService};
 
+use agentry_posix::fd::OwnedFd;
 use std::future::Future;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;

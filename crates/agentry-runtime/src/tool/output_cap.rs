@@ -69,8 +69,8 @@ fn keep(whole: &str, run: &Path) -> std::io::Result<String> {
 
 /// Writes bytes to the next free file of the run.
 pub(super) fn keep_bytes(whole: &[u8], extension: &str, run: &Path) -> std::io::Result<String> {
+    use agentry_posix::unix::fs::OpenOptionsExt as _;
     use std::io::Write as _;
-    use std::os::unix::fs::OpenOptionsExt as _;
 
     let directory = outputs(run);
     fs::create_dir_all(&directory)?;

@@ -244,14 +244,14 @@ mod tests {
         let says = (Section::Read, Action::Allow, ["private/**:deny"].as_slice());
         world.file("private/key", "hush");
         world.file("open/key", "fine");
-        std::os::unix::fs::symlink(world.path("open"), world.path("link")).unwrap();
+        agentry_posix::unix::fs::symlink(world.path("open"), world.path("link")).unwrap();
         let host = world.judged(&[says]);
         let arguments = json!({"path": "link/key"});
         assert!(!host.call(&ReadTool, arguments.clone()).await.failed);
         // The link is changed after the judgement.
         host.grant(&ReadTool, &arguments);
         std::fs::remove_file(world.path("link")).unwrap();
-        std::os::unix::fs::symlink(world.path("private"), world.path("link")).unwrap();
+        agentry_posix::unix::fs::symlink(world.path("private"), world.path("link")).unwrap();
         let output = ReadTool.run(arguments, &host).await;
         assert!(output.failed && output.text.contains("was not judged before"), "{output:?}");
     }
@@ -279,7 +279,8 @@ mod tests {
         assert_eq!(host.call(&ReadTool, at("outputs/1.txt")).await.text, "     1\tmuch\n");
         assert!(host.call(&ReadTool, at("journal.db")).await.failed);
         assert!(host.call(&ReadTool, at("outputs/../journal.db")).await.failed);
-        std::os::unix::fs::symlink(run.join("journal.db"), run.join("outputs/2.txt")).unwrap();
+        agentry_posix::unix::fs::symlink(run.join("journal.db"), run.join("outputs/2.txt"))
+            .unwrap();
         assert!(host.call(&ReadTool, at("outputs/2.txt")).await.failed);
     }
 }

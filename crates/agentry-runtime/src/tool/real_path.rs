@@ -64,7 +64,7 @@ fn parts(path: &Path) -> VecDeque<OsString> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use agentry_posix::unix::fs::symlink;
 
     use super::*;
 

@@ -1,15 +1,15 @@
 //! Writes files atomically: the new file is complete before it replaces the old one, so that no program sees
 //! half a file, even if the run is killed.
 
+use agentry_posix::fd::OwnedFd;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Uid};
-use rustix::io::Errno;
+use agentry_posix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Uid};
+use agentry_posix::io::Errno;
 
 use super::files::{FileStamp, MissingDirectory, parent};
 
@@ -36,7 +36,7 @@ pub(super) fn remove(path: &Path, before: &FileStamp) -> io::Result<()> {
     let (parent, name) = parent(path, MissingDirectory::Fails)?;
     let target = ReplaceTarget { parent, name: &name, before: Some(before), like: None };
     target.unchanged()?;
-    Ok(rustix::fs::unlinkat(&target.parent, target.name, AtFlags::empty())?)
+    Ok(agentry_posix::fs::unlinkat(&target.parent, target.name, AtFlags::empty())?)
 }
 
 /// The file to replace.
@@ -52,10 +52,10 @@ impl ReplaceTarget<'_> {
     /// the file system supports that.
     #[cfg(target_os = "linux")]
     fn replace_unnamed(&self, bytes: &[u8]) -> io::Result<bool> {
-        use std::os::fd::AsRawFd as _;
+        use agentry_posix::fd::AsRawFd as _;
 
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-        let Ok(file) = rustix::fs::openat(&self.parent, ".", flags, self.mode()) else {
+        let Ok(file) = agentry_posix::fs::openat(&self.parent, ".", flags, self.mode()) else {
             return Ok(false);
         };
         let file = File::from(file);
@@ -63,7 +63,7 @@ impl ReplaceTarget<'_> {
         let from = format!("/proc/self/fd/{}", file.as_raw_fd());
         let link = |to: &OsStr| {
             let follow = AtFlags::SYMLINK_FOLLOW;
-            rustix::fs::linkat(rustix::fs::CWD, &from, &self.parent, to, follow)
+            agentry_posix::fs::linkat(agentry_posix::fs::CWD, &from, &self.parent, to, follow)
         };
         if self.before.is_none() {
             return match link(self.name) {
@@ -89,7 +89,7 @@ impl ReplaceTarget<'_> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let (name, file) = loop {
             let name = next_name();
-            match rustix::fs::openat(&self.parent, &name, flags, self.mode()) {
+            match agentry_posix::fs::openat(&self.parent, &name, flags, self.mode()) {
                 Ok(file) => break (name, File::from(file)),
                 Err(Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
@@ -123,7 +123,7 @@ impl ReplaceTarget<'_> {
     }
 
     fn unlink(&self, name: &str) {
-        let _ = rustix::fs::unlinkat(&self.parent, name, AtFlags::empty());
+        let _ = agentry_posix::fs::unlinkat(&self.parent, name, AtFlags::empty());
     }
 
     fn mode(&self) -> Mode {
@@ -133,11 +133,12 @@ impl ReplaceTarget<'_> {
     /// Fails if the file was changed by others, or if it is read-only: a file without any write permission is
     /// meant to stay.
     fn unchanged(&self) -> io::Result<()> {
-        let now = match rustix::fs::statat(&self.parent, self.name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Some(stat),
-            Err(Errno::NOENT) => None,
-            Err(error) => return Err(error.into()),
-        };
+        let now =
+            match agentry_posix::fs::statat(&self.parent, self.name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => Some(stat),
+                Err(Errno::NOENT) => None,
+                Err(error) => return Err(error.into()),
+            };
         if let Some(stat) = &now {
             if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
                 return Err(io::Error::other("it is not a regular file"));
@@ -165,20 +166,20 @@ fn next_name() -> String {
 /// Gives a new file the owner and the permissions of another one.
 fn resemble(file: &File, like: &FileStamp) -> io::Result<()> {
     let (user, group) = like.owner;
-    let now = FileStamp::of(&rustix::fs::fstat(file)?);
+    let now = FileStamp::of(&agentry_posix::fs::fstat(file)?);
     if now.owner != like.owner {
         let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
         // Only root can change the owner; for other users the file becomes their own.
-        let _ = rustix::fs::fchown(file, Some(user), Some(group));
+        let _ = agentry_posix::fs::fchown(file, Some(user), Some(group));
     }
-    Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(like.mode & 0o777))?)
+    Ok(agentry_posix::fs::fchmod(file, Mode::from_raw_mode(like.mode & 0o777))?)
 }
 
 fn rename(parent: &OwnedFd, from: &str, to: &OsStr, replaces: bool) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     if !replaces {
-        use rustix::fs::RenameFlags;
-        match rustix::fs::renameat_with(parent, from, parent, to, RenameFlags::NOREPLACE) {
+        use agentry_posix::fs::RenameFlags;
+        match agentry_posix::fs::renameat_with(parent, from, parent, to, RenameFlags::NOREPLACE) {
             // The file system does not support this flag.
             Err(Errno::INVAL | Errno::NOSYS) => {}
             Err(Errno::EXIST) => return Err(changed()),
@@ -187,7 +188,7 @@ fn rename(parent: &OwnedFd, from: &str, to: &OsStr, replaces: bool) -> io::Resul
     }
     #[cfg(not(target_os = "linux"))]
     let _ = replaces;
-    Ok(rustix::fs::renameat(parent, from, parent, to)?)
+    Ok(agentry_posix::fs::renameat(parent, from, parent, to)?)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A test run for tools: a real policy, a real directory, and commands without a sandbox.
 
+use agentry_posix::fd::OwnedFd;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Mutex;
@@ -220,8 +220,11 @@ struct TestProcessGroup(Option<u32>);
 impl Drop for TestProcessGroup {
     fn drop(&mut self) {
         let id = self.0.and_then(|id| i32::try_from(id).ok());
-        if let Some(id) = id.and_then(rustix::process::Pid::from_raw) {
-            let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
+        if let Some(id) = id.and_then(agentry_posix::process::Pid::from_raw) {
+            let _ = agentry_posix::process::kill_process_group(
+                id,
+                agentry_posix::process::Signal::KILL,
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-use std::os::unix::fs::symlink;
+use agentry_posix::unix::fs::symlink;
 
 use agentry_compile::policy::{Action, Section};
 use serde_json::{Value, json};
@@ -202,8 +202,8 @@ async fn a_directory_that_became_a_link_shows_nothing() {
 async fn a_pipe_in_place_of_a_list_of_ignored_files_can_be_left() {
     let world = TestWorkspace::new();
     let pipe = world.path(".gitignore");
-    let mode = rustix::fs::Mode::from_raw_mode(0o644);
-    rustix::fs::mkfifoat(rustix::fs::CWD, pipe, mode).unwrap();
+    let mode = agentry_posix::fs::Mode::from_raw_mode(0o644);
+    agentry_posix::fs::mkfifoat(agentry_posix::fs::CWD, pipe, mode).unwrap();
     let host = world.host();
     let call = host.call(&GlobTool, json!({"pattern": "*"}));
     let patience = std::time::Duration::from_millis(100);

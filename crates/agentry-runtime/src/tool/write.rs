@@ -132,7 +132,7 @@ mod tests {
     async fn a_link_leads_to_what_is_judged() {
         let world = TestWorkspace::new();
         world.file("private/key", "hush");
-        std::os::unix::fs::symlink(world.path("private/key"), world.path("link")).unwrap();
+        agentry_posix::unix::fs::symlink(world.path("private/key"), world.path("link")).unwrap();
         let says = (Section::Edit, Action::Allow, ["private/**:deny"].as_slice());
         let host = world.judged(&[says]);
         let output = host.call(&WriteTool, json!({"path": "link", "content": "x"})).await;
@@ -140,7 +140,7 @@ mod tests {
         // The link is created after the judgement.
         let arguments = json!({"path": "later", "content": "x"});
         host.grant(&WriteTool, &arguments);
-        std::os::unix::fs::symlink(world.path("private/key"), world.path("later")).unwrap();
+        agentry_posix::unix::fs::symlink(world.path("private/key"), world.path("later")).unwrap();
         assert!(WriteTool.run(arguments, &host).await.failed);
         assert_eq!(world.text("private/key"), "hush");
     }

@@ -17,18 +17,18 @@ mod index;
 mod restore;
 mod turn;
 
+use agentry_posix::unix::ffi::OsStringExt as _;
+use agentry_posix::unix::fs::PermissionsExt as _;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::ffi::OsStringExt as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{AtFlags, FileType};
-use rustix::io::Errno;
+use agentry_posix::fs::{AtFlags, FileType};
+use agentry_posix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
 use crate::private_files;
@@ -136,14 +136,14 @@ pub fn there(path: &Path) -> io::Result<PathImage> {
         Err(error) if is_absent(&error) => return Ok(PathImage::Nothing),
         Err(error) => return Err(error),
     };
-    let found = match rustix::fs::statat(&parent, &name, AtFlags::SYMLINK_NOFOLLOW) {
+    let found = match agentry_posix::fs::statat(&parent, &name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(found) => FileType::from_raw_mode(found.st_mode),
         Err(Errno::NOENT) => return Ok(PathImage::Nothing),
         Err(error) => return Err(error.into()),
     };
     match found {
         FileType::Symlink => {
-            let target = rustix::fs::readlinkat(&parent, &name, Vec::new())?;
+            let target = agentry_posix::fs::readlinkat(&parent, &name, Vec::new())?;
             Ok(PathImage::Link { target: OsString::from_vec(target.into_bytes()).into() })
         }
         FileType::Directory => Ok(PathImage::Directory),

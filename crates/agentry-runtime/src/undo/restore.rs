@@ -1,15 +1,15 @@
 //! Undoes the changes of a run, by its index and its before-images.
 
+use agentry_posix::fd::OwnedFd;
+use agentry_posix::unix::fs::PermissionsExt as _;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Mode, OFlags};
-use rustix::io::Errno;
+use agentry_posix::fs::{AtFlags, Mode, OFlags};
+use agentry_posix::io::Errno;
 
 use super::index::{PathChange, UndoIndex};
 use super::{PathImage, there, untouchable};
@@ -136,24 +136,25 @@ pub(super) fn restore(directory: &Path, path: &Path, before: &PathImage) -> io::
     match before {
         PathImage::Nothing => return Ok(()),
         PathImage::Directory => {
-            match rustix::fs::mkdirat(&parent, &name, Mode::from_raw_mode(0o777)) {
+            match agentry_posix::fs::mkdirat(&parent, &name, Mode::from_raw_mode(0o777)) {
                 Ok(()) | Err(Errno::EXIST) => return Ok(()),
                 Err(error) => return Err(error.into()),
             }
         }
         PathImage::File { digest, mode } => {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-            let made = rustix::fs::openat(&parent, &part, flags, Mode::from_raw_mode(0o600))?;
+            let made =
+                agentry_posix::fs::openat(&parent, &part, flags, Mode::from_raw_mode(0o600))?;
             let filled = fill(File::from(made), &directory.join(digest), *mode);
             if filled.is_err() {
-                let _ = rustix::fs::unlinkat(&parent, &part, AtFlags::empty());
+                let _ = agentry_posix::fs::unlinkat(&parent, &part, AtFlags::empty());
             }
             filled?;
         }
-        PathImage::Link { target } => rustix::fs::symlinkat(target, &parent, &part)?,
+        PathImage::Link { target } => agentry_posix::fs::symlinkat(target, &parent, &part)?,
     }
-    if let Err(error) = rustix::fs::renameat(&parent, &part, &parent, &name) {
-        let _ = rustix::fs::unlinkat(&parent, &part, AtFlags::empty());
+    if let Err(error) = agentry_posix::fs::renameat(&parent, &part, &parent, &name) {
+        let _ = agentry_posix::fs::unlinkat(&parent, &part, AtFlags::empty());
         return Err(error.into());
     }
     sync(&parent)
@@ -169,7 +170,7 @@ fn fill(mut to: File, image: &Path, mode: u32) -> io::Result<()> {
 /// Removes a file, or an empty directory, without following a link.
 fn remove(path: &Path, flags: AtFlags) -> io::Result<()> {
     let (parent, name) = files::parent(path, MissingDirectory::Fails)?;
-    match rustix::fs::unlinkat(&parent, &name, flags) {
+    match agentry_posix::fs::unlinkat(&parent, &name, flags) {
         Err(Errno::NOENT) => Ok(()),
         other => other.map_err(io::Error::from).and_then(|()| sync(&parent)),
     }
@@ -178,7 +179,7 @@ fn remove(path: &Path, flags: AtFlags) -> io::Result<()> {
 /// Flushes the entries of a directory to disk.
 fn sync(directory: &OwnedFd) -> io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    Ok(rustix::fs::fsync(rustix::fs::openat(directory, ".", flags, Mode::empty())?)?)
+    Ok(agentry_posix::fs::fsync(agentry_posix::fs::openat(directory, ".", flags, Mode::empty())?)?)
 }
 
 /// Returns an unused name in the same directory.

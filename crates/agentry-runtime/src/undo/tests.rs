@@ -181,7 +181,7 @@ fn a_line_that_was_cut_off_was_never_acted_on() {
 
 #[test]
 fn a_directory_that_became_a_link_is_not_followed() {
-    use std::os::unix::fs::symlink;
+    use agentry_posix::unix::fs::symlink;
     let run = Run::new();
     fs::create_dir_all(run.path("d/e")).expect("directories");
     let outside = run.root().join("outside");
@@ -243,7 +243,7 @@ fn protected_files_are_neither_kept_nor_put_back() {
 #[cfg(unix)]
 #[test]
 fn permissions_and_links_come_back() {
-    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use agentry_posix::unix::fs::{PermissionsExt as _, symlink};
     let run = Run::new();
     run.write("script", "#!/bin/sh\n");
     let permissions = fs::Permissions::from_mode(0o750);

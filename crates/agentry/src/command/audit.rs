@@ -23,7 +23,7 @@ use rayon::prelude::*;
 
 use crate::args::AuditArguments;
 use crate::command::lock::{LockCache, LockComparison};
-use crate::command::{failures, home_agents, none_in};
+use crate::command::{failures, home_agents, none_in, registry};
 use crate::config_cache::ConfigCache;
 use crate::disk::DiskWorld;
 use crate::output::{CliOutcome, ExitKind, complain, note};
@@ -40,7 +40,7 @@ struct AuditResult {
 
 pub(crate) fn run(args: &AuditArguments) -> CliOutcome {
     let disk = DiskWorld::default();
-    let paths = home_agents::as_paths(&args.paths)?;
+    let paths = registry::as_paths(&disk, home_agents::as_paths(&args.paths)?)?;
     let configs = ConfigCache::default();
     // Excludes are no reason to be left out: an agent that is not checked still runs.
     let found = discover_all(&disk, &paths, None, &|_| false);

@@ -12,7 +12,7 @@ use agentry_compile::text::path::join;
 use agentry_compile::text::report::counted;
 use agentry_compile::{
     AgentDiscovery, Baseline, EntryKind, FileTree as _, WorkspaceConfig, check, check_harness,
-    discover_all,
+    discover_all, lock,
 };
 use serde_json::{Value, json};
 
@@ -40,6 +40,9 @@ struct RepositoryContent {
     /// Whether the repository has a directory for GitHub's settings, and a configuration of GitLab CI.
     is_on_github: bool,
     is_on_gitlab: bool,
+    /// Whether agents are locked, and whether files were rendered.
+    is_locked: bool,
+    is_rendered: bool,
 }
 
 /// What became of a file.
@@ -83,7 +86,7 @@ pub(crate) fn run(args: &InitArguments) -> CliOutcome {
     }
     match args.format {
         ResultFormat::Json => print_json(&to_json(&content, &files, &states)),
-        ResultFormat::Human => print(&to_text(args, &files, &states)),
+        ResultFormat::Human => print(&to_text(args, &content, &files, &states)),
     }
     Ok(ExitKind::Done)
 }
@@ -103,6 +106,8 @@ fn look(disk: &DiskWorld) -> RepositoryContent {
         findings: 0,
         is_on_github: disk.kind(&join(&root, ".github")) == EntryKind::Directory,
         is_on_gitlab: disk.kind(&join(&root, ".gitlab-ci.yml")) == EntryKind::File,
+        is_locked: disk.kind(&join(&root, lock::FILE)) == EntryKind::File,
+        is_rendered: false,
         root,
     };
     record(disk, &config, &found, &mut content);
@@ -128,6 +133,8 @@ fn record(
         let checked = check_harness(disk, file, config);
         // What Agentry rendered is checked as its definition.
         if checked.is_rendered {
+            // Without a list of targets, `render --check` would not know what to check.
+            content.is_rendered = config.render.targets.is_some();
             continue;
         }
         for finding in &checked.diagnostics {
@@ -208,7 +215,12 @@ fn describe(content: &RepositoryContent) -> String {
     format!("found {definitions}, {harnesses}, {}", counted(content.findings, "finding"))
 }
 
-fn to_text(args: &InitArguments, files: &[SetupFile], states: &[SetupState]) -> String {
+fn to_text(
+    args: &InitArguments,
+    content: &RepositoryContent,
+    files: &[SetupFile],
+    states: &[SetupState],
+) -> String {
     let line = |(file, state): (&SetupFile, &SetupState)| {
         let SetupFile { path, reason, text } = file;
         match state {
@@ -223,10 +235,20 @@ fn to_text(args: &InitArguments, files: &[SetupFile], states: &[SetupState]) -> 
         let next = "nothing was written; `agentry init` asks about each file, `--yes` writes all\n";
         lines.push(next.to_owned());
     } else if states.contains(&SetupState::Written) {
-        let next = "next: `agentry check`, then commit these files; `agentry lock` pins what you reviewed\n";
-        lines.push(next.to_owned());
+        lines.push(format!("next: {}\n", next_step(content)));
     }
     lines.concat()
+}
+
+/// What to do with what is there.
+fn next_step(content: &RepositoryContent) -> &'static str {
+    match (content.definitions, content.harness_agents) {
+        (0, 0) => "commit these files; `agentry new agent-toml NAME` begins an agent",
+        (0, _) => {
+            "`agentry check`, then commit these files; `agentry import . --to agent-toml -o agents` makes definitions of the agents"
+        }
+        _ => "`agentry check`, then commit these files; `agentry lock` pins what you reviewed",
+    }
 }
 
 fn to_json(content: &RepositoryContent, files: &[SetupFile], states: &[SetupState]) -> Value {

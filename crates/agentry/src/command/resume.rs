@@ -55,6 +55,8 @@ fn carry_on(args: &ResumeArguments) -> CliOutcome {
     ground.report_masked_secrets();
     admitted(&ground, false)?;
     may_leave_sandbox(&ground, settings.unconfined)?;
+    let commands = ConfinedCommands::new(&ground, settings.unconfined);
+    commands.admit(&ground)?;
     unchanged(&ground, &about, args.accept_changes)?;
     let agreed = standing(&ground, settings.unconfined, args.accept_changes)?;
     let money = money(&happened);
@@ -70,7 +72,7 @@ fn carry_on(args: &ResumeArguments) -> CliOutcome {
         format: args.format,
         on_ask: args.on_ask.unwrap_or(on_ask),
         is_controlled: args.control,
-        commands: ConfinedCommands::new(&ground, settings.unconfined),
+        commands,
         record: None,
         function: function.transpose()?,
         without: &settings.without,

@@ -125,6 +125,7 @@ fn start<'a>(
         },
     };
     admitted(ground, false)?;
+    commands.admit(ground)?;
     let (function, prompt) = match requested {
         Some((function, prompt)) => (Some(function), Some(prompt)),
         None => (None, prompt(args)?),

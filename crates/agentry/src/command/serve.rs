@@ -14,8 +14,8 @@ mod start_keys;
 mod transcript;
 mod watched_definitions;
 
+use agentry_posix::unix::fs::OpenOptionsExt as _;
 use std::io::{self, IsTerminal as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use agentry_posix::signal::{SignalKind, signal};
 use agentry_rpc::RpcService;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 use tokio::runtime::{Handle, Runtime};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
 use crate::output::{CliFailure, CliOutcome, ExitKind, error_text, print_bytes};

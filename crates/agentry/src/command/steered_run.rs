@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use agentry_posix::unix::process::CommandExt;
 use agentry_rpc::LineReader;
 use agentry_runtime::{CallJudgement, RunEnding};
 use serde::{Deserialize, Serialize};
@@ -177,7 +178,7 @@ impl SteeredRun {
         command.args(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A signal from the terminal of this program is not for the run, which is parked instead.
-        command.process_group(0);
+        CommandExt::process_group(command.as_std_mut(), 0);
         let mut child = command.spawn().map_err(failed)?;
         let (commands, queue) = mpsc::unbounded_channel();
         let (sender, events) = mpsc::channel(EVENTS);

@@ -10,7 +10,7 @@ fn folder() -> (tempfile::TempDir, String) {
 #[cfg(unix)]
 #[test]
 fn paths_side_by_side_are_real_as_alone() {
-    use std::os::unix::fs::symlink;
+    use agentry_posix::unix::fs::symlink;
     let (_folder, root) = folder();
     fs::create_dir_all(format!("{root}/a/b")).unwrap();
     fs::write(format!("{root}/a/file"), "").unwrap();
@@ -88,7 +88,7 @@ fn a_placeholder_is_no_file() {
 #[cfg(unix)]
 #[test]
 fn links_that_leave_are_refused_and_others_followed() {
-    use std::os::unix::fs::symlink;
+    use agentry_posix::unix::fs::symlink;
     let (_folder, root) = folder();
     fs::create_dir_all(format!("{root}/agent/skills")).unwrap();
     fs::write(format!("{root}/agent/real"), "real").unwrap();

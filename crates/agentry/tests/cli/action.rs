@@ -205,6 +205,10 @@ fn a_widening_becomes_a_comment() {
 
     <sub>Compared with `[BASE]` at `[COMMIT]`; 0 other agents unchanged. `agentry policy diff --since` shows the same.</sub>
     ");
+    // The guide shows this comment, but for its first and its last line.
+    let shown = comment.split_once('\n').and_then(|(_, rest)| rest.split_once("\n<sub>"));
+    let guide = fs::read_to_string(Path::new(ROOT).join("docs/guides/check-in-ci.md"));
+    assert!(guide.expect("a guide").contains(shown.expect("a comment").0), "{comment}");
     let log = runner.read("gh.log");
     assert!(log.contains("--method POST repos/example/agents/issues/7/comments"), "{log}");
     assert!(runner.read("summary.md").contains("### What agents gained"));

@@ -19,6 +19,30 @@ fn what_cannot_be_imported() {
     }
 }
 
+/// The directory of a harness is named as readily as the project.
+#[test]
+fn a_directory_of_a_harness_is_enough() {
+    let agent = |name: &str| format!("---\nname: {name}\ndescription: Reviews\n---\nYou review.\n");
+    let test = Test::new()
+        .file("app/.claude/agents/one.md", agent("one"))
+        .file("app/.claude/agents/team/two.md", agent("two"))
+        .file("app/.opencode/agents/three.md", "---\ndescription: Answers\n---\nYou answer.\n");
+    let cases: [(&str, &[&str]); 4] = [
+        ("app", &["one", "two", "three"]),
+        ("app/.claude", &["one", "two"]),
+        ("app/.claude/agents", &["one", "two"]),
+        ("app/.claude/agents/team", &["two"]),
+    ];
+    for (at, (path, expected)) in cases.into_iter().enumerate() {
+        let ran = test.run(&format!("import {path} --to agent-toml -o out{at}")).exits(0);
+        for name in ["one", "two", "three"] {
+            let is_there = test.has(&format!("out{at}/{name}/agent.toml"));
+            assert_eq!(is_there, expected.contains(&name), "{name}: {ran}");
+        }
+        assert!(ran.stdout.contains(&format!("  {path}/")), "{ran}");
+    }
+}
+
 #[test]
 fn what_a_file_of_claude_code_says_without_effect() {
     let head = "name: reviewer\ndescription: Use it: always\ntools: Read, Bash(git diff:*)\n";

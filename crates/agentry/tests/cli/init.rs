@@ -63,6 +63,8 @@ fn a_repository_with_findings_gets_a_baseline() {
                 # Ends with 1 if an agent may do more: a reviewer decides about that.
                 continue-on-error: true
                 run: agentry policy diff --since="$BASE_SHA" --format markdown >> "$GITHUB_STEP_SUMMARY"
+              # - run: agentry lock --check  # once `agentry lock` has pinned the agents
+              # - run: agentry render --check  # once `agentry render` has written files
 
     nothing was written; `agentry init` asks about each file, `--yes` writes all
     --- exit 0
@@ -123,6 +125,26 @@ fn without_a_terminal_it_does_not_ask() {
     assert_eq!(value["definitions"], 1);
     assert_eq!(value["files"][0]["path"], "agentry.toml");
     assert_eq!(value["files"][0]["state"], "proposed");
+}
+
+#[test]
+fn the_next_step_and_the_checks_fit_what_is_there() {
+    let empty = Test::new().run("init --yes").exits(0);
+    assert!(empty.stdout.contains("`agentry new agent-toml NAME` begins an agent"), "{empty}");
+    let claude = Test::new().file(".claude/agents/reviewer.md", CLAUDE).run("init --yes").exits(0);
+    assert!(claude.stdout.contains("`agentry import . --to agent-toml -o agents`"), "{claude}");
+    let test = Test::new()
+        .file("helper.agent", HELPER)
+        .file("agentry.toml", "[render]\ntargets = [\"claude-code\"]\n");
+    test.run("render").exits(0);
+    test.run("lock").exits(0);
+    test.run("init --yes").exits(0);
+    let workflow = test.read(".github/workflows/agents.yml");
+    assert!(
+        workflow.ends_with(
+            "\n      - run: agentry lock --check\n      - run: agentry render --check\n"
+        )
+    );
 }
 
 #[test]

@@ -53,6 +53,7 @@ mod memory;
 mod new;
 mod pictures;
 mod policy;
+mod pre_commit;
 mod quarantine;
 mod readme;
 mod receipts;

@@ -22,6 +22,12 @@ pub(crate) const BROKEN: &str = "name: broken\ndescription: Answers questions\n\
 pub(crate) const WARNED: &str =
     "name: warned\ndescription: Answers questions\nsoul: You answer questions.\nteam: support\n";
 
+/// The program under test: the built one, or another one that stands for it, such as a static program in an empty root.
+fn program() -> PathBuf {
+    std::env::var_os("AGENTRY_TEST_PROGRAM")
+        .map_or_else(|| env!("CARGO_BIN_EXE_agentry").into(), PathBuf::from)
+}
+
 /// A workspace on disk, removed when the test is over.
 pub(crate) struct Test {
     dir: TempDir,
@@ -107,7 +113,7 @@ impl Test {
 
     /// The program, ready to run in the workspace.
     pub(crate) fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_agentry"));
+        let mut command = Command::new(program());
         command.args(args).current_dir(self.dir.path()).stdin(Stdio::null());
         command.env_clear().env("NO_COLOR", "1").env("HOME", self.path("home"));
         command.envs(self.env.iter().copied());

@@ -1,6 +1,8 @@
 //! Pushes and pulls that are killed, run at once, or find a full disk.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, mpsc};
 
 use crate::pushed;
 use crate::scripted::ScriptedRegistry;
@@ -16,62 +18,111 @@ fn keeper(test: &Test) {
     );
 }
 
-/// Runs a command that dies at a step; whether it came to its end.
-fn dies(test: &Test, args: &[&str], step: usize) -> bool {
-    let mut command = test.command(args);
-    command
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .env("AGENTRY_DIE_AT_STEP", step.to_string());
+/// Runs a command that dies at the point with this number; returns whether it came to its end.
+type Death = fn(&ScriptedRegistry, &Test, &[&str], usize) -> bool;
+
+/// Dies by itself, at a step that changes the disk or the registry.
+fn dies_at_step(_: &ScriptedRegistry, test: &Test, args: &[&str], step: usize) -> bool {
+    let mut command = quiet(test, args);
+    command.env("AGENTRY_DIE_AT_STEP", step.to_string());
     command.status().expect("the program runs").success()
 }
 
-#[test]
-fn a_push_that_dies_at_any_step_leaves_no_half_tag() {
-    let mut last = 0;
-    for step in 1..200 {
-        let registry = ScriptedRegistry::start();
-        let test = Test::new();
-        keeper(&test);
-        let place = format!("oci://{}/keeper:1", registry.host());
-        let is_done = dies(&test, &["push", "keeper", &place], step);
-        if registry.content().manifests.contains_key("keeper:1") {
-            Test::new().run(&format!("pull {place} -o keeper")).exits(0);
-        } else {
-            assert!(!is_done, "step {step}");
-            Test::new().run(&format!("pull {place} -o keeper")).exits(2);
+/// Is killed by SIGKILL while it waits for the answer to a request.
+fn killed_at_request(
+    registry: &ScriptedRegistry,
+    test: &Test,
+    args: &[&str],
+    request: usize,
+) -> bool {
+    let ((tell, reached), (release, released)) = (mpsc::channel(), mpsc::channel::<()>());
+    let (asked, released) = (AtomicUsize::new(0), Mutex::new(released));
+    registry.lie(move |_, _| {
+        if asked.fetch_add(1, Ordering::SeqCst) + 1 == request {
+            tell.send(()).expect("the test listens");
+            // What was sent is answered as if the program were still there.
+            let _ = released.lock().expect("a lock").recv();
         }
-        test.run(&format!("push keeper {place}")).exits(0);
-        Test::new().run(&format!("pull {place} -o keeper")).exits(0);
-        if is_done {
-            break;
+        None
+    });
+    let mut child = quiet(test, args).spawn().expect("the program runs");
+    let status = loop {
+        if reached.try_recv().is_ok() {
+            child.kill().expect("it runs");
         }
-        last = step;
-    }
-    assert!((5..199).contains(&last), "a push has {last} steps");
+        if let Some(status) = child.try_wait().expect("a child") {
+            break status;
+        }
+        std::thread::yield_now();
+    };
+    drop(release);
+    registry.lie(|_, _| None);
+    status.success()
+}
+
+fn quiet(test: &Test, args: &[&str]) -> Command {
+    let mut command = test.command(args);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command
 }
 
 #[test]
-fn a_pull_that_dies_at_any_step_leaves_no_half_copy() {
+fn a_push_that_dies_leaves_no_half_tag() {
+    for (dies, least) in [(dies_at_step as Death, 5), (killed_at_request, 8)] {
+        let mut last = 0;
+        for point in 1..200 {
+            let registry = ScriptedRegistry::start();
+            let test = Test::new();
+            keeper(&test);
+            let place = format!("oci://{}/keeper:1", registry.host());
+            let is_done = dies(&registry, &test, &["push", "keeper", &place], point);
+            if registry.content().manifests.contains_key("keeper:1") {
+                Test::new().run(&format!("pull {place} -o keeper")).exits(0);
+            } else {
+                assert!(!is_done, "point {point}");
+                Test::new().run(&format!("pull {place} -o keeper")).exits(2);
+            }
+            test.run(&format!("push keeper {place}")).exits(0);
+            Test::new().run(&format!("pull {place} -o keeper")).exits(0);
+            if is_done {
+                break;
+            }
+            last = point;
+        }
+        assert!((least..199).contains(&last), "a push has {last} points");
+    }
+}
+
+#[test]
+fn a_pull_that_dies_leaves_no_half_copy() {
     let registry = ScriptedRegistry::start();
     let pusher = Test::new();
     keeper(&pusher);
     let place = format!("oci://{}/keeper:1", registry.host());
     pusher.run(&format!("push keeper {place}")).exits(0);
     let full = pusher.run("hash --full keeper").stdout;
-    let mut last = 0;
-    for step in 1..200 {
-        let test = Test::new();
-        let is_done = dies(&test, &["hash", "--full", &place], step);
-        assert_eq!(test.run(&format!("hash --full {place}")).exits(0).stdout, full, "step {step}");
-        test.run("gc").exits(0);
-        assert!(!test.has("home/.agentry/remote/temporary"), "step {step}");
-        if is_done {
-            break;
+    for (dies, least) in [(dies_at_step as Death, 3), (killed_at_request, 4)] {
+        let mut last = 0;
+        for point in 1..200 {
+            let test = Test::new();
+            let is_done = dies(&registry, &test, &["pull", &place, "-o", "out"], point);
+            // The directory is there whole, or not at all.
+            if test.has("out") {
+                assert_eq!(test.run("hash --full out").exits(0).stdout, full, "point {point}");
+            } else {
+                assert!(!is_done, "point {point}");
+            }
+            let again = test.run(&format!("hash --full {place}")).exits(0);
+            assert_eq!(again.stdout, full, "point {point}");
+            test.run("gc").exits(0);
+            assert!(!test.has("home/.agentry/remote/temporary"), "point {point}");
+            if is_done {
+                break;
+            }
+            last = point;
         }
-        last = step;
+        assert!((least..199).contains(&last), "a pull has {last} points");
     }
-    assert!((3..199).contains(&last), "a pull has {last} steps");
 }
 
 /// A file size limit stands for a full disk: a write fails half way.

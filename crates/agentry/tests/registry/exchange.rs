@@ -128,9 +128,11 @@ fn an_agent_of_a_registry_stands_where_agents_do() {
     let (test, registry) = pushed();
     let place = format!("oci://{}/team/helper:0.1.0", registry.host());
     let other = Test::new();
-    for command in ["check", "show", "hash", "policy show"] {
+    for command in ["check", "show", "hash", "policy show", "audit"] {
         other.run(&format!("{command} {place}")).exits(0);
     }
+    let audit = other.run(&format!("audit {place}")).exits(0);
+    assert!(audit.stdout.contains("1 agent"), "{audit}");
     other.run(&format!("render {place} --target opencode")).exits(0);
     assert!(other.has(".opencode/agents/helper.md"));
     other.run(&format!("convert {place} --to agent-toml -o copy")).exits(0);

@@ -121,7 +121,7 @@ fn what_cannot_be_put_back_is_kept() {
     );
     // A link replaces its directory.
     fs::rename(workspace.join("deep"), workspace.join("old")).expect("renamed");
-    std::os::unix::fs::symlink("agents", workspace.join("deep")).expect("a link");
+    agentry_posix::unix::fs::symlink("agents", workspace.join("deep")).expect("a link");
     let told = quarantine.settle();
     assert_eq!(told.iter().map(|it| it.did).collect::<Vec<_>>(), [QuarantineAct::Renamed]);
     fs::remove_dir_all(workspace.join("old")).expect("removed");
@@ -171,12 +171,13 @@ fn what_is_too_deep_is_told_and_no_command_follows() {
     let mut at = fs::File::open(&workspace).expect("a directory");
     for _ in 0..30 {
         let name = "d".repeat(200);
-        rustix::fs::mkdirat(&at, &name, rustix::fs::Mode::RWXU).expect("made");
-        let flags = rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC;
-        let next = rustix::fs::openat(&at, &name, flags, rustix::fs::Mode::empty());
+        agentry_posix::fs::mkdirat(&at, &name, agentry_posix::fs::Mode::RWXU).expect("made");
+        let flags = agentry_posix::fs::OFlags::DIRECTORY | agentry_posix::fs::OFlags::CLOEXEC;
+        let next = agentry_posix::fs::openat(&at, &name, flags, agentry_posix::fs::Mode::empty());
         at = next.expect("a directory").into();
-        let flags = rustix::fs::OFlags::CREATE | rustix::fs::OFlags::WRONLY;
-        let made = rustix::fs::openat(&at, "agentry.toml", flags, rustix::fs::Mode::RUSR);
+        let flags = agentry_posix::fs::OFlags::CREATE | agentry_posix::fs::OFlags::WRONLY;
+        let made =
+            agentry_posix::fs::openat(&at, "agentry.toml", flags, agentry_posix::fs::Mode::RUSR);
         drop(made.expect("a file"));
     }
     let told = quarantine.settle();

@@ -1,10 +1,10 @@
 //! Keeps the logins of the user: in the keyring of the system where there is one, otherwise in files that
 //! only this user can read.
 
+use agentry_posix::unix::fs::PermissionsExt as _;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};

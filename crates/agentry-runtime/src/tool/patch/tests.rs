@@ -1,4 +1,4 @@
-use std::os::unix::fs::PermissionsExt as _;
+use agentry_posix::unix::fs::PermissionsExt as _;
 
 use agentry_compile::policy::Action;
 
@@ -105,7 +105,7 @@ async fn nothing_happens_unless_all_can() {
     let world = TestWorkspace::new();
     world.file("a", "a\n");
     world.file("b", "b\n");
-    std::os::unix::fs::symlink("a", world.path("link")).unwrap();
+    agentry_posix::unix::fs::symlink("a", world.path("link")).unwrap();
     let cases = [
         ("*** Update File: a\n-a\n+x\n*** Update File: b\n-z\n+y", "`b`: change 1: "),
         ("*** Update File: a\n-a\n+x\n*** Delete File: c", "`c` does not exist"),

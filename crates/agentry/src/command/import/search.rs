@@ -98,7 +98,9 @@ pub(super) fn search(
         let found = match disk.kind(path) {
             EntryKind::Missing => Err(CliFailure::new(format!("`{path}` does not exist"))),
             EntryKind::Directory => {
-                project(disk, path, only, &mut out);
+                if !inside_project(disk, path, only, &mut out) {
+                    project(disk, path, only, &mut out);
+                }
                 continue;
             }
             EntryKind::File | EntryKind::Loop | EntryKind::Other => {
@@ -234,6 +236,45 @@ fn placed<'a>(whole: &'a str, import: &HarnessImport) -> Option<(&'a str, &'a st
         let (root, file) = (whole.get(..at)?, whole.get(at + 1..)?);
         file.ends_with(end).then_some((if root.is_empty() { "/" } else { root }, file))
     })
+}
+
+/// Adds the agents below a directory of a harness, such as `.claude` or `.claude/agents`. Returns whether there were some.
+fn inside_project(
+    disk: &dyn World,
+    path: &str,
+    only: Option<&'static Target>,
+    out: &mut HarnessSearch,
+) -> bool {
+    let whole = std::path::absolute(path).unwrap_or_default();
+    let is_place = |below: &Path| {
+        let dirs = readers(only).into_iter().flat_map(|(_, import)| import.places);
+        let mut dirs = dirs.map(|(dir, _)| Path::new(dir));
+        dirs.any(|dir| dir.starts_with(below) || below.starts_with(dir))
+    };
+    for root in whole.ancestors().skip(1) {
+        let Ok(below) = whole.strip_prefix(root) else { continue };
+        if !is_place(below) {
+            continue;
+        }
+        let mut found = HarnessSearch::default();
+        project(disk, &root.to_string_lossy(), only, &mut found);
+        let is_inside = |file: &str| Path::new(file).starts_with(&whole);
+        found.agents.retain(|agent| is_inside(&agent.path));
+        found.skipped.retain(|file| is_inside(&file.path));
+        if found.agents.is_empty() {
+            continue;
+        }
+        let as_written = |file: &str| {
+            let rest = Path::new(file).strip_prefix(&whole).unwrap_or(Path::new(file));
+            join(path, &rest.to_string_lossy())
+        };
+        found.agents.iter_mut().for_each(|agent| agent.path = as_written(&agent.path));
+        found.skipped.iter_mut().for_each(|file| file.path = as_written(&file.path));
+        out.agents.extend(found.agents);
+        out.skipped.extend(found.skipped);
+        return true;
+    }
+    false
 }
 
 /// Adds the agents of a project or a home, and whatever else lies where agents are.

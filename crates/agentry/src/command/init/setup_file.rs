@@ -37,14 +37,14 @@ pub(super) fn proposed(content: &RepositoryContent) -> Vec<SetupFile> {
         files.push(SetupFile {
             path: ".gitlab/agentry.yml",
             reason: "jobs for merge requests; include it in `.gitlab-ci.yml`",
-            text: GITLAB.to_owned(),
+            text: with_checks(GITLAB, content, "    - "),
         });
     }
     if content.is_on_github || !content.is_on_gitlab {
         files.push(SetupFile {
             path: ".github/workflows/agents.yml",
             reason: "a workflow for pull requests, with what agents gained",
-            text: WORKFLOW.to_owned(),
+            text: with_checks(WORKFLOW, content, "      - run: "),
         });
     }
     files
@@ -70,6 +70,22 @@ fn configuration(content: &RepositoryContent) -> String {
     }
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// Adds the checks of what is locked and rendered. Those for which nothing is there yet are comments: they would fail.
+fn with_checks(text: &str, content: &RepositoryContent, start: &str) -> String {
+    let checks = [
+        (content.is_locked, "agentry lock --check", "once `agentry lock` has pinned the agents"),
+        (content.is_rendered, "agentry render --check", "once `agentry render` has written files"),
+    ];
+    let lines = checks.map(|(is_there, command, when)| {
+        if is_there {
+            return format!("{start}{command}\n");
+        }
+        let (indent, item) = start.split_at(start.len() - start.trim_start().len());
+        format!("{indent}# {item}{command}  # {when}\n")
+    });
+    format!("{text}{}", lines.concat())
 }
 
 /// Runs the program of the machine: nothing is fetched.

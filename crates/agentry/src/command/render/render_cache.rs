@@ -156,8 +156,7 @@ fn key() -> Option<String> {
     let mut options = fs::OpenOptions::new();
     // If another process creates the key meanwhile, this run works without a cache.
     options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    agentry_posix::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(&path).and_then(|mut file| file.write_all(key.as_bytes())).ok()?;
     Some(key)
 }

@@ -13,6 +13,7 @@ use agentry_runtime::quarantine::{self, QuarantinedCommands, ReportListener};
 use super::mcp_servers::has_programs;
 use super::prepared_agent::PreparedAgent;
 use crate::home::leavings;
+use crate::output::CliFailure;
 
 /// The confinement of an agent's commands.
 pub(crate) struct ConfinedCommands {
@@ -28,14 +29,29 @@ impl ConfinedCommands {
     /// Starts to try the back ends in a thread, so that the caller can continue meanwhile.
     pub(crate) fn new(ground: &PreparedAgent, unconfined: bool) -> Self {
         let commands = if unconfined { without_sandbox(ground) } else { sandboxed(ground) };
-        let has_any =
-            ground.tool_names(None).iter().any(|name| name == "bash") || has_programs(ground);
+        let has_any = runs_shell(ground) || has_programs(ground);
         let looking = (has_any && !unconfined).then(|| {
             let commands = Arc::clone(&commands);
             // The call memoises its answer; only the side effect is wanted.
             std::thread::spawn(move || drop(commands.confined_by()))
         });
         Self { commands, unconfined, has_any, looking }
+    }
+
+    /// Refuses a run on an operating system without any sandbox, unless the user wants it unconfined.
+    pub(crate) fn admit(&self, ground: &PreparedAgent) -> Result<(), CliFailure> {
+        let system = std::env::consts::OS;
+        let open = unconfinable(system, runs_shell(ground), has_programs(ground));
+        if self.unconfined || open.is_empty() {
+            return Ok(());
+        }
+        let message = format!(
+            "`{}` is not run: on {system} nothing confines {}",
+            ground.path(),
+            open.join(" and ")
+        );
+        let hint = "`--unconfined` runs it with all that you may do; its rules still decide about each call";
+        Err(CliFailure::new(message).hint(hint).refused())
     }
 
     /// What confines the commands, or why nothing does.
@@ -80,6 +96,23 @@ impl Drop for ConfinedCommands {
     }
 }
 
+fn runs_shell(ground: &PreparedAgent) -> bool {
+    ground.tool_names(None).iter().any(|name| name == "bash")
+}
+
+/// What no sandbox confines on an operating system.
+fn unconfinable(system: &str, has_shell: bool, has_servers: bool) -> Vec<&'static str> {
+    let parts = [
+        (has_shell, "its shell commands"),
+        (has_servers, "its MCP servers"),
+        // One file has many names there, and the rules know one.
+        (system == "windows", "the files that its tools read and write"),
+    ];
+    let is_confined = system == "linux";
+    let open = parts.into_iter().filter(|(is_there, _)| *is_there && !is_confined);
+    open.map(|(_, what)| what).collect()
+}
+
 fn without_sandbox(ground: &PreparedAgent) -> Arc<dyn CommandStarter> {
     let valued = |name: &String| Some((name.clone(), std::env::var(name).ok()?));
     let usual = ["PATH", "HOME", "LANG", "TERM", "TMPDIR"].map(str::to_owned);
@@ -101,4 +134,26 @@ fn sandboxed(ground: &PreparedAgent) -> Arc<dyn CommandStarter> {
         leavings: leavings(&ground.home),
         state: SandboxState::default(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_sandbox_confines_is_named() {
+        let (shell, servers) = ("its shell commands", "its MCP servers");
+        let files = "the files that its tools read and write";
+        let cases: &[(&str, bool, bool, &[&str])] = &[
+            ("linux", true, true, &[]),
+            ("macos", false, false, &[]),
+            ("macos", true, false, &[shell]),
+            ("macos", true, true, &[shell, servers]),
+            ("windows", false, false, &[files]),
+            ("windows", true, true, &[shell, servers, files]),
+        ];
+        for (system, has_shell, has_servers, expected) in cases {
+            assert_eq!(unconfinable(system, *has_shell, *has_servers), *expected, "{system}");
+        }
+    }
 }

@@ -1,9 +1,8 @@
 //! Reads lines that the user types. The terminal is always restored, however the program ends.
 
-use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::termios::{OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
+use agentry_posix::terminal::{self, TerminalSettings};
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{Editor, ExternalPrinter};
@@ -29,14 +28,14 @@ type TalkEditor = Editor<LineHelper, FileHistory>;
 pub(super) struct LineEditor {
     editor: Arc<Mutex<TalkEditor>>,
     /// The terminal settings before the first read.
-    found: Option<Termios>,
+    found: Option<TerminalSettings>,
     /// While it exists, a signal interrupts the wait for a key. `None` where lines are not edited.
     waker: Option<Arc<dyn ExternalPrinter + Send + Sync>>,
 }
 
 impl LineEditor {
     pub(super) fn new() -> Result<Self, ReadlineError> {
-        let found = tcgetattr(io::stdin()).ok();
+        let found = TerminalSettings::current();
         let mut editor = TalkEditor::new()?;
         editor.set_helper(Some(LineHelper::default()));
         let waker = editor.create_external_printer().ok();
@@ -76,7 +75,7 @@ impl LineEditor {
         if is_waiting && self.waker.is_some() {
             print(NO_BRACKETED_PASTE);
         }
-        tcsetattr(io::stdin(), OptionalActions::Now, found).is_ok() && is_waiting
+        found.restore() && is_waiting
     }
 
     /// Sets what Tab completes: these words, and files below a directory.
@@ -104,5 +103,5 @@ impl LineEditor {
 /// Discards the keys that were pressed before now: none of them may answer a question that was not on the
 /// screen yet. The editor itself keeps no keys from one read to the next.
 pub(super) fn discard_typed() {
-    let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+    terminal::discard_keys();
 }

@@ -1,8 +1,8 @@
 //! Applies the workspaces around that of an agent: a nested `agentry.toml` makes a workspace of its own,
 //! but it cannot weaken the locks and limits of the outer ones.
 
+use agentry_posix::unix::fs::MetadataExt as _;
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use agentry_compile::text::Severity;

@@ -10,8 +10,6 @@ pub(super) mod keyboard;
 pub(super) mod keys;
 pub(super) mod styled_line;
 
-use std::io;
-
 /// The smallest width that lines are laid out for.
 const LEAST_COLUMNS: usize = 20;
 
@@ -25,11 +23,11 @@ pub(super) struct TerminalSize {
 impl TerminalSize {
     /// The size of the terminal at standard output; 80 × 24 where it cannot be asked.
     pub(super) fn now() -> Self {
-        let size = rustix::termios::tcgetwinsize(io::stdout()).ok();
+        let size = agentry_posix::terminal::size();
         let asked = |of: Option<u16>, otherwise: usize| {
             of.map(usize::from).filter(|it| *it > 0).unwrap_or(otherwise)
         };
-        let columns = asked(size.map(|it| it.ws_col), 80).max(LEAST_COLUMNS);
-        Self { columns, rows: asked(size.map(|it| it.ws_row), 24).max(4) }
+        let columns = asked(size.map(|it| it.0), 80).max(LEAST_COLUMNS);
+        Self { columns, rows: asked(size.map(|it| it.1), 24).max(4) }
     }
 }

@@ -1,7 +1,7 @@
 //! The commands of a conversation that change the run, or leave it: `/model`, `/clear`, `/compact`, `/undo`,
 //! `/resume`; and `/memory`. Each change is an event of the journal, so that a resumed run has it too.
 
-use std::os::unix::process::CommandExt as _;
+use agentry_posix::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::PoisonError;

@@ -1,9 +1,9 @@
 //! `agentry sandbox exec`: runs one command confined as in a run of the agent. Never runs it unconfined.
 
+use agentry_posix::fd::{AsFd as _, OwnedFd};
+use agentry_posix::unix::fs::DirBuilderExt as _;
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use agentry_compile::policy::{Action, Section};
 use agentry_compile::render::shell_word;
 use agentry_compile::targets::guard::why;
 use agentry_compile::text::report::visible;
+use agentry_posix::signal::{SignalKind, signal};
 use agentry_runtime::commands::{CommandConfinement, CommandStarter};
 use agentry_runtime::quarantine::QuarantineReport;
 use agentry_runtime::tool::{CommandStreams, StartedCommand};
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::SandboxExecArguments;
 use crate::command::run::admitted;
@@ -154,7 +154,7 @@ fn exit_of(code: Option<i32>) -> ExitKind {
 
 /// The streams of this process.
 fn streams() -> io::Result<CommandStreams> {
-    let copy = |stream: std::os::fd::BorrowedFd<'_>| -> io::Result<OwnedFd> {
+    let copy = |stream: agentry_posix::fd::BorrowedFd<'_>| -> io::Result<OwnedFd> {
         stream.try_clone_to_owned()
     };
     Ok(CommandStreams {

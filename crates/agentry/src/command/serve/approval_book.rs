@@ -1,9 +1,9 @@
 //! What waits for a person, and what was answered. Every approval is a file, so that a server that starts again
 //! knows what it asked and what it was told.
 
+use agentry_posix::unix::fs::OpenOptionsExt as _;
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

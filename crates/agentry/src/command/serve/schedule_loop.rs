@@ -203,7 +203,7 @@ impl FiringStarter for ProcessStarter {
         command.args(["schedule", "fire", "--on-ask", on_ask, "--", agent, schedule]);
         command.args([planned.to_string(), firing.epoch.to_string()]);
         // A Ctrl-C for this process is none for its runs.
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        agentry_posix::unix::process::CommandExt::process_group(&mut command, 0);
         command.stdin(Stdio::null()).stdout(Stdio::null());
         let child = command.spawn().map_err(|error| error_text(&error))?;
         self.children.push((firing.clone(), child));
@@ -212,9 +212,10 @@ impl FiringStarter for ProcessStarter {
 
     fn stop(&mut self, firing: &FiringRow) {
         let process = firing.holder.as_deref().filter(|_| firing.state == FiringState::Running);
-        let process = process.and_then(process_of).and_then(rustix::process::Pid::from_raw);
+        let process = process.and_then(process_of).and_then(agentry_posix::process::Pid::from_raw);
         if let Some(process) = process {
-            let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
+            let _ =
+                agentry_posix::process::kill_process(process, agentry_posix::process::Signal::TERM);
         }
     }
 

@@ -7,9 +7,9 @@ mod node;
 mod python;
 mod tree;
 
+use agentry_posix::unix::fs::PermissionsExt as _;
 use std::fs;
 use std::io::Read as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use launcher::PackageLaunch;

@@ -1,4 +1,4 @@
-use std::os::unix::fs::symlink;
+use agentry_posix::unix::fs::symlink;
 
 use tempfile::TempDir;
 

@@ -1,11 +1,11 @@
 //! Reads keys while a run works, on a thread of its own. It pauses while the line editor has the terminal.
 
+use agentry_posix::fd::OwnedFd;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, tcgetattr, tcsetattr};
+use agentry_posix::event::{PollFd, PollFlags, Timespec, poll};
+use agentry_posix::terminal::read_single_keys;
 
 use super::keys::{KeyDecoder, PressedKey};
 
@@ -61,7 +61,7 @@ impl Keyboard {
 
     /// Reads keys from now on, one by one and without showing them. Ctrl-C is still a signal.
     pub(in crate::command::run) fn resume(&self) {
-        quiet_terminal();
+        read_single_keys();
         self.shared.modes().wanted = true;
         self.shared.changed.notify_all();
     }
@@ -71,7 +71,7 @@ impl Keyboard {
         let mut modes = self.shared.modes();
         modes.wanted = false;
         while modes.reading && !modes.ended {
-            let _ = rustix::io::write(&self.waker, b"x");
+            let _ = agentry_posix::io::write(&self.waker, b"x");
             modes = self.shared.changed.wait(modes).unwrap_or_else(PoisonError::into_inner);
         }
     }
@@ -108,7 +108,7 @@ fn read_keys(woken: &OwnedFd, listener: &KeyListener) -> bool {
         let time = decoder.is_at_escape().then_some(&SEQUENCE_TIME);
         let count = match poll(&mut ready, time) {
             Ok(count) => count,
-            Err(rustix::io::Errno::INTR) => continue,
+            Err(agentry_posix::io::Errno::INTR) => continue,
             Err(_) => return true,
         };
         let [input, wake] = ready.map(|it| it.revents());
@@ -118,11 +118,11 @@ fn read_keys(woken: &OwnedFd, listener: &KeyListener) -> bool {
             continue;
         }
         if !wake.is_empty() {
-            let _ = rustix::io::read(woken, &mut [0; 64]);
+            let _ = agentry_posix::io::read(woken, &mut [0; 64]);
             return false;
         }
         let mut bytes = [0; 1024];
-        let count = rustix::io::read(&stdin, &mut bytes).unwrap_or(0);
+        let count = agentry_posix::io::read(&stdin, &mut bytes).unwrap_or(0);
         for key in decoder.push(bytes.get(..count).unwrap_or_default()) {
             (listener.hears)(at, Some(key));
         }
@@ -132,13 +132,4 @@ fn read_keys(woken: &OwnedFd, listener: &KeyListener) -> bool {
             return true;
         }
     }
-}
-
-/// Turns off line editing and the echo of keys, and lets a read return at once.
-fn quiet_terminal() {
-    let Ok(mut modes) = tcgetattr(io::stdin()) else { return };
-    modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
-    modes.special_codes[SpecialCodeIndex::VMIN] = 0;
-    modes.special_codes[SpecialCodeIndex::VTIME] = 0;
-    let _ = tcsetattr(io::stdin(), OptionalActions::Now, &modes);
 }

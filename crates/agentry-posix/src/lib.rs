@@ -1,0 +1,14 @@
+//! System calls on files, processes and terminals under one name for every operating system.
+//!
+//! On Unix these are `rustix`, the standard library and `tokio` themselves. On Windows the same names are implemented
+//! with what the standard library has there. So the other crates are written once, and no `cfg` is needed in them.
+
+#[cfg(unix)]
+mod posix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+pub use posix::*;
+#[cfg(windows)]
+pub use windows::*;
