@@ -169,7 +169,7 @@ impl ContractBench<'_> {
         holds!(second.rows == 1, "the claim counts {} rows", second.rows);
         let stored = self.engine.append(&first, 1, &[row("2")], true).await;
         holds!(stored == Err(AppendFailure::Fenced), "the old holder wrote: {stored:?}");
-        let released = self.engine.release(&first, None).await;
+        let released = self.engine.release(&first, 1, None).await;
         holds!(released == Err(LeaseFailure::Lost), "the old holder released: {released:?}");
         let attached = self.engine.attach(&first, "f", "d").await;
         holds!(attached == Err(LeaseFailure::Lost), "the old holder attached: {attached:?}");
@@ -182,8 +182,10 @@ impl ContractBench<'_> {
         let claimed = self.claimed("ending").await?;
         let (lease, run) = (claimed.lease, claimed.queued.id.clone());
         self.engine.append(&lease, 0, &[row("1")], true).await.map_err(broken)?;
+        let released = self.engine.release(&lease, 2, None).await;
+        holds!(released == Err(LeaseFailure::Lost), "a run that lost rows: {released:?}");
         for _ in 0..2 {
-            let released = self.engine.release(&lease, Some("{\"state\":\"done\"}")).await;
+            let released = self.engine.release(&lease, 1, Some("{\"state\":\"done\"}")).await;
             holds!(released == Ok(()), "a release, perhaps sent twice: {released:?}");
         }
         let stored = self.engine.append(&lease, 1, &[row("2")], true).await;

@@ -12,7 +12,9 @@
 pub mod contract;
 mod memory;
 mod postgres;
+mod session;
 pub mod simulation;
 
 pub use memory::{EngineClock, MemoryEngine};
 pub use postgres::{PostgresEngine, PostgresFailure};
+pub use session::{EndSwitch, EngineSession};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use agentry_runtime::engine::{
     AppendFailure, ClaimFilter, ClaimedRun, Engine, EngineFailure, EngineFuture, EngineRow,
-    FiringKey, LeaseFailure, LeaseNews, ListedRun, QueueStanding, QueuedRun, RunLease,
+    FiringKey, LeaseFailure, LeaseNews, EngineListing, QueueStanding, QueuedRun, RunLease,
 };
 use agentry_runtime::tool::BoxedFuture;
 use sha2::{Digest as _, Sha256};
@@ -174,7 +174,12 @@ impl MemoryState {
         Ok(count(&run.rows))
     }
 
-    fn release(&mut self, lease: &RunLease, ending: Option<&str>) -> Result<(), LeaseFailure> {
+    fn release(
+        &mut self,
+        lease: &RunLease,
+        rows: u64,
+        ending: Option<&str>,
+    ) -> Result<(), LeaseFailure> {
         let change = self.changed();
         let run = self.runs.get_mut(&lease.run).ok_or(LeaseFailure::Lost)?;
         if run.epoch != lease.epoch || run.standing == QueueStanding::Waiting {
@@ -182,6 +187,9 @@ impl MemoryState {
         }
         // A release that is sent twice does the same twice.
         if run.standing == QueueStanding::Held {
+            if count(&run.rows) != rows {
+                return Err(LeaseFailure::Lost);
+            }
             run.standing = QueueStanding::Released;
             run.change = change;
             run.durable = run.rows.len();
@@ -190,10 +198,10 @@ impl MemoryState {
         Ok(())
     }
 
-    fn list(&self, after: u64, now: Duration) -> Vec<ListedRun> {
+    fn list(&self, after: u64, now: Duration) -> Vec<EngineListing> {
         let is_listed =
             |run: &&MemoryRun| run.standing != QueueStanding::Released || run.change > after;
-        let listed = |run: &MemoryRun| ListedRun {
+        let listed = |run: &MemoryRun| EngineListing {
             queued: run.queued.clone(),
             standing: run.standing,
             lease_left: match run.standing {
@@ -252,9 +260,10 @@ impl Engine for MemoryEngine {
     fn release<'a>(
         &'a self,
         lease: &'a RunLease,
+        rows: u64,
         ending: Option<&'a str>,
     ) -> EngineFuture<'a, (), LeaseFailure> {
-        self.act(move |state| state.release(lease, ending))
+        self.act(move |state| state.release(lease, rows, ending))
     }
 
     fn queue_again<'a>(&'a self, run: &'a str) -> EngineFuture<'a, bool> {
@@ -294,7 +303,7 @@ impl Engine for MemoryEngine {
         })
     }
 
-    fn list(&self, after: u64) -> EngineFuture<'_, Vec<ListedRun>> {
+    fn list(&self, after: u64) -> EngineFuture<'_, Vec<EngineListing>> {
         self.act(move |state| Ok(state.list(after, (self.clock)())))
     }
 

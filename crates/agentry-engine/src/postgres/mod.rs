@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use agentry_runtime::engine::{
     AppendFailure, ClaimFilter, ClaimedRun, Engine, EngineFailure, EngineFuture, EngineRow,
-    FiringKey, LeaseFailure, LeaseNews, ListedRun, QueueStanding, QueuedRun, RunLease,
+    FiringKey, LeaseFailure, LeaseNews, EngineListing, QueueStanding, QueuedRun, RunLease,
 };
 use agentry_runtime::tool::BoxedFuture;
 use tokio_postgres::Row;
@@ -83,11 +83,11 @@ fn queued(row: &Row) -> QueuedRun {
     }
 }
 
-fn listed(row: &Row) -> ListedRun {
+fn listed(row: &Row) -> EngineListing {
     let rows = number(row, 8);
     let ending = row.get::<_, Option<String>>(9);
     let ending_rows = row.get::<_, Option<i64>>(10);
-    ListedRun {
+    EngineListing {
         queued: queued(row),
         standing: match row.get::<_, i16>(5) {
             0 => QueueStanding::Waiting,
@@ -225,11 +225,13 @@ impl Engine for PostgresEngine {
     fn release<'a>(
         &'a self,
         lease: &'a RunLease,
+        rows: u64,
         ending: Option<&'a str>,
     ) -> EngineFuture<'a, (), LeaseFailure> {
         Box::pin(async move {
             let epoch = stored(lease.epoch);
-            let values: Values<'_, 3> = [&lease.run, &epoch, &ending];
+            let rows = stored(rows);
+            let values: Values<'_, 4> = [&lease.run, &epoch, &ending, &rows];
             let released = self.connections.execute(statements::RELEASE, &values).await;
             if released.map_err(lease_failed)? == 0 {
                 let values: Values<'_, 2> = [&lease.run, &epoch];
@@ -279,7 +281,7 @@ impl Engine for PostgresEngine {
         })
     }
 
-    fn list(&self, after: u64) -> EngineFuture<'_, Vec<ListedRun>> {
+    fn list(&self, after: u64) -> EngineFuture<'_, Vec<EngineListing>> {
         Box::pin(async move {
             let rows = self.connections.query(statements::LIST, &[&stored(after)]).await;
             Ok(rows.map_err(failed)?.iter().map(listed).collect())

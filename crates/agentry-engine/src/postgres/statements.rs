@@ -55,8 +55,9 @@ RETURNING is_cancelled";
 
 pub(super) const RELEASE: &str = "
 UPDATE agentry.run SET standing = 2, ending = $3, change = nextval('agentry.changes'),
-    ending_rows = (SELECT coalesce(max(seq) + 1, 0) FROM agentry.event WHERE run = $1)
-WHERE id = $1 AND epoch = $2 AND standing = 1";
+    ending_rows = $4
+WHERE id = $1 AND epoch = $2 AND standing = 1
+    AND $4 = (SELECT coalesce(max(seq) + 1, 0) FROM agentry.event WHERE run = $1)";
 
 pub(super) const IS_RELEASED: &str =
     "SELECT 1 FROM agentry.run WHERE id = $1 AND epoch = $2 AND standing = 2";

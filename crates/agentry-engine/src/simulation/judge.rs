@@ -76,9 +76,7 @@ impl EffectLedger {
             return Err(format!("{run} has the row {} {} twice", row.kind, row.data));
         }
         let known = self.durable.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut left = rows.iter();
-        // All are there, in their order.
-        let lost = known.get(run).into_iter().flatten().find(|row| !left.any(|it| it == *row));
+        let lost = known.get(run).into_iter().flatten().find(|row| !rows.contains(row));
         match lost {
             Some(row) => Err(format!("{run} lost the durable row {} {}", row.kind, row.data)),
             None => Ok(()),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use agentry_runtime::engine::{
     AppendFailure, ClaimFilter, ClaimedRun, Engine, EngineFailure, EngineFuture, EngineRow,
-    FiringKey, LeaseFailure, LeaseNews, ListedRun, QueuedRun, RunLease,
+    FiringKey, LeaseFailure, LeaseNews, EngineListing, QueuedRun, RunLease,
 };
 use agentry_runtime::tool::BoxedFuture;
 use futures_util::FutureExt as _;
@@ -172,11 +172,12 @@ impl Engine for EngineWire {
     fn release<'a>(
         &'a self,
         lease: &'a RunLease,
+        rows: u64,
         ending: Option<&'a str>,
     ) -> EngineFuture<'a, (), LeaseFailure> {
         let (lease, ending) = (lease.clone(), ending.map(str::to_owned));
         self.ask(
-            move |engine| engine.release(&lease, ending.as_deref()).now_or_never(),
+            move |engine| engine.release(&lease, rows, ending.as_deref()).now_or_never(),
             LeaseFailure::Unavailable,
         )
     }
@@ -202,7 +203,7 @@ impl Engine for EngineWire {
         )
     }
 
-    fn list(&self, _after: u64) -> EngineFuture<'_, Vec<ListedRun>> {
+    fn list(&self, _after: u64) -> EngineFuture<'_, Vec<EngineListing>> {
         unused()
     }
 

@@ -155,7 +155,7 @@ impl HeldRun {
         }
         let mut attempts = self.attempts();
         loop {
-            match self.engine.release(&self.lease, ending).await {
+            match self.engine.release(&self.lease, self.rows, ending).await {
                 Ok(()) => return Ok(()),
                 Err(LeaseFailure::Lost) => return Err(self.lose()),
                 Err(LeaseFailure::Unavailable(why)) => self.wait(&mut attempts, why).await?,

@@ -107,7 +107,7 @@ pub enum QueueStanding {
 
 /// A run as the engine lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListedRun {
+pub struct EngineListing {
     /// What was asked for.
     pub queued: QueuedRun,
     /// Where it stands.
@@ -221,10 +221,12 @@ pub trait Engine: Send + Sync {
         durable: bool,
     ) -> EngineFuture<'a, u64, AppendFailure>;
 
-    /// Gives a run back, with how it ended. Nobody claims it until it is queued again.
+    /// Gives a run back, with how it ended, if its journal has this many rows: a crash may have taken the last ones.
+    /// Nobody claims it until it is queued again. What is released is durable.
     fn release<'a>(
         &'a self,
         lease: &'a RunLease,
+        rows: u64,
         ending: Option<&'a str>,
     ) -> EngineFuture<'a, (), LeaseFailure>;
 
@@ -243,7 +245,7 @@ pub trait Engine: Send + Sync {
     ) -> EngineFuture<'a, Vec<EngineRow>>;
 
     /// Returns the runs that are not released, and those that changed after the change of that number.
-    fn list(&self, after: u64) -> EngineFuture<'_, Vec<ListedRun>>;
+    fn list(&self, after: u64) -> EngineFuture<'_, Vec<EngineListing>>;
 
     /// Returns when something may have changed, or after this time. Only a hint: readers look again anyway.
     fn watch(&self, most: Duration) -> BoxedFuture<'_, ()>;
