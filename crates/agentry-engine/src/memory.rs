@@ -58,6 +58,11 @@ impl MemoryEngine {
         }
     }
 
+    /// Whether every run was released.
+    pub(crate) fn is_over(&self) -> bool {
+        self.state().runs.values().all(|run| run.standing == QueueStanding::Released)
+    }
+
     /// Stores rows whoever holds the run and whatever it has: what an engine must never do.
     pub(crate) fn append_without_fence(&self, run: &str, rows: &[EngineRow]) -> u64 {
         let mut state = self.state();

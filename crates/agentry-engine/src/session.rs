@@ -27,6 +27,7 @@ pub struct EngineSession {
     runtime: Runtime,
     engine: Arc<dyn Engine>,
     worker: String,
+    lease_time: Duration,
 }
 
 /// The clock of this machine that is never set.
@@ -44,10 +45,14 @@ impl HolderWorld for MachineTime {
 
 impl EngineSession {
     /// Connects to the engine of an address, as a worker of this name.
-    pub fn open(url: &str, worker: String) -> Result<Self, PostgresFailure> {
+    pub fn open(
+        url: &str,
+        worker: String,
+        lease_time: Option<Duration>,
+    ) -> Result<Self, PostgresFailure> {
         let runtime = runtime()?;
         let engine = runtime.block_on(PostgresEngine::open(url))?;
-        Ok(Self { runtime, engine: Arc::new(engine), worker })
+        Ok(Self { runtime, engine: Arc::new(engine), worker, lease_time: lease_time.unwrap_or(LEASE_TIME) })
     }
 
     /// Makes the tables of an engine, or brings them to this version. Returns the version before and now.
@@ -83,8 +88,8 @@ impl EngineSession {
 
     /// Claims a run for a process of this worker.
     pub fn claim(&self, filter: ClaimFilter) -> Result<Option<ClaimedRun>, EngineFailure> {
-        let worker = self.worker.clone();
-        self.ask(|engine| async move { engine.claim(&worker, &filter, LEASE_TIME).await })
+        let (worker, time) = (self.worker.clone(), self.lease_time);
+        self.ask(|engine| async move { engine.claim(&worker, &filter, time).await })
     }
 
     /// Returns some rows of a run.
@@ -94,13 +99,46 @@ impl EngineSession {
         self.ask(|engine| async move { engine.read_from(&run, first, MOST).await })
     }
 
-    /// Gives a claimed run back that this worker does not begin.
-    pub fn give_back(&self, claimed: &ClaimedRun) -> Result<bool, EngineFailure> {
+    /// Gives a claimed run back that no process of this worker could begin, with its ending.
+    pub fn give_back(&self, claimed: &ClaimedRun, ending: Option<String>) {
         let (lease, rows) = (claimed.lease.clone(), claimed.rows);
-        self.ask(|engine| async move {
-            let _ = engine.release(&lease, rows, None).await;
-            engine.queue_again(&lease.run).await
-        })
+        // Without an answer its lease ends by itself.
+        let _ = self.ask(|engine| async move {
+            let _ = engine.release(&lease, rows, ending.as_deref()).await;
+            Ok(())
+        });
+    }
+
+    /// Queues a run again that was given back. Returns whether it was.
+    pub fn queue_again(&self, run: &str) -> Result<bool, EngineFailure> {
+        let run = run.to_owned();
+        self.ask(|engine| async move { engine.queue_again(&run).await })
+    }
+
+    /// Asks for the end of a run, wherever it is.
+    pub fn cancel(&self, run: &str) -> Result<(), EngineFailure> {
+        let run = run.to_owned();
+        self.ask(|engine| async move { engine.cancel(&run).await })
+    }
+
+    /// Stores an answer to an approval, and returns the first that was given.
+    pub fn answer(&self, run: &str, key: String, answer: String) -> Result<String, EngineFailure> {
+        let run = run.to_owned();
+        self.ask(|engine| async move { engine.answer(&run, &key, &answer).await })
+    }
+
+    /// Returns the answers to the approvals of a run.
+    pub fn answers(&self, run: &str) -> Result<Vec<(String, String)>, EngineFailure> {
+        let run = run.to_owned();
+        self.ask(|engine| async move { engine.answers(&run).await })
+    }
+
+    /// Blocks until something may have changed, or for this time.
+    pub fn watch(&self, most: Duration) {
+        let _ = self.ask(|engine| async move {
+            engine.watch(most).await;
+            Ok(())
+        });
     }
 
     /// Holds a claimed run until it is released, or this process ends. The lease is renewed first, because it may be
@@ -114,7 +152,7 @@ impl EngineSession {
         let world = Arc::new(MachineTime(Instant::now()));
         let asked = world.now();
         let engine = Arc::clone(&self.engine);
-        let mut held = HeldRun::new(engine, world, lease, rows, asked);
+        let mut held = HeldRun::new(engine, world, lease, rows, (asked, self.lease_time));
         let (commands, inbox) = queue::unbounded_channel();
         let (tell, told) = mpsc::channel();
         self.runtime.spawn(async move {

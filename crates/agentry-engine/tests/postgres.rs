@@ -1,10 +1,7 @@
 //! The contract, on a real Postgres that each test starts in a directory of its own.
 
-use std::fs;
-use std::net::TcpListener;
-use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+mod postgres_server;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,110 +9,11 @@ use agentry_engine::{PostgresEngine, PostgresFailure, contract};
 use agentry_runtime::engine::{
     AppendFailure, ClaimFilter, Engine, EngineRow, LEASE_TIME, QueuedRun,
 };
-use tempfile::TempDir;
+use postgres_server::TestPostgres;
 
-/// A database of its own, which ends with the test.
-struct TestPostgres {
-    directory: TempDir,
-    port: u16,
-}
-
-impl TestPostgres {
-    /// Starts one; `None` if the machine has no Postgres, which is printed.
-    fn start() -> Option<Self> {
-        let Some(programs) = programs() else {
-            println!("SKIPPED: there is no Postgres; `cargo xtask install` brings it");
-            return None;
-        };
-        let directory = tempfile::tempdir().expect("a writable directory");
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
-        let port = port.expect("a free port").port();
-        let this = Self { directory, port };
-        let data = this.data();
-        let data = data.display();
-        if is_root() {
-            // Postgres refuses to run as root.
-            run(Command::new("chown").arg("nobody").arg(this.directory.path()));
-        }
-        let make = format!("{}/initdb -D {data} -U agentry -A trust -N", programs.display());
-        run(unprivileged(&make).stdout(Stdio::null()));
-        let settings = format!(
-            "listen_addresses = '127.0.0.1'\nport = {port}\nunix_socket_directories = ''\n"
-        );
-        let file = this.data().join("postgresql.conf");
-        let old = fs::read_to_string(&file).expect("the settings");
-        fs::write(&file, old + &settings).expect("writable settings");
-        this.up();
-        Some(this)
-    }
-
-    fn data(&self) -> PathBuf {
-        self.directory.path().join("data")
-    }
-
-    /// Starts the server, and waits until it answers.
-    fn up(&self) {
-        let (data, programs) = (self.data(), programs().expect("the programs"));
-        let (data, programs) = (data.display(), programs.display());
-        let start = format!("{programs}/pg_ctl -D {data} -l {data}/log -w -t 60 start");
-        run(unprivileged(&start).stdout(Stdio::null()));
-    }
-
-    fn stop(&self, how: &str) {
-        let (data, programs) = (self.data(), programs().expect("the programs"));
-        let stop = format!("{}/pg_ctl -D {} -m {how} stop", programs.display(), data.display());
-        let _ = unprivileged(&stop).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    }
-
-    fn url(&self) -> String {
-        format!("postgres://agentry@127.0.0.1:{}/postgres", self.port)
-    }
-
-    async fn engine(&self) -> PostgresEngine {
-        PostgresEngine::migrate(&self.url()).await.expect("tables");
-        PostgresEngine::open(&self.url()).await.expect("an engine")
-    }
-}
-
-impl Drop for TestPostgres {
-    fn drop(&mut self) {
-        self.stop("immediate");
-    }
-}
-
-/// Where the programs of the newest Postgres are.
-fn programs() -> Option<PathBuf> {
-    let versions = fs::read_dir("/usr/lib/postgresql").ok()?.flatten();
-    let mut found: Vec<_> = versions.map(|it| it.path().join("bin")).collect();
-    found.retain(|it| it.join("initdb").is_file());
-    found.sort();
-    found.pop()
-}
-
-fn is_root() -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    fs::metadata("/proc/self").is_ok_and(|it| it.uid() == 0)
-}
-
-/// A command line of an unprivileged user.
-fn unprivileged(line: &str) -> Command {
-    let mut command = Command::new("setpriv");
-    let mut words = vec!["sh", "-c", line];
-    if is_root() {
-        words.splice(0..0, ["--reuid=nobody", "--regid=nogroup", "--clear-groups"]);
-        command.args(words);
-    } else {
-        command = Command::new("sh");
-        command.args(["-c", line]);
-    }
-    // Apart from this test, so that an interrupt of the test does not reach it first.
-    command.current_dir("/").process_group(0);
-    command
-}
-
-fn run(command: &mut Command) {
-    let status = command.status().expect("a command that starts");
-    assert!(status.success(), "{command:?}: {status}");
+async fn engine_of(postgres: &TestPostgres) -> PostgresEngine {
+    PostgresEngine::migrate(&postgres.url()).await.expect("tables");
+    PostgresEngine::open(&postgres.url()).await.expect("an engine")
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -139,7 +37,7 @@ fn the_contract_holds() {
         assert!(matches!(missing, Err(PostgresFailure::Older { found: 0, known: 1 })));
         assert_eq!(PostgresEngine::migrate(&postgres.url()).await.expect("tables"), (0, 1));
         assert_eq!(PostgresEngine::migrate(&postgres.url()).await.expect("tables"), (1, 1));
-        let engine = postgres.engine().await;
+        let engine = engine_of(&postgres).await;
         contract::check(&engine, "a").await.unwrap_or_else(|broken| panic!("{broken:?}"));
         races(&postgres).await;
         newer_tables_are_refused(&postgres).await;
@@ -148,7 +46,7 @@ fn the_contract_holds() {
 
 /// Of sixteen writers with one expected number, one wins; of eight workers, each claims other runs.
 async fn races(postgres: &TestPostgres) {
-    let engine = Arc::new(postgres.engine().await);
+    let engine = Arc::new(engine_of(postgres).await);
     engine.create(&queued("race")).await.expect("a run");
     let claimed = engine.claim("w", &ClaimFilter::Run("race".to_owned()), LEASE_TIME).await;
     let lease = claimed.expect("an answer").expect("a claim").lease;
@@ -224,7 +122,7 @@ async fn newer_tables_are_refused(postgres: &TestPostgres) {
 fn acknowledged_rows_survive_kills_of_the_server() {
     let Some(postgres) = TestPostgres::start() else { return };
     block_on(async {
-        let engine = postgres.engine().await;
+        let engine = engine_of(&postgres).await;
         engine.create(&queued("kills")).await.expect("a run");
         let claimed = engine.claim("w", &ClaimFilter::Run("kills".to_owned()), LEASE_TIME).await;
         let lease = claimed.expect("an answer").expect("a claim").lease;
@@ -240,7 +138,7 @@ fn acknowledged_rows_survive_kills_of_the_server() {
                 Err(error) => panic!("{error}"),
             }
             if rows % 40 == 39 {
-                kill_server(&postgres);
+                postgres.kill();
                 postgres.up();
                 kills += 1;
                 rows += u64::from(is_there(&engine, rows).await);
@@ -260,20 +158,4 @@ async fn is_there(engine: &PostgresEngine, number: u64) -> bool {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     panic!("the server does not come back");
-}
-
-/// Kills the first process of the server, and waits for its children to notice.
-fn kill_server(postgres: &TestPostgres) {
-    let file = postgres.data().join("postmaster.pid");
-    let text = fs::read_to_string(&file).expect("the id of the server");
-    let pid = text.lines().next().expect("a line").to_owned();
-    run(Command::new("kill").args(["-9", &pid]));
-    postgres.stop("immediate");
-    // It cannot start while a child of the old one lives.
-    while fs::read_to_string(&file).is_ok_and(|it| it == text)
-        && Path::new("/proc").join(&pid).exists()
-    {
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let _ = fs::remove_file(file);
 }

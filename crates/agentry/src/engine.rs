@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use agentry_engine::{EngineSession, PostgresFailure};
 use agentry_runtime::TimedEvent;
@@ -21,6 +22,8 @@ use crate::output::{CliFailure, remark};
 
 /// Names the engine. No file of a workspace can set it.
 pub(crate) const ENGINE: &str = "AGENTRY_ENGINE";
+/// Says how long a lease lasts.
+const LEASE_TIME: &str = "AGENTRY_LEASE_TIME";
 /// Gives a lease to the process of a run.
 pub(crate) const LEASE: &str = "AGENTRY_LEASE";
 /// The label of runs that were started at a terminal: no worker has it.
@@ -43,11 +46,49 @@ pub(crate) struct RunRequest {
     pub(crate) waits: bool,
 }
 
+static CHOSEN: OnceLock<String> = OnceLock::new();
 static SESSION: OnceLock<Option<EngineSession>> = OnceLock::new();
 static OPENING: Mutex<()> = Mutex::new(());
 type EndFunction = Box<dyn Fn() + Send + Sync>;
 static END: OnceLock<EndFunction> = OnceLock::new();
 static SEEN: Mutex<BTreeMap<String, (u64, u64)>> = Mutex::new(BTreeMap::new());
+
+/// Uses this engine, whatever the environment names.
+pub(crate) fn choose(url: &str) {
+    let _ = CHOSEN.set(url.to_owned());
+}
+
+/// The address of the engine; empty if there is none.
+pub(crate) fn address() -> String {
+    CHOSEN.get().cloned().or_else(|| std::env::var(ENGINE).ok()).unwrap_or_default()
+}
+
+/// What another process of this program gets, so that it has the same engine.
+pub(crate) fn variable() -> Option<(&'static str, String)> {
+    CHOSEN.get().map(|url| (ENGINE, url.clone()))
+}
+
+/// Whether an engine has this run.
+pub(crate) fn has(home: &Path, run: &str) -> bool {
+    journal::engine_standing(home, run).is_some()
+}
+
+/// How many rows of a run were seen last.
+pub(crate) fn rows_seen(run: &str) -> u64 {
+    let seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    seen.get(run).map_or(0, |(rows, _)| *rows)
+}
+
+/// The label of a workspace that has no name: only this machine has it.
+pub(crate) fn label_of(workspace: &Path) -> String {
+    format!("{}:{}", machine(), workspace.display())
+}
+
+fn machine() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let name = name.or_else(|| std::env::var("HOSTNAME").ok()).unwrap_or_default();
+    name.trim().to_owned()
+}
 
 /// The engine; `None` if journals are kept on this machine alone.
 pub(crate) fn current() -> Result<Option<&'static EngineSession>, CliFailure> {
@@ -55,10 +96,13 @@ pub(crate) fn current() -> Result<Option<&'static EngineSession>, CliFailure> {
     if let Some(session) = SESSION.get() {
         return Ok(session.as_ref());
     }
-    let url = std::env::var(ENGINE).unwrap_or_default();
+    let url = address();
     let session = match url.as_str() {
         "" | "sqlite" => None,
-        url => Some(EngineSession::open(url, worker_name()?).map_err(|it| unusable(&it))?),
+        url => {
+            let session = EngineSession::open(url, worker_name()?, lease_time()?);
+            Some(session.map_err(|it| unusable(&it))?)
+        }
     };
     Ok(SESSION.get_or_init(|| session).as_ref())
 }
@@ -67,12 +111,25 @@ pub(crate) fn unusable(failure: &PostgresFailure) -> CliFailure {
     CliFailure::new(failure.to_string()).hint_opt(failure.hint().map(str::to_owned))
 }
 
+/// How long a lease lasts: `AGENTRY_LEASE_TIME`, in seconds. A shorter one finds a dead worker sooner, and loses a run
+/// sooner whose machine is slow.
+fn lease_time() -> Result<Option<Duration>, CliFailure> {
+    let Some(text) = std::env::var(LEASE_TIME).ok().filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
+    let seconds = text.parse().ok().filter(|seconds| (2..=3_600).contains(seconds));
+    let wrong = || {
+        CliFailure::new(format!("`{LEASE_TIME}` is `{text}`"))
+            .hint("a number of seconds from 2 to 3600 is expected")
+    };
+    seconds.map(|it| Some(Duration::from_secs(it))).ok_or_else(wrong)
+}
+
 /// The name of this home as a worker: the same after each start.
 fn worker_name() -> Result<String, CliFailure> {
     let home = crate::home::agentry_home();
     let home = home.ok_or_else(|| CliFailure::new("there is no home directory"))?;
-    let machine = rustix::system::uname();
-    Ok(format!("{}:{}", machine.nodename().to_string_lossy(), home.display()))
+    Ok(format!("{}:{}", machine(), home.display()))
 }
 
 /// Ends the run of this process when it loses its lease or is cancelled on another machine.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use agentry_runtime::engine::{Engine as _, EngineRow, QueueStanding};
+use agentry_runtime::engine::{Engine as _, EngineRow};
 use futures_util::FutureExt as _;
 
 use super::worker::{ENDED, STARTED, TAKEN, UNFINISHED};
@@ -39,13 +39,6 @@ impl EffectLedger {
     fn count(&self, run: &str, step: u64) -> u64 {
         let effects = self.effects.lock().unwrap_or_else(PoisonError::into_inner);
         effects.get(&(run.to_owned(), step)).copied().unwrap_or(0)
-    }
-
-    /// Whether all runs were released.
-    pub(super) fn is_over(&self, engine: &MemoryEngine, runs: &[String]) -> bool {
-        let listed = engine.list(0).now_or_never().and_then(Result::ok).unwrap_or_default();
-        let released = listed.iter().filter(|run| run.standing == QueueStanding::Released);
-        released.count() == runs.len()
     }
 
     /// Compares the journals with what happened.

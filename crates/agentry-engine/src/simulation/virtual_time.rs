@@ -24,7 +24,8 @@ pub(super) struct VirtualWorld {
     chance: Mutex<u64>,
     timers: Mutex<TimerQueue>,
     tasks: Mutex<TaskTable>,
-    history: Mutex<Vec<String>>,
+    /// What happened, if it is to be told.
+    history: Option<Mutex<Vec<String>>>,
 }
 
 #[derive(Default)]
@@ -65,13 +66,13 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl VirtualWorld {
-    pub(super) fn new(seed: u64) -> Arc<Self> {
+    pub(super) fn new(seed: u64, is_told: bool) -> Arc<Self> {
         Arc::new(Self {
             micros: AtomicU64::new(0),
             chance: Mutex::new(seed),
             timers: Mutex::default(),
             tasks: Mutex::default(),
-            history: Mutex::default(),
+            history: is_told.then(Mutex::default),
         })
     }
 
@@ -94,14 +95,15 @@ impl VirtualWorld {
     }
 
     pub(super) fn note(&self, what: impl FnOnce() -> String) {
-        let mut history = locked(&self.history);
+        let Some(history) = &self.history else { return };
+        let mut history = locked(history);
         if history.len() < HISTORY {
             history.push(format!("{:10.3} {}", self.time().as_secs_f64(), what()));
         }
     }
 
     pub(super) fn history(&self) -> Vec<String> {
-        locked(&self.history).clone()
+        self.history.as_ref().map(|it| locked(it).clone()).unwrap_or_default()
     }
 
     /// Waits until this moment.

@@ -68,7 +68,7 @@ impl SimulatedWorker {
                     let ClaimedRun { lease, rows, .. } = claimed;
                     self.world.note(|| format!("{name} claims {} {}", lease.run, lease.epoch));
                     let wire = Arc::clone(&self.wire) as Arc<_>;
-                    let held = HeldRun::new(wire, clock.clone(), lease, rows, asked);
+                    let held = HeldRun::new(wire, clock.clone(), lease, rows, (asked, LEASE_TIME));
                     if self.carry_out(held).await == Err(HoldFailure::Lost) {
                         self.world.note(|| format!("{name} was replaced"));
                         self.ledger.replaced();

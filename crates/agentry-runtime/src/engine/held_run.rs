@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{
-    AppendFailure, Engine, EngineRow, LEASE_TIME, LeaseFailure, LeaseNews, RENEWAL_TIME, RunLease,
-};
+use super::{AppendFailure, Engine, EngineRow, LeaseFailure, LeaseNews, RunLease};
 use crate::tool::BoxedFuture;
 
-/// How long an effect takes to start, at most. Twice this time must be left of the lease.
+/// How long an effect takes to start, at most. Twice this time must be left of the lease. Of a short lease it is a part.
 const START_TIME: Duration = Duration::from_secs(2);
+const START_PARTS: u32 = 6;
+/// A lease is renewed when this part of it is over.
+const RENEWAL_PARTS: u32 = 3;
 /// How long an engine may be away before its runs are given up.
 const PATIENCE: Duration = Duration::from_mins(10);
 /// The pauses between two attempts.
@@ -45,6 +46,8 @@ pub struct HeldRun {
     world: Arc<dyn HolderWorld>,
     lease: RunLease,
     rows: u64,
+    /// How long the lease lasts after each renewal.
+    time: Duration,
     /// When the lease ends, by the clock of this machine: never later than the engine thinks.
     until: Duration,
     renewed: Duration,
@@ -52,16 +55,16 @@ pub struct HeldRun {
 }
 
 impl HeldRun {
-    /// Holds a run whose claim or renewal was sent at `asked`, by the clock of `world`.
+    /// Holds a run for some time, whose claim was sent at `asked` by the clock of `world`.
     pub fn new(
         engine: Arc<dyn Engine>,
         world: Arc<dyn HolderWorld>,
         lease: RunLease,
         rows: u64,
-        asked: Duration,
+        (asked, time): (Duration, Duration),
     ) -> Self {
-        let until = asked + LEASE_TIME;
-        Self { engine, world, lease, rows, until, renewed: asked, is_lost: false }
+        let until = asked + time;
+        Self { engine, world, lease, rows, time, until, renewed: asked, is_lost: false }
     }
 
     /// Returns the lease.
@@ -76,7 +79,7 @@ impl HeldRun {
 
     /// Returns how long the lease needs no renewal.
     pub fn rest(&self) -> Duration {
-        (self.renewed + RENEWAL_TIME).saturating_sub(self.world.now())
+        (self.renewed + self.time / RENEWAL_PARTS).saturating_sub(self.world.now())
     }
 
     /// Writes a row. When this returns, it is stored exactly once.
@@ -121,7 +124,8 @@ impl HeldRun {
 
     /// Waits until an effect may start: its start is stored, and the lease lasts long enough.
     pub async fn admit_effect(&mut self) -> Result<(), HoldFailure> {
-        let has_time = |it: &Self| it.until.saturating_sub(it.world.now()) >= START_TIME * 2;
+        let start = START_TIME.min(self.time / START_PARTS);
+        let has_time = |it: &Self| it.until.saturating_sub(it.world.now()) >= start * 2;
         while self.is_lost || !has_time(self) {
             self.renew().await?;
         }
@@ -136,10 +140,10 @@ impl HeldRun {
         let mut attempts = self.attempts();
         loop {
             let asked = self.world.now();
-            match self.engine.renew(&self.lease, LEASE_TIME).await {
+            match self.engine.renew(&self.lease, self.time).await {
                 Ok(news) => {
                     self.renewed = asked;
-                    self.until = asked + LEASE_TIME;
+                    self.until = asked + self.time;
                     return Ok(news);
                 }
                 Err(LeaseFailure::Lost) => return Err(self.lose()),

@@ -27,10 +27,8 @@ use crate::tool::BoxedFuture;
 /// What an engine returns.
 pub type EngineFuture<'a, T, F = EngineFailure> = BoxedFuture<'a, Result<T, F>>;
 
-/// How long a lease lasts.
+/// How long a lease lasts, unless the user says another time. It is renewed when a third of it is over.
 pub const LEASE_TIME: Duration = Duration::from_secs(30);
-/// How often a lease is renewed.
-pub const RENEWAL_TIME: Duration = Duration::from_secs(10);
 
 /// A run that someone asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

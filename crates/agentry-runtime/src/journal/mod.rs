@@ -295,7 +295,9 @@ impl Journal {
     /// Removes the journal of a run that never began.
     pub fn discard(mut self) -> io::Result<()> {
         // Without an answer the engine waits until the lease ends.
-        let _ = self.release();
+        let why = "it was refused before it began".to_owned();
+        let ending = serde_json::to_string(&RunEnding::Failed { why }).unwrap_or_default();
+        let _ = self.release_with(Some(&ending));
         let directory = self.directory.clone();
         drop(self);
         fs::remove_dir_all(directory)
