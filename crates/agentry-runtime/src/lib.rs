@@ -25,6 +25,7 @@ mod context_window;
 pub mod conversation;
 pub mod driver;
 pub mod effect;
+pub mod engine;
 pub mod event;
 pub mod function;
 pub mod guard_look;

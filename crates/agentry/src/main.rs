@@ -4,6 +4,7 @@ mod args;
 mod command;
 mod config_cache;
 mod disk;
+mod engine;
 mod home;
 mod model_query;
 mod output;

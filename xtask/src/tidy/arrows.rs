@@ -27,9 +27,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("agentry-runtime", &["agentry-compile", "agentry-javascript", "agentry-mcp"]),
     ("agentry-home", &["agentry-runtime", "agentry-registry"]),
     ("agentry-registry", &["agentry-compile"]),
+    ("agentry-engine", &["agentry-runtime"]),
     ("agentry-server", &["agentry-home", "agentry-registry"]),
     ("agentry-lsp", &["agentry-compile"]),
-    ("agentry", &["agentry-server", "agentry-lsp", "agentry-acp"]),
+    ("agentry", &["agentry-server", "agentry-engine", "agentry-lsp", "agentry-acp"]),
     ("agentry-conformance", &[]),
     ("xtask", &[]),
 ];

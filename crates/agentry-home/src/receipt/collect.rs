@@ -224,6 +224,10 @@ fn collect_one(
         Err(error) => return Err(error.into()),
     };
     let Some(ending) = RunEndingNote::of(&summary) else { return Ok(()) };
+    // The home of the worker that had it has its receipt.
+    if journal::engine_standing(home, run).is_some_and(|it| !it.here) {
+        return Ok(());
+    }
     // Locked, so that no process continues the run while its receipt is written.
     let _hold = match journal::hold(home, run) {
         Ok(hold) => hold,

@@ -48,6 +48,14 @@ pub enum JournalError {
         /// The newest format of this program.
         known: i64,
     },
+    /// The engine that keeps it does not store it.
+    #[error("the journal of the run `{id}` cannot be written: {why}")]
+    Engine {
+        /// The run.
+        id: String,
+        /// Why.
+        why: String,
+    },
     /// The operating system reported an error.
     #[error("`{path}` cannot be {verb}: {source}")]
     Io {
@@ -80,7 +88,7 @@ impl JournalError {
             Self::NeverBegan(_) | Self::Damaged { .. } => {
                 "`agentry runs prune` removes it with the other old ones"
             }
-            Self::Io { .. } | Self::Database { .. } => return None,
+            Self::Io { .. } | Self::Database { .. } | Self::Engine { .. } => return None,
         })
     }
 

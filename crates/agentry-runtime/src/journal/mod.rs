@@ -16,6 +16,7 @@ mod error;
 mod id;
 mod list;
 mod lock;
+mod mirror;
 
 use std::fs;
 use std::io;
@@ -33,12 +34,15 @@ pub use list::{
     summary, tree,
 };
 
-use crate::event::{RunEnding, TimedEvent};
+use crate::event::{RunEnding, RunEvent, TimedEvent};
 use crate::private_files;
 use crate::redact::Redactor;
 use crate::rule_lines::RuleLine;
 use lock::JournalLock;
 pub use lock::{RunHold, hold};
+pub use mirror::{
+    EngineStanding, JournalMirror, JournalUplink, engine_standing, set_engine_standing,
+};
 
 /// The format that this version writes.
 const FORMAT: i64 = 1;
@@ -156,6 +160,10 @@ pub struct Journal {
     waits: bool,
     /// Whether the database file and its name are on disk.
     settled: bool,
+    /// Where rows are stored first, if an engine keeps the journal.
+    uplink: Option<Box<dyn JournalUplink>>,
+    /// Whether this process has written a row.
+    has_written: bool,
     _lock: JournalLock,
 }
 
@@ -177,7 +185,32 @@ impl Journal {
         redactor: Arc<Redactor>,
     ) -> Result<Self, JournalError> {
         let (id, directory) = new_directory(&runs(home), about.started)?;
+        Self::create_in((id, directory), about, redactor, None)
+    }
+
+    /// Creates the journal of a run that an engine has, in place of what is known of it here.
+    pub fn create_shared(
+        home: &Path,
+        id: &str,
+        about: &RunDescription,
+        redactor: Arc<Redactor>,
+        uplink: Box<dyn JournalUplink>,
+    ) -> Result<Self, JournalError> {
+        let directory = runs(home).join(id);
+        private_files::directories(&directory).map_err(JournalError::io("made", &directory))?;
+        Self::create_in((id.to_owned(), directory), about, redactor, Some(uplink))
+    }
+
+    fn create_in(
+        (id, directory): (String, PathBuf),
+        about: &RunDescription,
+        redactor: Arc<Redactor>,
+        uplink: Option<Box<dyn JournalUplink>>,
+    ) -> Result<Self, JournalError> {
         let lock = JournalLock::take(&directory, &id)?;
+        if uplink.is_some() {
+            mirror::remove_database(&directory)?;
+        }
         let path = directory.join(DATABASE);
         // Created with private permissions first; SQLite keeps them, also for its log files.
         private_files::file(&path, fs::OpenOptions::new().write(true).create_new(true))
@@ -193,10 +226,12 @@ impl Journal {
             next: 0,
             waits: false,
             settled: false,
+            uplink,
+            has_written: false,
             _lock: lock,
         };
         let about = serde_json::to_value(about).unwrap_or_default();
-        journal.insert(about_time(&about), ABOUT, about)?;
+        journal.insert(about_time(&about), ABOUT, about, true)?;
         Ok(journal)
     }
 
@@ -219,9 +254,27 @@ impl Journal {
             next,
             waits: false,
             settled: true,
+            uplink: None,
+            has_written: false,
             _lock: lock,
         };
         Ok((journal, about, events))
+    }
+
+    /// Stores all further rows there first. What is here must be up to date.
+    pub fn connect(&mut self, uplink: Box<dyn JournalUplink>) {
+        self.uplink = Some(uplink);
+    }
+
+    /// Gives the run back to its engine without an ending.
+    pub fn release(&mut self) -> Result<(), JournalError> {
+        self.release_with(None)
+    }
+
+    fn release_with(&mut self, ending: Option<&str>) -> Result<(), JournalError> {
+        let Some(mut uplink) = self.uplink.take() else { return Ok(()) };
+        let released = uplink.release(ending);
+        released.map_err(|why| JournalError::Engine { id: self.id.clone(), why })
     }
 
     /// Replaces the redactor for everything that is written from now on.
@@ -240,7 +293,11 @@ impl Journal {
     }
 
     /// Removes the journal of a run that never began.
-    pub fn discard(self) -> io::Result<()> {
+    pub fn discard(mut self) -> io::Result<()> {
+        // Without an answer the engine waits until the lease ends.
+        let why = "it was refused before it began".to_owned();
+        let ending = serde_json::to_string(&RunEnding::Failed { why }).unwrap_or_default();
+        let _ = self.release_with(Some(&ending));
         let directory = self.directory.clone();
         drop(self);
         fs::remove_dir_all(directory)
@@ -256,21 +313,35 @@ impl Journal {
     pub fn append(&mut self, happened: &TimedEvent, durable: bool) -> Result<(), JournalError> {
         let event = serde_json::to_value(&happened.event).unwrap_or_default();
         let kind = event.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
-        self.wait_for_disk(durable)?;
-        self.insert(happened.at, &kind, event)
+        // A copy need not survive a crash of the machine.
+        self.wait_for_disk(durable && self.uplink.is_none())?;
+        // The first row of a further process shuts out the one before it.
+        let durable = durable || matches!(happened.event, RunEvent::Resumed);
+        self.insert(happened.at, &kind, event, durable)
     }
 
     /// Notes the ending after the last event, so that a list need not replay the events.
     pub fn finished(&mut self, ending: &RunEnding) -> Result<(), JournalError> {
         let ending = serde_json::to_value(ending).unwrap_or_default();
         let ending = self.redactor.value(ending).to_string();
+        self.release_with(Some(&ending))?;
         let sql = "INSERT OR REPLACE INTO ending (only, seq, data) VALUES (0, ?1, ?2)";
         let done = self.database.execute(sql, params![self.next - 1, ending]);
         done.map(drop).map_err(JournalError::database(&self.id, "written"))
     }
 
-    fn insert(&mut self, at: u64, kind: &str, data: Value) -> Result<(), JournalError> {
+    fn insert(
+        &mut self,
+        at: u64,
+        kind: &str,
+        data: Value,
+        durable: bool,
+    ) -> Result<(), JournalError> {
         let data = self.redactor.value(data).to_string();
+        if let Some(uplink) = &mut self.uplink {
+            let stored = uplink.store(at, kind, &data, durable);
+            stored.map_err(|why| JournalError::Engine { id: self.id.clone(), why })?;
+        }
         let at = i64::try_from(at).unwrap_or(i64::MAX);
         let failed = JournalError::database(&self.id, "written");
         let sql = "INSERT INTO events (seq, at, kind, data) VALUES (?1, ?2, ?3, ?4)";
@@ -280,6 +351,7 @@ impl Journal {
         };
         statement.execute(params![self.next, at, kind, data]).map_err(failed)?;
         self.next += 1;
+        self.has_written = true;
         Ok(())
     }
 
@@ -302,6 +374,16 @@ impl Journal {
             self.settled = true;
         }
         Ok(())
+    }
+}
+
+impl Drop for Journal {
+    /// A run that was opened and not continued is given back at once. Otherwise its engine waits until the lease
+    /// ends, and then another worker continues it.
+    fn drop(&mut self) {
+        if !self.has_written {
+            let _ = self.release();
+        }
     }
 }
 

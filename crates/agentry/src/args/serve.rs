@@ -30,6 +30,19 @@ pub(crate) struct ServeArguments {
     /// The key of the certificate, as a PEM file
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
+    /// Share runs with other machines by this database, like `postgres://user@host/database` [env: AGENTRY_ENGINE]
+    #[arg(long, value_name = "URL")]
+    pub(crate) engine: Option<String>,
+    /// Carry out runs that wait in the engine
+    #[arg(long, conflicts_with = "schedules")]
+    pub(crate) worker: bool,
+    /// The name of the workspace: workers with the same label have the same directory at the same place [default: the
+    /// machine and its directory]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) label: Vec<String>,
+    /// How many runs of the engine it carries out at once
+    #[arg(long, value_name = "N", default_value = "4", requires = "worker")]
+    pub(crate) at_once: usize,
     /// Only fire the schedules of the agents, without the page and the API
     #[arg(long)]
     pub(crate) schedules: bool,
@@ -43,6 +56,12 @@ pub(crate) struct ServeArguments {
 pub(crate) enum ServeCommand {
     /// Give another device or a program its own token
     Pair(PairArguments),
+    /// Make the tables of an engine, or bring them to the version of this program
+    Migrate {
+        /// The database [env: AGENTRY_ENGINE]
+        #[arg(long, value_name = "URL")]
+        engine: Option<String>,
+    },
 }
 
 #[derive(Debug, ClapArgs)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agentry_compile::model::Format;
 use agentry_home::HomeLayout;
-use agentry_runtime::journal::{Journal, RunDescription};
+use agentry_runtime::journal::RunDescription;
 use agentry_runtime::rule_lines::{widened, written};
 use agentry_runtime::{RunEvent, TimedEvent};
 
@@ -21,6 +21,7 @@ use crate::command::run::prepared_agent::PreparedAgent;
 use crate::command::run::session::{RunSession, SessionSetting};
 use crate::command::run::{admitted, control, function, may_leave_sandbox, models, pipeline};
 use crate::command::runs::{failed, find};
+use crate::engine;
 use crate::home::agentry_home;
 use crate::output::{CliFailure, CliOutcome, error_text, remark};
 
@@ -37,10 +38,11 @@ pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
 fn carry_on(args: &ResumeArguments) -> CliOutcome {
     let home = agentry_home().ok_or_else(|| CliFailure::new("there is no home directory"))?;
     recording::collect(&HomeLayout::new(&home));
+    engine::refresh(&home)?;
     let id = find(&home, &args.id)?;
     // Opening locks the journal: no other process can continue this run.
     let (mut journal, about, happened) =
-        Journal::open(&home, &id, Arc::default()).map_err(failed)?;
+        engine::open_journal(&home, &id, Arc::default()).map_err(failed)?;
     if let Some(parent) = &about.parent {
         let message = format!("run `{id}` works for run `{}`, and continues with it", parent.run);
         let hint = format!("`agentry resume {}` continues both", parent.run);

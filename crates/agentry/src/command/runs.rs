@@ -21,14 +21,19 @@ use serde_json::{Value, json};
 use super::receipts::recording;
 use super::suggestion::one_of;
 use crate::args::{ResultFormat, RunsArguments, RunsCommand};
+use crate::engine;
 use crate::home::{agentry_home, current_user};
-use crate::output::{CliFailure, CliOutcome, ExitKind, columns, cut, note, print, print_json};
+use crate::output::{CliFailure, CliOutcome, ExitKind, columns, cut, note, print, print_json, remark};
 
 /// The most characters of a prompt and of an outcome in the list.
 const MOST_PROMPT: usize = 60;
 const MOST_OUTCOME: usize = 80;
 
 pub(crate) fn run(args: &RunsArguments) -> CliOutcome {
+    // Without its engine, the copies of this home are shown.
+    if let Err(failure) = engine::refresh(&home()?) {
+        remark(&format!("warning: {}", failure.message));
+    }
     // First, so that a killed run has its receipt before it is shown or pruned.
     recording::collect(&HomeLayout::new(home()?));
     match &args.command {
@@ -206,6 +211,7 @@ pub(crate) fn failed(error: JournalError) -> CliFailure {
         | JournalError::Ambiguous { .. }
         | JournalError::Newer { .. }
         | JournalError::Io { .. }
-        | JournalError::Database { .. } => failure,
+        | JournalError::Database { .. }
+        | JournalError::Engine { .. } => failure,
     }
 }

@@ -1,6 +1,7 @@
 //! `agentry serve`: the page and the API for runs and approvals, and the schedules of the same agents.
 
 mod approval_book;
+mod engine_runs;
 mod live_run;
 mod live_runs;
 mod offered_agents;
@@ -31,6 +32,7 @@ use crate::command::reported;
 use crate::disk::DiskWorld;
 use crate::home::agentry_home;
 use crate::output::{CliFailure, CliOutcome, ExitKind, complain, error_text, note, print, remark};
+use engine_runs::EngineRuns;
 use schedule_loop::ScheduleLoop;
 use serve_host::ServeHost;
 
@@ -42,6 +44,7 @@ const APPROVAL_TICK: Duration = Duration::from_secs(1);
 pub(crate) fn run(args: &ServeArguments) -> CliOutcome {
     match &args.command {
         Some(ServeCommand::Pair(args)) => pairing::run(args),
+        Some(ServeCommand::Migrate { engine }) => engine_runs::migrate(engine.as_deref()),
         None if args.schedules => keep_schedules(args),
         None => serve(args),
     }
@@ -102,7 +105,8 @@ fn serve(args: &ServeArguments) -> CliOutcome {
         let failure = CliFailure::new(format!("it cannot listen: {}", error_text(&error)));
         failure.hint_opt(listen_hint(&error).map(str::to_owned))
     })?;
-    let host = Arc::new(ServeHost::open(home, &args.agents, park_after)?);
+    let engine = EngineRuns::open(args)?;
+    let host = Arc::new(ServeHost::open(home, &args.agents, park_after, engine)?);
     let on_ask = args.on_ask.unwrap_or(AskFallback::Park);
     let schedules = ScheduleLoop::open(&args.agents, on_ask)?;
     announce(&bound, &tokens, args.open)?;
@@ -141,8 +145,17 @@ async fn answer(bound: BoundServer, host: Arc<ServeHost>, stopped: watch::Receiv
             let _ = tokio::task::spawn_blocking(move || host.tick()).await;
         }
     });
+    let following = host.has_engine().then(|| tokio::spawn(follow_engine(Arc::clone(&host))));
     bound.serve(host as Arc<dyn RunHost>, stopped).await;
     ticks.abort();
+    following.inspect(tokio::task::JoinHandle::abort);
+}
+
+async fn follow_engine(host: Arc<ServeHost>) {
+    loop {
+        let host = Arc::clone(&host);
+        let _ = tokio::task::spawn_blocking(move || host.follow_engine()).await;
+    }
 }
 
 fn setup(args: &ServeArguments, directory: &Path, tokens: &TokenStore) -> ServerSetup {

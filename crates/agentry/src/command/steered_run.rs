@@ -16,6 +16,7 @@ use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::{mpsc, watch};
 
 use crate::command::sandbox::this_program;
+use crate::engine;
 use crate::output::{CliFailure, error_text, remark};
 
 /// The most bytes of one event.
@@ -171,11 +172,20 @@ pub(crate) struct RunSteering {
 impl SteeredRun {
     /// Starts this program again with `arguments`, which begin a run or go on with one under control.
     pub(crate) fn start(arguments: &[String]) -> Result<Self, CliFailure> {
+        Self::start_with(arguments, None)
+    }
+
+    /// The same, with the lease of the run.
+    pub(crate) fn start_with(
+        arguments: &[String],
+        lease: Option<String>,
+    ) -> Result<Self, CliFailure> {
         let failed = |error: std::io::Error| {
             CliFailure::new(format!("the run cannot be started: {}", error_text(&error)))
         };
         let mut command = Command::new(this_program()?);
-        command.args(arguments);
+        command.args(arguments).envs(engine::variable()).env_remove(engine::LEASE);
+        command.envs(lease.map(|lease| (engine::LEASE, lease)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A signal from the terminal of this program is not for the run, which is parked instead.
         CommandExt::process_group(command.as_std_mut(), 0);

@@ -23,6 +23,7 @@ mod corpus_reports;
 mod delegation;
 mod delegation_ceiling;
 mod delegation_tree;
+mod engine;
 mod evolution;
 mod examples;
 mod fix;
@@ -89,6 +90,8 @@ mod search;
 mod serve;
 mod serve_agents;
 mod serve_pair;
+#[path = "../../../agentry-engine/tests/postgres_server/mod.rs"]
+mod postgres_server;
 #[path = "../../../agentry-runtime/tests/server/mod.rs"]
 mod server;
 mod shell;

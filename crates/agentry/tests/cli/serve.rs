@@ -3,7 +3,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, ChildStdout, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -19,6 +19,8 @@ const LIMIT: Duration = Duration::from_mins(2);
 /// A running `agentry serve`, which ends with the value.
 pub(crate) struct Serving<'a> {
     test: &'a Test,
+    /// Its home, below the directory of the test.
+    home: &'static str,
     child: Child,
     pub(crate) address: String,
     pub(crate) output: String,
@@ -28,7 +30,12 @@ pub(crate) struct Serving<'a> {
 
 impl<'a> Serving<'a> {
     pub(crate) fn start(test: &'a Test, server: &Server) -> Self {
-        let mut command = keyed(test, server, &["serve", "--listen", "127.0.0.1:0"]);
+        let command = keyed(test, server, &["serve", "--listen", "127.0.0.1:0"]);
+        Self::of(test, command, "home/.agentry")
+    }
+
+    /// The server of a command, with that home.
+    pub(crate) fn of(test: &'a Test, mut command: Command, home: &'static str) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("the program starts");
         let mut lines = BufReader::new(child.stdout.take().expect("a pipe"));
@@ -41,11 +48,11 @@ impl<'a> Serving<'a> {
                 break address.trim_end_matches('/').to_owned();
             }
         };
-        Self { test, child, address, output, _lines: lines }
+        Self { test, home, child, address, output, _lines: lines }
     }
 
     pub(crate) fn token(&self) -> String {
-        self.test.read("home/.agentry/serve/token").trim().to_owned()
+        self.test.read(format!("{}/serve/token", self.home)).trim().to_owned()
     }
 
     /// Sends a request with the admin token; returns status and body.
@@ -136,6 +143,11 @@ impl<'a> Serving<'a> {
             Some((id, serde_json::from_str(field("data: ")?).expect("JSON")))
         });
         events.collect()
+    }
+
+    /// The id of its process.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
     }
 
     /// Ends the server as a service manager does.

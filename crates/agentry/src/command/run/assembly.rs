@@ -26,7 +26,8 @@ use super::declared_tools::{self, DeclaredTools, GatherTerms, built_in};
 use super::delegation::DelegationTerms;
 use super::prepared_agent::{PreparedAgent, RunSurroundings};
 use super::session::{RunObservers, SessionSetting, now, search};
-use crate::home::{UNWRITABLE_HOME, recorded_user};
+use crate::engine;
+use crate::home::recorded_user;
 use crate::output::{CliFailure, error_text};
 
 /// What answers the requests of a run.
@@ -214,8 +215,7 @@ pub(super) fn create_journal(
         settings: RunSettings { policy, ..new.settings },
         parent: new.parent,
     };
-    let journal = Journal::create(&ground.home, &about, Arc::clone(&ground.redactor));
-    journal.map_err(|error| CliFailure::new(error.to_string()).hint(UNWRITABLE_HOME))
+    engine::create_journal(&ground.home, &about, Arc::clone(&ground.redactor))
 }
 
 /// Reports files that were quarantined or restored.

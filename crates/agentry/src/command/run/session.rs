@@ -38,6 +38,7 @@ use super::workers::workers;
 use super::{exit, standing, talk, talk_requests};
 use crate::args::{AskFallback, ResumeArguments, RunArguments, RunFormat};
 use crate::command::receipts::recording as receipts;
+use crate::engine;
 use crate::output::{CliFailure, CliOutcome, error_text, print, print_json, remark, when_unread};
 
 /// A run that messages can be sent to.
@@ -580,6 +581,8 @@ pub(crate) fn search() -> Option<SearchClient> {
 /// The stop switch of a run: signals, Ctrl-C at a question, and a closed standard output use it.
 fn stop(driver: &RunDriver, watching: &RunObservers) -> Arc<StopSwitch> {
     let stop = Arc::new(StopSwitch::new(driver.canceller()));
+    let replaced = Arc::clone(&stop);
+    engine::end_by(move || replaced.end());
     if let Some(attendant) = &watching.attendant {
         attendant.stop_by(&stop);
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentry_compile::text::report::visible;
-use agentry_runtime::journal::{self, Journal, JournalError, JournalFollower};
+use agentry_runtime::journal::{self, JournalError, JournalFollower};
 use agentry_runtime::undo::{UndoOutcome, undo};
 use agentry_runtime::{MessageBlock, RunEvent, TimedEvent};
 use serde_json::{Value, json};
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::{failed, find, home};
 use crate::args::{ResultFormat, RunsUndoArguments};
 use crate::command::run::session::now;
+use crate::engine;
 use crate::output::{CliFailure, CliOutcome, ExitKind, print, print_json, remark};
 
 pub(super) fn run(args: &RunsUndoArguments) -> CliOutcome {
@@ -77,7 +78,7 @@ fn taken_back(
             CliFailure::new(what).finding()
         })
     };
-    let mut journal = match Journal::open(home, id, Arc::default()) {
+    let mut journal = match engine::open_journal(home, id, Arc::default()) {
         Ok((journal, ..)) => journal,
         // Files can be restored without the journal.
         Err(JournalError::Damaged { .. }) => {
@@ -94,6 +95,7 @@ fn taken_back(
     if !args.dry_run && !paths.is_empty() {
         let happened = TimedEvent { at: now(), event: RunEvent::Undone { paths } };
         journal.append(&happened, true).map_err(failed)?;
+        journal.release().map_err(failed)?;
     }
     Ok(undone)
 }

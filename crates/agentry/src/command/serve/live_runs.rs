@@ -85,10 +85,28 @@ impl LiveRuns {
         self.resume(run, Some(text)).map(drop)
     }
 
-    /// Starts the process, waits until the run began, and reads its events from then on. Called where it may block.
+    /// Starts the process of a run that this machine has claimed.
+    pub(super) fn start_claimed(
+        &self,
+        words: &[String],
+        (waits, lease): (bool, String),
+    ) -> Result<String, RefusedStart> {
+        self.begin_with(words, (waits, Some(lease)))
+    }
+
     fn begin(&self, words: &[String], waits: bool) -> Result<String, RefusedStart> {
-        let mut run =
-            SteeredRun::start(words).map_err(|failure| RefusedStart(in_one_line(&failure)))?;
+        self.begin_with(words, (waits, None))
+    }
+
+    /// Starts the process, waits until the run began, and reads its events from then on. Called where it may block.
+    fn begin_with(
+        &self,
+        words: &[String],
+        (waits, lease): (bool, Option<String>),
+    ) -> Result<String, RefusedStart> {
+        let parks = lease.is_some();
+        let mut run = SteeredRun::start_with(words, lease)
+            .map_err(|failure| RefusedStart(in_one_line(&failure)))?;
         let first = first_event(&mut run);
         let began =
             Handle::current().block_on(async { tokio::time::timeout(START_TIME, first).await });
@@ -106,6 +124,7 @@ impl LiveRuns {
             live,
             id: id.clone(),
             name,
+            parks,
         };
         tokio::spawn(follower.follow(events));
         Ok(id)
@@ -173,6 +192,8 @@ struct RunFollower {
     id: String,
     /// The name of the agent.
     name: String,
+    /// Whether it parks at once where it needs a person, who may be at another machine.
+    parks: bool,
 }
 
 impl RunFollower {
@@ -224,6 +245,9 @@ impl RunFollower {
         let record = self.book.asked(asked);
         if record.state == ApprovalState::Delivered {
             self.live.steer(|run| deliver(run, &record));
+        } else if self.parks && record.kind != "question" {
+            self.book.park(&self.id);
+            self.live.steer(|run| run.command("park"));
         }
     }
 }

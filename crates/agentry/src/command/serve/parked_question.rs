@@ -13,6 +13,8 @@ pub(super) fn parked_question(home: &Path, run: &RunSummary) -> Option<ApprovalR
     let (mut follower, about) = JournalFollower::open(home, &run.id).ok()?;
     let mut calls: Vec<ToolCall> = Vec::new();
     let mut asked: Option<(String, String, u64)> = None;
+    // Started by a process that did not write down how they ended.
+    let mut started: Vec<(String, u64)> = Vec::new();
     for happened in follower.more().ok()? {
         match happened.event {
             RunEvent::Turned(turn) => {
@@ -25,6 +27,8 @@ pub(super) fn parked_question(home: &Path, run: &RunSummary) -> Option<ApprovalR
             RunEvent::Judged { id, verdict: CallJudgement::Ask, reason, .. } => {
                 asked = Some((id, reason, happened.at));
             }
+            RunEvent::Started { id } => started.push((id, happened.at)),
+            RunEvent::Ended { id, .. } => started.retain(|it| it.0 != id),
             RunEvent::Answered { answer: ApprovalAnswer::Park, .. } => {}
             RunEvent::Answered { id, .. } if id == asked.as_ref().map(|it| it.0.clone()) => {
                 asked = None;
@@ -32,6 +36,9 @@ pub(super) fn parked_question(home: &Path, run: &RunSummary) -> Option<ApprovalR
             _ => {}
         }
     }
+    let unfinished = started.pop().filter(|_| asked.is_none());
+    let kind = if unfinished.is_some() { "unfinished" } else { "call" };
+    let asked = unfinished.map(|(id, at)| (id, String::new(), at)).or(asked);
     let (id, rule, since) = asked.unwrap_or_default();
     let call = calls.into_iter().rfind(|call| call.id == id);
     let texts = |texts: &[&str]| texts.iter().map(|&it| it.to_owned()).collect::<Vec<_>>();
@@ -39,7 +46,7 @@ pub(super) fn parked_question(home: &Path, run: &RunSummary) -> Option<ApprovalR
         id: String::new(),
         run: run.id.clone(),
         agent: about.name,
-        kind: if call.is_some() { "call" } else { "parked" }.to_owned(),
+        kind: if call.is_some() { kind } else { "parked" }.to_owned(),
         choices: texts(if call.is_some() { &["yes", "no"] } else { &["yes"] }),
         tool: call.as_ref().map_or(String::new(), |call| call.tool.clone()),
         arguments: call.as_ref().map_or(Value::Null, |call| call.arguments.clone()),

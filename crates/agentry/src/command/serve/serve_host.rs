@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
 use super::approval_book::{AnswerOutcome, ApprovalBook, ApprovalRecord};
+use super::engine_runs::EngineRuns;
 use super::live_runs::{LiveRuns, RefusedStart};
 use super::offered_agents::{AgentOffers, MeantAgent, OfferedAgent};
 use super::parked_question::parked_question;
@@ -31,7 +32,8 @@ use crate::command::schedule::found_schedules::found;
 use crate::command::schedule::{entry, open_ledger};
 use crate::command::served_agent::in_one_line;
 use crate::command::{proposals, receipts};
-use crate::output::{CliFailure, error_text};
+use crate::engine;
+use crate::output::{CliFailure, error_text, remark};
 
 /// The longest prompt: it is an argument of a process.
 const MOST_PROMPT: usize = 100_000;
@@ -46,6 +48,7 @@ pub(super) struct ServeHost {
     live: LiveRuns,
     keys: StartKeys,
     park_after: Duration,
+    engine: Option<EngineRuns>,
 }
 
 type HostResult = Result<HostReply, HostError>;
@@ -55,6 +58,7 @@ impl ServeHost {
         home: PathBuf,
         agents: &[String],
         park_after: Duration,
+        engine: Option<EngineRuns>,
     ) -> Result<Self, CliFailure> {
         let directory = home.join("serve");
         let book = ApprovalBook::open(directory.join("approvals"), &home).map_err(|error| {
@@ -70,7 +74,37 @@ impl ServeHost {
             book,
             park_after,
             home,
+            engine,
         })
+    }
+
+    /// Looks at the engine until the server ends: what changed, and which runs this machine can take. Blocks.
+    pub(super) fn follow_engine(self: &Arc<Self>) {
+        let Some(engine) = &self.engine else { return };
+        if let Err(failure) = crate::engine::refresh(&self.home) {
+            remark(&format!("warning: {}", failure.message));
+        }
+        while let Some(claimed) = engine.claim(&self.agents, self.live.count()) {
+            let host = Arc::clone(self);
+            drop(tokio::task::spawn_blocking(move || {
+                if let Some(engine) = &host.engine {
+                    engine.start(claimed, &host.home, (&host.live, &host.book));
+                }
+            }));
+        }
+        engine.wait();
+    }
+
+    pub(super) const fn has_engine(&self) -> bool {
+        self.engine.is_some()
+    }
+
+    /// Continues a run: here, or by whichever worker takes it.
+    fn go_on(&self, run: &str) -> Result<(), RefusedStart> {
+        match &self.engine {
+            Some(engine) if engine.queue_again(&self.home, run) => Ok(()),
+            _ => self.live.resume(run, None).map(drop),
+        }
     }
 
     /// What is done from time to time.
@@ -83,7 +117,7 @@ impl ServeHost {
     /// Continues the runs whose answers were not delivered before an earlier server ended.
     pub(super) fn continue_answered(&self) {
         for (approval, run) in self.book.undelivered() {
-            if self.live.resume(&run, None).is_err() {
+            if self.go_on(&run).is_err() {
                 self.book.forget_answer(&approval);
             }
         }
@@ -181,7 +215,10 @@ impl ServeHost {
                     "error": "consent", "message": message, "agent": agent.id, "digest": ground.digest,
                 })));
             }
-            self.live.start(&agent.argument, prompt, waits).map_err(refused)
+            match &self.engine {
+                Some(engine) => engine.queue(&self.home, &ground, prompt, waits).map_err(refused),
+                None => self.live.start(&agent.argument, prompt, waits).map_err(refused),
+            }
         };
         let run = match key {
             None => start()?,
@@ -263,7 +300,13 @@ impl ServeHost {
             let message = "the run has no process";
             return Err(HostError::Conflict(json!({ "error": "state", "message": message })));
         }
-        let live = self.live.get(run).ok_or_else(elsewhere)?;
+        let live = match (self.live.get(run), &self.engine) {
+            (None, Some(engine)) if crate::engine::has(&self.home, run) => {
+                engine.cancel(run).map_err(refused)?;
+                return Ok(json!({ "id": run }).into());
+            }
+            (live, _) => live.ok_or_else(elsewhere)?,
+        };
         live.steer(|run| run.command("stop"));
         Ok(json!({ "id": run }).into())
     }
@@ -285,7 +328,7 @@ impl ServeHost {
             | RunState::Cancelled
             | RunState::OverBudget => {}
         }
-        self.live.resume(run, None).map_err(refused)?;
+        self.go_on(run).map_err(refused)?;
         Ok(json!({ "id": run }).into())
     }
 
@@ -336,8 +379,15 @@ impl ServeHost {
                 "error": "answered", "message": "it was answered before",
                 "answer": first.answer, "reason": first.reason,
             }))),
-            AnswerOutcome::Resume(record) => match self.live.resume(&record.run, None) {
-                Ok(_) => Ok(record.as_json().into()),
+            AnswerOutcome::Resume(record) => match self.continue_with(&record) {
+                Ok(Some(first)) => {
+                    self.book.forget_answer(&record.id);
+                    Err(HostError::Conflict(json!({
+                        "error": "answered", "message": "it was answered before",
+                        "answer": first,
+                    })))
+                }
+                Ok(None) => Ok(record.as_json().into()),
                 Err(error) => {
                     // The run could not continue, so the question is still open.
                     self.book.forget_answer(&record.id);
@@ -345,6 +395,16 @@ impl ServeHost {
                 }
             },
         }
+    }
+
+    /// Continues a run with an answer. Returns the answer of another server that was first.
+    fn continue_with(&self, record: &ApprovalRecord) -> Result<Option<String>, RefusedStart> {
+        if let Some(engine) = self.engine.as_ref().filter(|_| crate::engine::has(&self.home, &record.run))
+            && let Some(first) = engine.answer(record)?
+        {
+            return Ok(Some(first));
+        }
+        self.go_on(&record.run).map(|()| None)
     }
 
     fn schedules(&self) -> Result<Value, HostError> {
@@ -432,7 +492,7 @@ impl RunHost for ServeHost {
 fn program(args: &[&str]) -> Value {
     let Ok(program) = this_program() else { return Value::Null };
     let mut command = std::process::Command::new(program);
-    command.args(args).stdin(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    command.args(args).envs(engine::variable()).stdin(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     let output = command.output().map(|output| output.stdout).unwrap_or_default();
     serde_json::from_slice(&output).unwrap_or_default()
 }

@@ -26,6 +26,7 @@ use crate::command::run::confinement::ConfinedCommands;
 use crate::command::run::limits::{began, limits};
 use crate::command::run::memory::RunMemories;
 use crate::command::run::prepared_agent::PreparedAgent;
+use crate::engine;
 use crate::output::CliFailure;
 
 /// What a call asks of another agent.
@@ -304,7 +305,7 @@ fn reopened(
     ground: &PreparedAgent,
     id: &str,
 ) -> Result<ChildJournal, CliFailure> {
-    let opened = Journal::open(&scope.home, id, Arc::clone(&ground.redactor));
+    let opened = engine::open_journal(&scope.home, id, Arc::clone(&ground.redactor));
     let (journal, about, happened) =
         opened.map_err(|error| CliFailure::new(error.to_string()).refused())?;
     let RunDescription { digest, settings, .. } = &about;

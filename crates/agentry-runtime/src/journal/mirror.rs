@@ -1,0 +1,196 @@
+//! Journals that an engine keeps for several machines. What is here is a copy: a row is stored by the engine first, so
+//! the copy is always a beginning of the journal, and everything that reads journals reads the copy.
+//!
+//! ```text
+//! <home>/runs/<id>/
+//!   journal.db     the copy
+//!   engine         where the run stands in the queue of the engine
+//! ```
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
+use serde::{Deserialize, Serialize};
+
+use super::lock::{self, JournalLock};
+use super::{ABOUT, DATABASE, JournalError, RunDescription, connect, lay_out, runs};
+use crate::private_files;
+
+/// The file that says where a run stands.
+const STANDING: &str = "engine";
+
+/// Where the rows of a journal are stored before they are written here.
+pub trait JournalUplink: Send + fmt::Debug {
+    /// Stores a row once. A durable row is on disk before this returns, and then an effect may start.
+    fn store(&mut self, at: u64, kind: &str, data: &str, durable: bool) -> Result<(), String>;
+
+    /// Gives the run back to the engine, with how it ended.
+    fn release(&mut self, ending: Option<&str>) -> Result<(), String>;
+}
+
+/// Where a run stands in the queue of an engine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EngineStanding {
+    /// Whether it waits for a worker.
+    pub waits: bool,
+    /// When its lease ends, in milliseconds since the Unix epoch by the clock of this machine.
+    pub until: u64,
+    /// The worker that had it last.
+    pub worker: Option<String>,
+    /// Whether that worker belongs to this home, which then has the receipt.
+    pub here: bool,
+}
+
+impl EngineStanding {
+    /// What the run does now, as text; `None` if no worker has it.
+    pub(super) fn now(&self) -> Option<String> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let is_held = u128::from(self.until) > now.as_millis();
+        match (&self.worker, self.waits) {
+            (_, true) => Some("it waits for a worker".to_owned()),
+            (Some(worker), false) if is_held => Some(format!("on {worker}")),
+            _ => None,
+        }
+    }
+}
+
+/// Returns where a run stands; `None` if no engine has it.
+pub fn engine_standing(home: &Path, id: &str) -> Option<EngineStanding> {
+    of_directory(&runs(home).join(id))
+}
+
+pub(super) fn of_directory(directory: &Path) -> Option<EngineStanding> {
+    serde_json::from_str(&fs::read_to_string(directory.join(STANDING)).ok()?).ok()
+}
+
+/// Notes where a run stands.
+pub fn set_engine_standing(
+    home: &Path,
+    id: &str,
+    standing: &EngineStanding,
+) -> Result<(), JournalError> {
+    let directory = runs(home).join(id);
+    private_files::directories(&directory).map_err(JournalError::io("made", &directory))?;
+    let path = directory.join(STANDING);
+    let part = directory.join(format!(".{STANDING}.{}", std::process::id()));
+    let text = serde_json::to_string(standing).unwrap_or_default();
+    let written = fs::write(&part, text).and_then(|()| fs::rename(&part, &path));
+    written.map_err(JournalError::io("written", &path))
+}
+
+/// The copy of a journal, while this process brings it up to date.
+#[derive(Debug)]
+pub struct JournalMirror {
+    id: String,
+    directory: PathBuf,
+    database: Option<Connection>,
+    _lock: JournalLock,
+}
+
+impl JournalMirror {
+    /// Opens a copy, perhaps a new one; `None` if a process of this machine writes the journal itself.
+    pub fn open(home: &Path, id: &str) -> Result<Option<Self>, JournalError> {
+        let directory = runs(home).join(id);
+        private_files::directories(&directory).map_err(JournalError::io("made", &directory))?;
+        if lock::is_held(&directory) {
+            return Ok(None);
+        }
+        let lock = match JournalLock::take(&directory, id) {
+            Ok(lock) => lock,
+            Err(JournalError::Busy { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        // A copy that cannot be read is made anew.
+        let database = connect(&directory, id, OpenFlags::SQLITE_OPEN_READ_WRITE).ok();
+        Ok(Some(Self { id: id.to_owned(), directory, database, _lock: lock }))
+    }
+
+    fn failed(&self) -> impl FnOnce(rusqlite::Error) -> JournalError + use<> {
+        JournalError::database(&self.id, "written")
+    }
+
+    /// Returns how many rows the copy has, and the kind and the data of the last one.
+    pub fn end(&self) -> (u64, Option<(String, String)>) {
+        let Some(database) = &self.database else { return (0, None) };
+        let sql = "SELECT seq, kind, data FROM events ORDER BY seq DESC LIMIT 1";
+        let row = database.query_row(sql, [], |row| {
+            Ok((row.get::<_, i64>(0)?, (row.get(1)?, row.get(2)?)))
+        });
+        match row.optional() {
+            Ok(Some((seq, last))) => (u64::try_from(seq).unwrap_or(0) + 1, Some(last)),
+            _ => (0, None),
+        }
+    }
+
+    /// Removes all rows.
+    pub fn clear(&mut self) -> Result<(), JournalError> {
+        self.database = None;
+        remove_database(&self.directory)?;
+        let path = self.directory.join(DATABASE);
+        private_files::file(&path, fs::OpenOptions::new().write(true).create_new(true))
+            .map_err(JournalError::io("made", &path))?;
+        let database = Connection::open(&path).map_err(self.failed())?;
+        lay_out(&database).map_err(self.failed())?;
+        self.database = Some(database);
+        Ok(())
+    }
+
+    /// Adds rows behind those that are there: time, kind and data.
+    pub fn add<'a>(
+        &mut self,
+        rows: impl IntoIterator<Item = (u64, &'a str, &'a str)>,
+    ) -> Result<(), JournalError> {
+        let (first, _) = self.end();
+        if self.database.is_none() {
+            self.clear()?;
+        }
+        let failed = || JournalError::database(&self.id, "written");
+        let Some(database) = &mut self.database else { return Ok(()) };
+        let written = database.transaction().map_err(failed())?;
+        for ((at, kind, data), seq) in rows.into_iter().zip(first..) {
+            let number = |it: u64| i64::try_from(it).unwrap_or(i64::MAX);
+            let sql = "INSERT INTO events (seq, at, kind, data) VALUES (?1, ?2, ?3, ?4)";
+            let values = params![number(seq), number(at), kind, data];
+            written.execute(sql, values).map_err(failed())?;
+        }
+        written.commit().map_err(failed())
+    }
+
+    /// Writes what is known of a run that no worker has begun.
+    pub fn describe(&mut self, about: &RunDescription) -> Result<(), JournalError> {
+        let text = serde_json::to_string(about).unwrap_or_default();
+        self.clear()?;
+        self.add([(about.started, ABOUT, text.as_str())])
+    }
+
+    /// Notes how the run ended after its last row.
+    pub fn set_ending(&mut self, ending: &str) -> Result<(), JournalError> {
+        let (rows, _) = self.end();
+        let Some(database) = &self.database else { return Ok(()) };
+        let last = i64::try_from(rows).unwrap_or(i64::MAX) - 1;
+        let sql = "INSERT OR REPLACE INTO ending (only, seq, data) VALUES (0, ?1, ?2)";
+        database.execute(sql, params![last, ending]).map(drop).map_err(self.failed())
+    }
+
+    /// Returns the directory of the run.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+}
+
+/// Removes the database of a run with its log.
+pub(super) fn remove_database(directory: &Path) -> Result<(), JournalError> {
+    for name in [DATABASE.to_owned(), format!("{DATABASE}-wal"), format!("{DATABASE}-shm")] {
+        let path = directory.join(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(JournalError::io("removed", &path)(error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

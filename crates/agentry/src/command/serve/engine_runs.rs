@@ -1,0 +1,264 @@
+//! The runs that this server shares with others by an engine: queued here, carried out by the worker that has their
+//! agent, their workspace and the consent of its user.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use agentry_engine::EngineSession;
+use agentry_runtime::RunEnding;
+use agentry_runtime::engine::{ClaimFilter, ClaimedRun};
+use agentry_runtime::journal::{self, RunDescription, RunSettings};
+use serde_json::{Value, json};
+
+use super::approval_book::{ApprovalBook, ApprovalRecord};
+use super::live_runs::{LiveRuns, RefusedStart};
+use super::offered_agents::AgentOffers;
+use super::parked_question::parked_question;
+use crate::args::ServeArguments;
+use crate::command::run::first_consent::is_agreed;
+use crate::command::run::prepared_agent::PreparedAgent;
+use crate::command::run::session::now;
+use crate::command::served_agent::steered_words;
+use crate::engine::{self, GivenLease, RunRequest};
+use crate::home::recorded_user;
+use crate::output::{CliFailure, CliOutcome, ExitKind, note, remark};
+
+/// How long the list of agents that can be claimed is valid.
+const FRESH: Duration = Duration::from_secs(5);
+/// The longest pause between two looks at the engine.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// The part of the server that talks to its engine.
+pub(super) struct EngineRuns {
+    session: &'static EngineSession,
+    labels: Vec<String>,
+    /// How many runs are carried out at once; 0 if this is no worker.
+    at_once: usize,
+    starting: AtomicUsize,
+    claimable: Mutex<Option<(Instant, ClaimableAgents)>>,
+}
+
+/// What a worker can carry out.
+#[derive(Clone, Default)]
+struct ClaimableAgents {
+    /// What `agentry run` gets, by the digests that the user agreed to.
+    arguments: BTreeMap<String, String>,
+    labels: Vec<String>,
+}
+
+/// `agentry serve migrate`.
+pub(super) fn migrate(url: Option<&str>) -> CliOutcome {
+    let url = url.map_or_else(engine::address, str::to_owned);
+    if url.is_empty() || url == "sqlite" {
+        let hint = "name it with `--engine postgres://…` or in `AGENTRY_ENGINE`";
+        return Err(CliFailure::new("no engine is named").hint(hint));
+    }
+    let (before, after) = EngineSession::migrate(&url).map_err(|it| engine::unusable(&it))?;
+    if before == after {
+        note(&format!("the tables have version {after} already"));
+    } else {
+        note(&format!("the tables have version {after} now"));
+    }
+    Ok(ExitKind::Done)
+}
+
+impl EngineRuns {
+    /// Connects to the engine that is named; `None` if none is.
+    pub(super) fn open(args: &ServeArguments) -> Result<Option<Self>, CliFailure> {
+        if let Some(url) = &args.engine {
+            engine::choose(url);
+        }
+        let Some(session) = engine::current()? else {
+            if args.worker {
+                let hint = "name it with `--engine postgres://…` or in `AGENTRY_ENGINE`";
+                return Err(CliFailure::new("a worker needs an engine").hint(hint));
+            }
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            session,
+            labels: args.label.clone(),
+            at_once: if args.worker { args.at_once } else { 0 },
+            starting: AtomicUsize::new(0),
+            claimable: Mutex::default(),
+        }))
+    }
+
+    /// Waits until something may have changed.
+    pub(super) fn wait(&self) {
+        self.session.watch(PAUSE);
+    }
+
+    /// Queues a run of an agent.
+    pub(super) fn queue(
+        &self,
+        home: &Path,
+        ground: &PreparedAgent,
+        prompt: &str,
+        waits: bool,
+    ) -> Result<String, RefusedStart> {
+        let about = RunDescription {
+            agent: ground.full_path(),
+            name: ground.agent.name().to_owned(),
+            digest: ground.digest.clone(),
+            workspace: ground.workspace.clone(),
+            prompt: Some(prompt.to_owned()),
+            started: now(),
+            user: Some(recorded_user()),
+            settings: RunSettings {
+                parks: waits,
+                directory: std::env::current_dir().ok(),
+                ..RunSettings::default()
+            },
+            ..RunDescription::default()
+        };
+        let refused = |why: String| RefusedStart(format!("the run cannot be queued: {why}"));
+        let id = journal::reserve(home, about.started).map_err(|it| refused(it.to_string()))?;
+        let label = self.labels.first().cloned();
+        let label = label.unwrap_or_else(|| engine::label_of(&ground.workspace));
+        let queued = engine::queued_run(&id, &label, RunRequest { about, waits });
+        self.session.create(queued).map_err(|it| refused(it.to_string()))?;
+        engine::refresh(home).map_err(|failure| RefusedStart(failure.message))?;
+        Ok(id)
+    }
+
+    /// Claims a run, if this is a worker with room for one.
+    pub(super) fn claim(&self, offers: &AgentOffers, live: usize) -> Option<ClaimedRun> {
+        if live + self.starting.load(Ordering::SeqCst) >= self.at_once {
+            return None;
+        }
+        let ClaimableAgents { arguments, labels } = self.claimable(offers);
+        let digests = arguments.into_keys().collect();
+        let claimed = self.session.claim(ClaimFilter::Waiting { labels, digests }).ok().flatten();
+        if claimed.is_some() {
+            self.starting.fetch_add(1, Ordering::SeqCst);
+        }
+        claimed
+    }
+
+    /// The agents that the user of this home agreed to, as they are now.
+    fn claimable(&self, offers: &AgentOffers) -> ClaimableAgents {
+        let mut kept = self.claimable.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((at, agents)) = &*kept
+            && at.elapsed() < FRESH
+        {
+            return agents.clone();
+        }
+        let mut found = ClaimableAgents { labels: self.labels.clone(), ..Default::default() };
+        for offered in offers.all() {
+            let Ok(ground) = PreparedAgent::read(&offered.argument, None) else { continue };
+            if !is_agreed(&ground) {
+                continue;
+            }
+            let label = engine::label_of(&ground.workspace);
+            if self.labels.is_empty() && !found.labels.contains(&label) {
+                found.labels.push(label);
+            }
+            found.arguments.insert(ground.digest.clone(), offered.argument);
+        }
+        *kept = Some((Instant::now(), found.clone()));
+        found
+    }
+
+    /// Starts the process of a claimed run. Blocks until it has begun.
+    pub(super) fn start(
+        &self,
+        claimed: ClaimedRun,
+        home: &Path,
+        (live, book): (&LiveRuns, &ApprovalBook),
+    ) {
+        let started = self.words(&claimed, home, book).and_then(|(words, waits)| {
+            let given = GivenLease {
+                lease: claimed.lease.clone(),
+                digest: claimed.queued.digest.clone(),
+            };
+            let lease = serde_json::to_string(&given).unwrap_or_default();
+            live.start_claimed(&words, (waits, lease))
+        });
+        self.starting.fetch_sub(1, Ordering::SeqCst);
+        if let Err(RefusedStart(why)) = started {
+            remark(&format!("warning: the run `{}` was not begun: {why}", claimed.queued.id));
+            // One that has begun elsewhere is left as it is, for a person to continue.
+            let ending = (claimed.rows == 0).then(|| {
+                serde_json::to_string(&RunEnding::Failed { why }).unwrap_or_default()
+            });
+            self.session.give_back(&claimed, ending);
+        }
+    }
+
+    /// The arguments of the process, and whether it waits for a person.
+    fn words(
+        &self,
+        claimed: &ClaimedRun,
+        home: &Path,
+        book: &ApprovalBook,
+    ) -> Result<(Vec<String>, bool), RefusedStart> {
+        let id = &claimed.queued.id;
+        let unreadable = |_| RefusedStart("its request cannot be read".to_owned());
+        let request: RunRequest =
+            serde_json::from_str(&claimed.queued.request).map_err(unreadable)?;
+        let on_ask = if request.waits { "park" } else { "deny" };
+        if claimed.rows > 0 {
+            engine::refresh(home).map_err(|failure| RefusedStart(failure.message))?;
+            self.take_over_answer(claimed, home, book);
+            let words = steered_words(&["resume", "--on-ask", on_ask], &[id]);
+            return Ok((words, request.waits));
+        }
+        let kept = self.claimable.lock().unwrap_or_else(PoisonError::into_inner);
+        let argument =
+            kept.as_ref().and_then(|(_, it)| it.arguments.get(&claimed.queued.digest).cloned());
+        let argument =
+            argument.ok_or_else(|| RefusedStart("its agent is not here any more".to_owned()))?;
+        let prompt = request.about.prompt.unwrap_or_default();
+        let words = steered_words(&["run", "--on-ask", on_ask], &[&argument, &prompt]);
+        Ok((words, request.waits))
+    }
+
+    /// Gives the answer of another server to the book of this one, which delivers it when the run asks again.
+    fn take_over_answer(&self, claimed: &ClaimedRun, home: &Path, book: &ApprovalBook) {
+        let id = &claimed.queued.id;
+        let answers = self.session.answers(id).unwrap_or_default();
+        let key = answer_key(claimed.rows);
+        let Some((_, answer)) = answers.into_iter().find(|(it, _)| *it == key) else { return };
+        let Ok(answer) = serde_json::from_str::<Value>(&answer) else { return };
+        if let Some(question) = journal::summary(home, id).ok().and_then(|run| parked_question(home, &run)) {
+            book.adopt(question);
+        }
+        let waiting = book.waiting().into_iter().find(|it| it.run == *id);
+        if let (Some(waiting), Some(word)) = (waiting, answer["answer"].as_str()) {
+            let reason = answer["reason"].as_str().map(str::to_owned);
+            drop(book.answer(&waiting.id, word, reason));
+        }
+    }
+
+    /// Stores an answer for the worker that continues the run. Returns the other answer that was first.
+    pub(super) fn answer(&self, record: &ApprovalRecord) -> Result<Option<String>, RefusedStart> {
+        let answer = json!({ "answer": record.answer, "reason": record.reason }).to_string();
+        let key = answer_key(engine::rows_seen(&record.run));
+        let first = self.session.answer(&record.run, key, answer.clone());
+        let first = first.map_err(|failure| RefusedStart(failure.to_string()))?;
+        let other: Option<Value> =
+            (first != answer).then(|| serde_json::from_str(&first).unwrap_or_default());
+        Ok(other.map(|other| other["answer"].as_str().unwrap_or_default().to_owned()))
+    }
+
+    /// Queues a run again. Returns false if it has no worker to wait for.
+    pub(super) fn queue_again(&self, home: &Path, run: &str) -> bool {
+        engine::has(home, run)
+            && self.session.queue_again(run).unwrap_or(false)
+            && engine::refresh(home).is_ok()
+    }
+
+    /// Asks for the end of a run on another machine.
+    pub(super) fn cancel(&self, run: &str) -> Result<(), RefusedStart> {
+        self.session.cancel(run).map_err(|failure| RefusedStart(failure.to_string()))
+    }
+}
+
+/// Names the question at which a run is parked: no row follows it until it is answered.
+fn answer_key(rows: u64) -> String {
+    format!("after-{rows}")
+}

@@ -1,0 +1,339 @@
+//! The engine of this process, if `AGENTRY_ENGINE` or `--engine` names one: runs that several machines share. The
+//! home has a copy of each journal, which is brought up to date here and which everything else reads.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use agentry_engine::{EngineSession, PostgresFailure};
+use agentry_runtime::TimedEvent;
+use agentry_runtime::engine::{
+    ClaimFilter, EngineFailure, EngineListing, EngineRow, QueueStanding, QueuedRun, RunLease,
+};
+use agentry_runtime::journal::{
+    self, EngineStanding, Journal, JournalError, JournalMirror, JournalUplink, RunDescription,
+};
+use agentry_runtime::redact::Redactor;
+use serde::{Deserialize, Serialize};
+
+use crate::command::run::session::now;
+use crate::output::{CliFailure, remark};
+
+/// Names the engine. No file of a workspace can set it.
+pub(crate) const ENGINE: &str = "AGENTRY_ENGINE";
+/// Says how long a lease lasts.
+const LEASE_TIME: &str = "AGENTRY_LEASE_TIME";
+/// Gives a lease to the process of a run.
+pub(crate) const LEASE: &str = "AGENTRY_LEASE";
+/// The label of runs that were started at a terminal: no worker has it.
+const TERMINAL: &str = "terminal";
+/// Changes that are looked at again, because one that is numbered earlier may become visible later.
+const OVERLAP: u64 = 1_000;
+
+/// What a worker gives to the process of a run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct GivenLease {
+    pub(crate) lease: RunLease,
+    pub(crate) digest: String,
+}
+
+/// What a worker needs to start a run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct RunRequest {
+    pub(crate) about: RunDescription,
+    /// Whether it parks where it needs a person.
+    pub(crate) waits: bool,
+}
+
+static CHOSEN: OnceLock<String> = OnceLock::new();
+static SESSION: OnceLock<Option<EngineSession>> = OnceLock::new();
+static OPENING: Mutex<()> = Mutex::new(());
+type EndFunction = Box<dyn Fn() + Send + Sync>;
+static END: OnceLock<EndFunction> = OnceLock::new();
+static SEEN: Mutex<BTreeMap<String, (u64, u64)>> = Mutex::new(BTreeMap::new());
+
+/// Uses this engine, whatever the environment names.
+pub(crate) fn choose(url: &str) {
+    let _ = CHOSEN.set(url.to_owned());
+}
+
+/// The address of the engine; empty if there is none.
+pub(crate) fn address() -> String {
+    CHOSEN.get().cloned().or_else(|| std::env::var(ENGINE).ok()).unwrap_or_default()
+}
+
+/// What another process of this program gets, so that it has the same engine.
+pub(crate) fn variable() -> Option<(&'static str, String)> {
+    CHOSEN.get().map(|url| (ENGINE, url.clone()))
+}
+
+/// Whether an engine has this run.
+pub(crate) fn has(home: &Path, run: &str) -> bool {
+    journal::engine_standing(home, run).is_some()
+}
+
+/// How many rows of a run were seen last.
+pub(crate) fn rows_seen(run: &str) -> u64 {
+    let seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    seen.get(run).map_or(0, |(rows, _)| *rows)
+}
+
+/// The label of a workspace that has no name: only this machine has it.
+pub(crate) fn label_of(workspace: &Path) -> String {
+    format!("{}:{}", machine(), workspace.display())
+}
+
+fn machine() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let name = name.or_else(|| std::env::var("HOSTNAME").ok()).unwrap_or_default();
+    name.trim().to_owned()
+}
+
+/// The engine; `None` if journals are kept on this machine alone.
+pub(crate) fn current() -> Result<Option<&'static EngineSession>, CliFailure> {
+    let _opening = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(session) = SESSION.get() {
+        return Ok(session.as_ref());
+    }
+    let url = address();
+    let session = match url.as_str() {
+        "" | "sqlite" => None,
+        url => {
+            let session = EngineSession::open(url, worker_name()?, lease_time()?);
+            Some(session.map_err(|it| unusable(&it))?)
+        }
+    };
+    Ok(SESSION.get_or_init(|| session).as_ref())
+}
+
+pub(crate) fn unusable(failure: &PostgresFailure) -> CliFailure {
+    CliFailure::new(failure.to_string()).hint_opt(failure.hint().map(str::to_owned))
+}
+
+/// How long a lease lasts: `AGENTRY_LEASE_TIME`, in seconds. A shorter one finds a dead worker sooner, and loses a run
+/// sooner whose machine is slow.
+fn lease_time() -> Result<Option<Duration>, CliFailure> {
+    let Some(text) = std::env::var(LEASE_TIME).ok().filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
+    let seconds = text.parse().ok().filter(|seconds| (2..=3_600).contains(seconds));
+    let wrong = || {
+        CliFailure::new(format!("`{LEASE_TIME}` is `{text}`"))
+            .hint("a number of seconds from 2 to 3600 is expected")
+    };
+    seconds.map(|it| Some(Duration::from_secs(it))).ok_or_else(wrong)
+}
+
+/// The name of this home as a worker: the same after each start.
+fn worker_name() -> Result<String, CliFailure> {
+    let home = crate::home::agentry_home();
+    let home = home.ok_or_else(|| CliFailure::new("there is no home directory"))?;
+    Ok(format!("{}:{}", machine(), home.display()))
+}
+
+/// Ends the run of this process when it loses its lease or is cancelled on another machine.
+pub(crate) fn end_by(end: impl Fn() + Send + Sync + 'static) {
+    let _ = END.set(Box::new(end));
+}
+
+fn end() {
+    if let Some(end) = END.get() {
+        end();
+    }
+}
+
+/// The lease that a worker gave to this process, once.
+fn given_lease() -> Option<GivenLease> {
+    static GIVEN: OnceLock<Mutex<Option<GivenLease>>> = OnceLock::new();
+    let given = GIVEN.get_or_init(|| {
+        let text = std::env::var(LEASE).ok();
+        Mutex::new(text.and_then(|text| serde_json::from_str(&text).ok()))
+    });
+    given.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+fn failed(id: &str) -> impl FnOnce(EngineFailure) -> JournalError + use<> {
+    let id = id.to_owned();
+    move |failure| JournalError::Engine { id, why: failure.to_string() }
+}
+
+fn refused(id: &str, why: &str) -> JournalError {
+    JournalError::Engine { id: id.to_owned(), why: why.to_owned() }
+}
+
+/// Creates the journal of a new run: on this machine, or in the engine.
+pub(crate) fn create_journal(
+    home: &Path,
+    about: &RunDescription,
+    redactor: Arc<Redactor>,
+) -> Result<Journal, CliFailure> {
+    let unwritable = |error: JournalError| {
+        CliFailure::new(error.to_string()).hint(crate::home::UNWRITABLE_HOME)
+    };
+    let Some(session) = current()? else {
+        return Journal::create(home, about, redactor).map_err(unwritable);
+    };
+    let shared = || {
+        let lease = match given_lease().filter(|_| about.parent.is_none()) {
+            Some(given) if given.digest == about.digest => given.lease,
+            Some(given) => {
+                return Err(refused(&given.lease.run, "the agent changed after it was claimed"));
+            }
+            None => queued_for_itself(session, home, about)?,
+        };
+        let id = lease.run.clone();
+        let uplink = session.hold(lease, 0, Box::new(end)).map_err(|why| refused(&id, &why))?;
+        stand_here(session, home, &id)?;
+        Journal::create_shared(home, &id, about, redactor, uplink)
+    };
+    shared().map_err(|error| CliFailure::new(error.to_string()))
+}
+
+/// Queues a run that this process carries out, and claims it.
+fn queued_for_itself(
+    session: &EngineSession,
+    home: &Path,
+    about: &RunDescription,
+) -> Result<RunLease, JournalError> {
+    let id = journal::reserve(home, about.started)?;
+    let parent = about.parent.as_ref().map(|parent| parent.run.clone());
+    let queued = queued_run(&id, TERMINAL, RunRequest { about: about.clone(), waits: true });
+    session.create(QueuedRun { parent, ..queued }).map_err(failed(&id))?;
+    claimed(session, &id)
+}
+
+/// A run for the queue.
+pub(crate) fn queued_run(id: &str, label: &str, request: RunRequest) -> QueuedRun {
+    QueuedRun {
+        id: id.to_owned(),
+        digest: request.about.digest.clone(),
+        label: label.to_owned(),
+        parent: None,
+        request: serde_json::to_string(&request).unwrap_or_default(),
+    }
+}
+
+fn claimed(session: &EngineSession, id: &str) -> Result<RunLease, JournalError> {
+    let claimed = session.claim(ClaimFilter::Run(id.to_owned())).map_err(failed(id))?;
+    let busy = || JournalError::Busy { id: id.to_owned(), pid: None };
+    claimed.map(|it| it.lease).ok_or_else(busy)
+}
+
+/// Opens a journal to continue its run, on whichever machine it was written.
+pub(crate) fn open_journal(
+    home: &Path,
+    id: &str,
+    redactor: Arc<Redactor>,
+) -> Result<(Journal, RunDescription, Vec<TimedEvent>), JournalError> {
+    let session = current().map_err(|failure| refused(id, &failure.message))?;
+    let shared = session.filter(|_| journal::engine_standing(home, id).is_some());
+    let Some(session) = shared else { return Journal::open(home, id, redactor) };
+    let given = given_lease().map(|given| given.lease).filter(|lease| lease.run == id);
+    let lease = given.map_or_else(|| claimed(session, id), Ok)?;
+    // The lease first: from now on, no one else adds a row.
+    let rows = mirror_rows(session, home, id)?;
+    let uplink: Box<dyn JournalUplink> =
+        session.hold(lease, rows, Box::new(end)).map_err(|why| refused(id, &why))?;
+    stand_here(session, home, id)?;
+    let (mut journal, about, events) = Journal::open(home, id, redactor)?;
+    journal.connect(uplink);
+    Ok((journal, about, events))
+}
+
+fn stand_here(session: &EngineSession, home: &Path, id: &str) -> Result<(), JournalError> {
+    let worker = Some(session.worker().to_owned());
+    let standing = EngineStanding { waits: false, until: 0, worker, here: true };
+    journal::set_engine_standing(home, id, &standing)
+}
+
+/// Brings the copies of all runs up to date, if there is an engine. What cannot be read is reported and left.
+pub(crate) fn refresh(home: &Path) -> Result<(), CliFailure> {
+    let Some(session) = current()? else { return Ok(()) };
+    let after = changes_seen().saturating_sub(OVERLAP);
+    let listed = session.ask(|engine| async move { engine.list(after).await });
+    let listed = listed.map_err(|failure| CliFailure::new(failure.to_string()))?;
+    for listing in listed {
+        if let Err(error) = refresh_run(session, home, &listing) {
+            remark(&format!("warning: {error}"));
+        }
+    }
+    Ok(())
+}
+
+/// The newest change that this process has seen.
+fn changes_seen() -> u64 {
+    let seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    seen.values().map(|(_, change)| *change).max().unwrap_or(0)
+}
+
+fn refresh_run(
+    session: &EngineSession,
+    home: &Path,
+    listing: &EngineListing,
+) -> Result<(), JournalError> {
+    let id = &listing.queued.id;
+    let is_held = listing.standing == QueueStanding::Held;
+    let seen = (listing.rows, listing.change);
+    let known = SEEN.lock().unwrap_or_else(PoisonError::into_inner).get(id).copied();
+    if known != Some(seen) || is_held {
+        let left = u64::try_from(listing.lease_left.as_millis()).unwrap_or(u64::MAX);
+        let standing = EngineStanding {
+            waits: listing.standing == QueueStanding::Waiting,
+            until: if is_held { now().saturating_add(left) } else { 0 },
+            worker: listing.worker.clone(),
+            here: listing.worker.as_deref() == Some(session.worker()),
+        };
+        journal::set_engine_standing(home, id, &standing)?;
+    }
+    if known == Some(seen) {
+        return Ok(());
+    }
+    if listing.rows == 0 {
+        describe(home, listing)?;
+    } else {
+        mirror_rows(session, home, id)?;
+    }
+    if let Some(ending) = &listing.ending
+        && let Some(mut mirror) = JournalMirror::open(home, id)?
+    {
+        mirror.set_ending(ending)?;
+    }
+    SEEN.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), seen);
+    Ok(())
+}
+
+/// Writes down what is known of a run that no worker has begun.
+fn describe(home: &Path, listing: &EngineListing) -> Result<(), JournalError> {
+    let id = &listing.queued.id;
+    let Ok(request) = serde_json::from_str::<RunRequest>(&listing.queued.request) else {
+        return Err(refused(id, "its request cannot be read"));
+    };
+    match JournalMirror::open(home, id)? {
+        Some(mut mirror) if mirror.end().0 == 0 => mirror.describe(&request.about),
+        _ => Ok(()),
+    }
+}
+
+/// Copies the rows that are missing here, and returns how many there are. A copy that is no beginning of the journal
+/// is made anew: the engine had a crash, or the run was only described.
+fn mirror_rows(session: &EngineSession, home: &Path, id: &str) -> Result<u64, JournalError> {
+    let Some(mut mirror) = JournalMirror::open(home, id)? else { return Ok(0) };
+    let (mut rows, last) = mirror.end();
+    if let Some((kind, data)) = last {
+        let stored = session.rows(id, rows - 1).map_err(failed(id))?;
+        let is_same = |row: &EngineRow| row.kind == kind && row.data == data;
+        if !stored.first().is_some_and(is_same) {
+            mirror.clear()?;
+            rows = 0;
+        }
+    }
+    loop {
+        let found = session.rows(id, rows).map_err(failed(id))?;
+        if found.is_empty() {
+            return Ok(rows);
+        }
+        mirror.add(found.iter().map(|row| (row.at, row.kind.as_str(), row.data.as_str())))?;
+        rows += u64::try_from(found.len()).unwrap_or(0);
+    }
+}

@@ -1,0 +1,259 @@
+//! Runs that several servers share by a real Postgres: two homes, one workspace.
+#![cfg(target_os = "linux")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::confined::WORKER;
+use crate::postgres_server::TestPostgres;
+use crate::run::{keyed, write, writer};
+use crate::serve::Serving;
+use crate::server::{Server, Turn};
+use crate::terminal::wait_for;
+use crate::test::Test;
+
+/// The homes of the two servers, as `Serving` reads them.
+const HOMES: [&str; 2] = ["first/home", "second/home"];
+/// How long a lease lasts here, in seconds.
+const LEASE: &str = "2";
+/// The commands of each run in the test of kills.
+const STEPS: usize = 4;
+
+/// The program with an engine and a home.
+fn engaged(
+    test: &Test,
+    server: &Server,
+    (postgres, home): (&TestPostgres, &str),
+    args: &[&str],
+) -> Command {
+    let mut command = keyed(test, server, args);
+    command.env("AGENTRY_ENGINE", postgres.url()).env("AGENTRY_HOME", test.path(home));
+    command.env("AGENTRY_LEASE_TIME", LEASE);
+    command
+}
+
+fn migrated(test: &Test, server: &Server) -> Option<TestPostgres> {
+    let postgres = TestPostgres::start()?;
+    let refused = engaged(test, server, (&postgres, HOMES[0]), &["serve"]).output();
+    let refused = String::from_utf8(refused.expect("the program runs").stderr).expect("text");
+    assert!(refused.contains("`agentry serve migrate`"), "{refused}");
+    let done = engaged(test, server, (&postgres, HOMES[0]), &["serve", "migrate"]).status();
+    assert!(done.expect("the program runs").success());
+    Some(postgres)
+}
+
+fn serving<'a>(
+    test: &'a Test,
+    server: &Server,
+    place: (&TestPostgres, &'static str),
+    works: bool,
+) -> Serving<'a> {
+    let mut args = vec!["serve", "--listen", "127.0.0.1:0", "--label", "shared"];
+    if works {
+        args.push("--worker");
+    }
+    Serving::of(test, engaged(test, server, place, &args), place.1)
+}
+
+/// Queued at one server, carried out by another, approved at the first, listed and undone at both.
+#[test]
+fn a_run_moves_between_servers() {
+    let server = Server::playing([write("other.txt").into(), Turn::text("All done.").into()]);
+    let test = writer();
+    let Some(postgres) = migrated(&test, &server) else { return };
+    let front = serving(&test, &server, (&postgres, HOMES[0]), false);
+    front.consent("writer");
+    let run = front.run("writer", "write it");
+    // Without consent in its own home, a worker takes nothing.
+    let worker = serving(&test, &server, (&postgres, HOMES[1]), true);
+    wait_for("the run at the worker", || {
+        worker.get("/v1/runs").as_array().is_some_and(|runs| runs.len() == 1)
+    });
+    assert_eq!(worker.get(&format!("/v1/runs/{run}"))["state"], "running");
+    assert_eq!(server.count(), 0);
+    worker.consent("writer");
+    front.wait_for_state(&run, "parked");
+    assert!(!test.has("other.txt"));
+    let approval = front.approval();
+    assert_eq!((approval["run"].as_str(), approval["tool"].as_str()), (Some(&*run), Some("write")));
+    let (status, answered) = front.answer(&approval, &json!({ "answer": "yes" }));
+    assert_eq!(status, 200, "{answered}");
+    front.wait_for_state(&run, "done");
+    worker.wait_for_state(&run, "done");
+    assert_eq!(test.read("other.txt"), "hello\n");
+    for home in HOMES {
+        let shown = engaged(&test, &server, (&postgres, home), &["runs", "show", &run]).output();
+        let shown = String::from_utf8(shown.expect("the program runs").stdout).expect("text");
+        assert!(shown.contains("All done."), "{home}: {shown}");
+    }
+    // The home of the worker has the receipt.
+    let receipts = |serving: &Serving<'_>| serving.get("/v1/receipts").as_array().map(Vec::len);
+    assert_eq!(receipts(&worker), Some(1));
+    assert_eq!(receipts(&front), Some(0));
+    let undo = ["runs", "undo", &run];
+    let undone = engaged(&test, &server, (&postgres, HOMES[1]), &undo).status();
+    assert!(undone.expect("the program runs").success());
+    assert!(!test.has("other.txt"));
+    let export = |serving: &Serving<'_>| serving.get(&format!("/v1/runs/{run}/export")).to_string();
+    wait_for("the undo at the other server", || export(&front).contains("other.txt"));
+    front.stop();
+    worker.stop();
+}
+
+/// Says what the next command of a run is: its prompt names the run, its results count the commands.
+fn stepping() -> Server {
+    Server::answering(|asked| {
+        let done = asked.results.len();
+        if done >= STEPS {
+            return Turn::text("Done.").into();
+        }
+        let run = asked.said.first().cloned().unwrap_or_default();
+        Turn::call("bash", json!({ "command": format!("echo {run}-{done} >> effects") })).into()
+    })
+}
+
+/// Two workers and their runs are killed, and a worker is paused, at any moment. No command runs twice, none that has
+/// a result was lost, and every run ends.
+#[test]
+fn kills_lose_and_double_nothing() {
+    kill_for(Duration::from_secs(40), usize::MAX);
+}
+
+/// The same for as many kills as `AGENTRY_KILLS` says; without it, a few.
+#[test]
+fn as_many_kills_as_asked_for() {
+    let kills = std::env::var("AGENTRY_KILLS").ok().and_then(|text| text.parse().ok());
+    kill_for(Duration::from_hours(2), kills.unwrap_or(3));
+}
+
+fn kill_for(longest: Duration, most: usize) {
+    let server = stepping();
+    let test = Test::new()
+        .file("worker/agent.toml", WORKER)
+        .file("worker/system-prompt.md", "You work.\n")
+        .file("effects", "");
+    let Some(postgres) = migrated(&test, &server) else { return };
+    let front = serving(&test, &server, (&postgres, "front/home"), false);
+    front.consent("worker");
+    let mut workers: Vec<_> = HOMES
+        .map(|home| {
+            let worker = serving(&test, &server, (&postgres, home), true);
+            worker.consent("worker");
+            Some(worker)
+        })
+        .into();
+    let began = Instant::now();
+    let (mut runs, mut kills, mut chance) = (Vec::new(), 0, 7_u64);
+    while kills < most && began.elapsed() < longest {
+        while open(&front, &runs) < 6 {
+            runs.push(front.run("worker", &format!("run{}", runs.len())));
+        }
+        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let at = usize::from(chance >> 40 & 1 == 1);
+        let Some(worker) = workers[at].take() else { continue };
+        std::thread::sleep(Duration::from_millis(chance >> 33 & 1023));
+        if chance >> 50 & 7 == 0 {
+            // The database goes away, and comes back.
+            postgres.kill();
+            std::thread::sleep(Duration::from_millis(chance >> 33 & 4095));
+            postgres.up();
+        }
+        kills += fault(worker, (chance >> 53) % 4);
+        // A worker that was killed is started again.
+        workers[at] = Some(serving(&test, &server, (&postgres, HOMES[at]), true));
+        answer_all(&front);
+    }
+    wait_until_all_ended(&front, &runs);
+    judge(&test, &front, &runs);
+    println!("{kills} kills, {} runs", runs.len());
+    assert!(kills >= most.min(5), "only {kills} kills");
+}
+
+/// Kills the runs of a worker, or the worker, or both, or pauses them for longer than a lease. Returns the kills.
+fn fault(worker: Serving<'_>, kind: u64) -> usize {
+    let id = worker.process();
+    let children = children(id);
+    let signal = |name: &str, ids: &[u32]| {
+        for id in ids {
+            let _ = Command::new("kill").args([name, &id.to_string()]).status();
+        }
+    };
+    match kind {
+        0 => signal("-KILL", &children),
+        1 => signal("-KILL", &[id]),
+        2 => signal("-KILL", &[&[id], &*children].concat()),
+        _ => {
+            signal("-STOP", &children);
+            std::thread::sleep(Duration::from_secs(4));
+            signal("-CONT", &children);
+            return 0;
+        }
+    }
+    drop(worker);
+    1
+}
+
+/// The processes that a process has started.
+fn children(id: u32) -> Vec<u32> {
+    let tasks = fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
+    let lists = tasks.map(|task| fs::read_to_string(task.path().join("children")));
+    let text: String = lists.map(Result::unwrap_or_default).collect();
+    text.split_whitespace().filter_map(|id| id.parse().ok()).collect()
+}
+
+fn states(front: &Serving<'_>) -> BTreeMap<String, String> {
+    let runs = front.get("/v1/runs?limit=500");
+    let entry = |run: &Value| {
+        Some((run["id"].as_str()?.to_owned(), run["state"].as_str()?.to_owned()))
+    };
+    runs.as_array().into_iter().flatten().filter_map(entry).collect()
+}
+
+fn open(front: &Serving<'_>, runs: &[String]) -> usize {
+    let states = states(front);
+    runs.iter().filter(|run| states.get(*run).is_none_or(|state| state != "done")).count()
+}
+
+/// Says no to every command that was interrupted.
+fn answer_all(front: &Serving<'_>) {
+    for approval in front.get("/v1/approvals").as_array().into_iter().flatten() {
+        assert_eq!(approval["kind"], "unfinished", "{approval}");
+        // It may have been answered meanwhile.
+        front.answer(approval, &json!({ "answer": "no" }));
+    }
+}
+
+fn wait_until_all_ended(front: &Serving<'_>, runs: &[String]) {
+    let until = Instant::now() + Duration::from_mins(3);
+    while open(front, runs) > 0 {
+        assert!(Instant::now() < until, "{:?}", states(front));
+        answer_all(front);
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// Compares the journals with what happened.
+fn judge(test: &Test, front: &Serving<'_>, runs: &[String]) {
+    let text = test.read("effects");
+    let mut effects = BTreeMap::new();
+    for line in text.lines() {
+        *effects.entry(line.to_owned()).or_insert(0) += 1;
+    }
+    let doubled: Vec<_> = effects.iter().filter(|(_, count)| **count > 1).collect();
+    assert!(doubled.is_empty(), "doubled: {doubled:?}");
+    for (number, run) in runs.iter().enumerate() {
+        let events = front.get(&format!("/v1/runs/{run}/export"));
+        let export = events.as_str().expect("a text");
+        assert!(export.contains("Done."), "run {number}: {export}");
+        for step in 0..STEPS {
+            let is_there = effects.contains_key(&format!("run{number}-{step}"));
+            let unknown = export.matches("it is not known what it did").count();
+            // What did not happen was put to a person.
+            assert!(is_there || unknown > 0, "run {number} lost {step}: {export}");
+        }
+    }
+}
