@@ -14,6 +14,7 @@ mod events;
 mod gate;
 mod host;
 mod listen;
+mod mcp_endpoint;
 mod metrics;
 mod openapi;
 mod page;

@@ -24,7 +24,7 @@ pub(crate) use home::{
 };
 pub(crate) use machine::{ConfigArguments, DoctorArguments, ModelsArguments};
 pub(crate) use memory::{MemoryAddArguments, MemoryAgent, MemoryArguments, MemoryCommand};
-pub(crate) use offer::{AcpArguments, McpArguments, OfferArguments};
+pub(crate) use offer::{AcpArguments, McpArguments};
 pub(crate) use policy::{
     DiffFormat, PolicyArguments, PolicyCommand, PolicyDiffArguments, PolicyShowArguments,
     PolicyTestArguments, PolicyWhyArguments,

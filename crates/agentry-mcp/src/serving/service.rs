@@ -23,6 +23,8 @@ pub struct ServerService<H> {
     host: Arc<H>,
     /// What the model of the client gets to know about all tools.
     instructions: String,
+    /// Whether questions may be put to the user of the client at all.
+    may_ask: bool,
     /// Set by `initialize`: whether the client can ask its user.
     session: OnceLock<bool>,
     waiting: Arc<WaitingCalls>,
@@ -40,8 +42,29 @@ struct ClientTerms {
 impl<H: ServedTools> ServerService<H> {
     /// A service for one client.
     pub fn new(host: Arc<H>, instructions: String) -> Self {
-        let (waiting, open) = (Arc::default(), Arc::default());
-        Self { host, instructions, session: OnceLock::new(), waiting, open }
+        Self::with_waiting(host, instructions, Arc::default())
+    }
+
+    /// A service for one request of the newer era; what waits for an answer outlives it.
+    pub(super) fn with_waiting(
+        host: Arc<H>,
+        instructions: String,
+        waiting: Arc<WaitingCalls>,
+    ) -> Self {
+        let (session, open) = (OnceLock::new(), Arc::default());
+        Self { host, instructions, may_ask: true, session, waiting, open }
+    }
+
+    /// The same for a client whose user may answer questions, or may not.
+    #[must_use]
+    pub(super) fn asking(self, may_ask: bool) -> Self {
+        Self { may_ask, ..self }
+    }
+
+    /// Gives up all calls of this client; what other clients began goes on.
+    pub(super) fn give_up(&self) {
+        self.waiting.clear();
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     fn dispatch(
@@ -68,7 +91,7 @@ impl<H: ServedTools> ServerService<H> {
         let asked = params.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
         let newest = ProtocolEra::Initialized.version();
         let version = if is_spoken(asked) { asked } else { newest };
-        let _ = self.session.set(can_ask(params.get("capabilities")));
+        let _ = self.session.set(self.may_ask && can_ask(params.get("capabilities")));
         json!({
             "protocolVersion": version,
             "capabilities": {"tools": {}},
@@ -91,7 +114,7 @@ impl<H: ServedTools> ServerService<H> {
         let meta = |name: &str| params.get("_meta")?.get(format!("io.modelcontextprotocol/{name}"));
         match meta("protocolVersion") {
             Some(version) if version == ProtocolEra::Stateless.version() => {
-                let can_ask = can_ask(meta("clientCapabilities"));
+                let can_ask = self.may_ask && can_ask(meta("clientCapabilities"));
                 Ok(ClientTerms { era: ProtocolEra::Stateless, can_ask })
             }
             Some(version) => {
@@ -182,8 +205,7 @@ impl<H: ServedTools> RpcService for ServerService<H> {
     }
 
     fn close(&self) -> RpcFuture<()> {
-        self.waiting.clear();
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.give_up();
         self.host.close()
     }
 }

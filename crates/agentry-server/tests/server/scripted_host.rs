@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use agentry_mcp::serving::{HttpSessions, ServedHttp};
 use agentry_server::{
     EventBatch, HostCall, HostError, HostReply, LiveSignal, RunHost, ServerSetup, TlsFiles,
     TokenScope, TokenStore,
@@ -13,6 +14,8 @@ use agentry_server::{
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tokio::sync::{broadcast, watch};
+
+use crate::mcp::ScriptedTools;
 
 /// The limit of every wait.
 pub(crate) const LIMIT: Duration = Duration::from_mins(1);
@@ -26,6 +29,7 @@ pub(crate) struct ScriptedHost {
     /// Stands in every text that the host returns.
     text: String,
     first_answer: Mutex<Option<String>>,
+    mcp: Arc<HttpSessions<ScriptedTools>>,
 }
 
 impl ScriptedHost {
@@ -116,6 +120,10 @@ impl RunHost for ScriptedHost {
     fn signals(&self, _run: &str) -> Option<broadcast::Receiver<LiveSignal>> {
         Some(self.signals.subscribe())
     }
+
+    fn mcp(&self) -> Arc<dyn ServedHttp> {
+        Arc::clone(&self.mcp) as Arc<dyn ServedHttp>
+    }
 }
 
 /// A server that ends with the value.
@@ -160,6 +168,7 @@ impl TestServer {
             signals: broadcast::channel(16).0,
             text: text.to_owned(),
             first_answer: Mutex::default(),
+            mcp: Arc::new(HttpSessions::new(Arc::new(ScriptedTools), "Tools.".to_owned())),
         });
         let runtime = Runtime::new().expect("a runtime");
         let socket = serve.join("socket");

@@ -3,6 +3,7 @@
 mod approval_book;
 mod live_run;
 mod live_runs;
+mod mcp_tools;
 mod offered_agents;
 mod pairing;
 mod parked_question;

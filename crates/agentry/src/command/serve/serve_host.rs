@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use agentry_home::HomeLayout;
 use agentry_home::receipt::receipt_files;
+use agentry_mcp::serving::ServedHttp;
 use agentry_runtime::journal::{self, JournalError, RunState, RunSummary};
 use agentry_runtime::undo::{changed_files, joined_diff};
 use agentry_server::{EventBatch, HostCall, HostError, HostReply, ListWindow, LiveSignal, RunHost};
@@ -14,6 +15,7 @@ use tokio::sync::broadcast;
 
 use super::approval_book::{AnswerOutcome, ApprovalBook, ApprovalRecord};
 use super::live_runs::{LiveRuns, RefusedStart};
+use super::mcp_tools::McpTools;
 use super::offered_agents::{AgentOffers, MeantAgent, OfferedAgent};
 use super::parked_question::parked_question;
 use super::run_feed::RunFeeds;
@@ -46,6 +48,7 @@ pub(super) struct ServeHost {
     live: LiveRuns,
     keys: StartKeys,
     park_after: Duration,
+    mcp: McpTools,
 }
 
 type HostResult = Result<HostReply, HostError>;
@@ -69,6 +72,7 @@ impl ServeHost {
             keys: StartKeys::open(directory.join("keys.json")),
             book,
             park_after,
+            mcp: McpTools::new(),
             home,
         })
     }
@@ -425,6 +429,10 @@ impl RunHost for ServeHost {
 
     fn signals(&self, run: &str) -> Option<broadcast::Receiver<LiveSignal>> {
         Some(self.live.get(run)?.signals.subscribe())
+    }
+
+    fn mcp(&self) -> Arc<dyn ServedHttp> {
+        self.mcp.sessions(&self.agents)
     }
 }
 
