@@ -24,25 +24,49 @@ pub(super) const SCENES: &[Scene] = &[
     Scene {
         name: "a program of the older era (MCP), which asks its user",
         script: "program.mjs",
-        words: &["DIRECTORY", "older", "asks"],
+        words: &["DIRECTORY", "older", "asks", "stdio"],
         check: check_asking,
     },
     Scene {
         name: "a program of the newer era (MCP), which asks its user",
         script: "program.mjs",
-        words: &["DIRECTORY", "newer", "asks"],
+        words: &["DIRECTORY", "newer", "asks", "stdio"],
         check: check_newer,
     },
     Scene {
         name: "a program of the older era (MCP) without a user",
         script: "program.mjs",
-        words: &["DIRECTORY", "older", "alone"],
+        words: &["DIRECTORY", "older", "alone", "stdio"],
         check: check_alone,
     },
     Scene {
         name: "a program of the newer era (MCP) without a user",
         script: "program.mjs",
-        words: &["DIRECTORY", "newer", "alone"],
+        words: &["DIRECTORY", "newer", "alone", "stdio"],
+        check: check_alone,
+    },
+    Scene {
+        name: "a program of the older era on the network (MCP), which asks its user",
+        script: "program.mjs",
+        words: &["DIRECTORY", "older", "asks", "admin"],
+        check: check_remote,
+    },
+    Scene {
+        name: "a program of the newer era on the network (MCP), which asks its user",
+        script: "program.mjs",
+        words: &["DIRECTORY", "newer", "asks", "admin"],
+        check: check_newer,
+    },
+    Scene {
+        name: "a program of the older era on the network (MCP), whose token approves of nothing",
+        script: "program.mjs",
+        words: &["DIRECTORY", "older", "asks", "run"],
+        check: check_alone,
+    },
+    Scene {
+        name: "a program of the newer era on the network (MCP), whose token approves of nothing",
+        script: "program.mjs",
+        words: &["DIRECTORY", "newer", "asks", "run"],
         check: check_alone,
     },
 ];
@@ -139,6 +163,11 @@ fn check_asking(seen: &Value, directory: &Path) -> Result<(), String> {
         ],
         seen,
     )
+}
+
+fn check_remote(seen: &Value, directory: &Path) -> Result<(), String> {
+    check_asking(seen, directory)?;
+    expect(&[("a call is cancelled", seen["cancelled"] == "cancelled")], seen)
 }
 
 fn check_newer(seen: &Value, directory: &Path) -> Result<(), String> {

@@ -43,22 +43,28 @@ pub(super) fn is_stateless(headers: &HeaderMap, params: &Value) -> bool {
 }
 
 fn body_version(params: &Value) -> Option<&str> {
-    params.get("_meta")?.get("io.modelcontextprotocol/protocolVersion")?.as_str()
+    meta(params, "protocolVersion")?.as_str()
+}
+
+fn meta<'a>(params: &'a Value, name: &str) -> Option<&'a Value> {
+    params.get("_meta")?.get(format!("io.modelcontextprotocol/{name}"))
 }
 
 /// Refuses a request of the newer era whose headers do not say what its body says.
 pub(super) fn check(headers: &HeaderMap, method: &str, params: &Value) -> Result<(), RpcError> {
+    let version = body_version(params);
+    let (Some(version), Some(_)) = (version, meta(params, "clientCapabilities")) else {
+        let message = "`_meta` must have `io.modelcontextprotocol/protocolVersion` and \
+            `io.modelcontextprotocol/clientCapabilities`";
+        return Err(RpcError::invalid(message));
+    };
     let name = match method {
         "tools/call" | "prompts/get" => Some(params.get("name")),
         "resources/read" => Some(params.get("uri")),
         _ => None,
     };
     let name = name.map(|name| name.and_then(Value::as_str).unwrap_or_default());
-    let expected = [
-        (VERSION, Some(body_version(params).unwrap_or_default())),
-        ("mcp-method", Some(method)),
-        ("mcp-name", name),
-    ];
+    let expected = [(VERSION, Some(version)), ("mcp-method", Some(method)), ("mcp-name", name)];
     for (header, expected) in expected {
         let Some(expected) = expected else { continue };
         let framed = format!("=?base64?{}?=", base64(expected.as_bytes()));
@@ -87,7 +93,9 @@ mod tests {
 
     #[test]
     fn headers_must_repeat_the_body() {
-        let params = json!({"name": "prüfer", "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}});
+        let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {}});
+        let params = json!({"name": "prüfer", "_meta": meta});
         let version = (VERSION, "2026-07-28");
         let method = ("mcp-method", "tools/call");
         let name = ("mcp-name", "=?base64?cHLDvGZlcg==?=");

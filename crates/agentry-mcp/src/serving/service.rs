@@ -73,13 +73,17 @@ impl<H: ServedTools> ServerService<H> {
         peer: &RpcPeer,
     ) -> Result<RpcFuture<RpcAnswer>, RpcError> {
         let RpcRequest { id, method, params } = asked;
-        match method.as_str() {
-            "initialize" => return Ok(ready(self.initialize(&params))),
-            "server/discover" => return Ok(ready(self.discovered())),
-            "ping" => return Ok(ready(json!({}))),
+        let stateless = self.stateless_terms(&params)?;
+        match (method.as_str(), stateless) {
+            ("initialize", None) => return Ok(ready(self.initialize(&params))),
+            ("ping", None) => return Ok(ready(json!({}))),
+            ("server/discover", _) => return Ok(ready(self.discovered())),
             _ => {}
         }
-        let terms = self.terms(&params)?;
+        let terms = match stateless {
+            Some(terms) => terms,
+            None => self.session_terms()?,
+        };
         match method.as_str() {
             "tools/list" => Ok(ready(self.listed(terms.era))),
             "tools/call" => self.call(&id, &params, (terms, peer.clone())),
@@ -109,13 +113,13 @@ impl<H: ServedTools> ServerService<H> {
         cacheable(result)
     }
 
-    /// The era of a request, and whether its client can ask a user.
-    fn terms(&self, params: &Value) -> Result<ClientTerms, RpcError> {
+    /// What a request of the newer era says about its client; `None` for one of a session.
+    fn stateless_terms(&self, params: &Value) -> Result<Option<ClientTerms>, RpcError> {
         let meta = |name: &str| params.get("_meta")?.get(format!("io.modelcontextprotocol/{name}"));
         match meta("protocolVersion") {
             Some(version) if version == ProtocolEra::Stateless.version() => {
                 let can_ask = self.may_ask && can_ask(meta("clientCapabilities"));
-                Ok(ClientTerms { era: ProtocolEra::Stateless, can_ask })
+                Ok(Some(ClientTerms { era: ProtocolEra::Stateless, can_ask }))
             }
             Some(version) => {
                 let supported = [ProtocolEra::Stateless.version()];
@@ -123,14 +127,16 @@ impl<H: ServedTools> ServerService<H> {
                 let error = RpcError::new(UNSUPPORTED_VERSION, message);
                 Err(error.with_data(json!({"supported": supported, "requested": version})))
             }
-            None => {
-                let message =
-                    "the request has no version in `_meta`, and `initialize` was not called";
-                let missing = || RpcError::new(codes::INVALID_REQUEST, message);
-                let can_ask = *self.session.get().ok_or_else(missing)?;
-                Ok(ClientTerms { era: ProtocolEra::Initialized, can_ask })
-            }
+            None => Ok(None),
         }
+    }
+
+    /// What `initialize` said about the client.
+    fn session_terms(&self) -> Result<ClientTerms, RpcError> {
+        let message = "the request has no version in `_meta`, and `initialize` was not called";
+        let missing = || RpcError::new(codes::INVALID_REQUEST, message);
+        let can_ask = *self.session.get().ok_or_else(missing)?;
+        Ok(ClientTerms { era: ProtocolEra::Initialized, can_ask })
     }
 
     fn listed(&self, era: ProtocolEra) -> Value {

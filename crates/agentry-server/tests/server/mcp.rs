@@ -269,7 +269,7 @@ fn wrong_messages_are_refused() {
         ("a list", &session, String::new(), &json!([list]), 400, -32600),
         ("no routing headers", &none, version.to_owned(), &newer, 400, -32020),
         ("another method in the header", &none, routed("tools/call", ""), &newer, 400, -32020),
-        ("no version in the body", &none, routed("tools/list", ""), &list, 400, -32020),
+        ("no version in the body", &none, routed("tools/list", ""), &list, 400, -32602),
         ("an unknown method", &none, routed("none", ""), &other, 404, -32601),
         ("an unknown tool", &none, routed("tools/call", "nothing"), &nothing, 200, -32602),
     ];
