@@ -69,6 +69,23 @@ pub(super) const SCENES: &[Scene] = &[
         words: &["DIRECTORY", "newer", "asks", "run"],
         check: check_alone,
     },
+    Scene {
+        name: "the conformance suite of MCP",
+        script: "suite.mjs",
+        words: &[
+            "DIRECTORY",
+            "server-initialize",
+            "server-session-lifecycle",
+            "ping",
+            "tools-list",
+            "dns-rebinding-protection",
+            "http-header-validation",
+            "server-sse-multiple-streams",
+            "sep-2164-resource-not-found",
+            "input-required-result-unsupported-methods",
+        ],
+        check: check_suite,
+    },
 ];
 
 /// The first expectation that does not hold.
@@ -163,6 +180,15 @@ fn check_asking(seen: &Value, directory: &Path) -> Result<(), String> {
         ],
         seen,
     )
+}
+
+fn check_suite(seen: &Value, _: &Path) -> Result<(), String> {
+    let scenarios = seen.as_object().into_iter().flatten();
+    let failed = scenarios.filter(|(_, result)| *result != "passed").map(|(name, _)| name.as_str());
+    match failed.collect::<Vec<_>>().as_slice() {
+        [] => Ok(()),
+        failed => Err(format!("these scenarios fail: {}: {seen:#}", failed.join(", "))),
+    }
 }
 
 fn check_remote(seen: &Value, directory: &Path) -> Result<(), String> {
