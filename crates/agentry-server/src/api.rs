@@ -13,6 +13,7 @@ use tokio::sync::{Semaphore, watch};
 use crate::events::{self, EventFeed};
 use crate::gate::{self, AllowedHosts};
 use crate::host::{HostCall, HostError, HostReply, RunHost};
+use crate::limits::ServerLimits;
 use crate::reply::{self, ServerReply};
 use crate::route::{
     self, ApiRoute, BodyField, FieldType, MOST_ENTRIES, OwnAnswer, RouteAnswer, RouteInput,
@@ -26,8 +27,6 @@ use crate::{completion, mcp_endpoint, metrics, openapi, page};
 const MOST_BODY: usize = 1024 * 1024;
 /// How long a body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(20);
-/// The most streams of events at a time.
-pub(crate) const MOST_STREAMS: usize = 1_000;
 /// The most calls of the host at a time; others wait.
 const MOST_CALLS: usize = 64;
 
@@ -37,6 +36,7 @@ pub(crate) struct ApiServer {
     pub(crate) tokens: TokenStore,
     pub(crate) hosts: AllowedHosts,
     pub(crate) streams: Arc<Semaphore>,
+    pub(crate) limits: ServerLimits,
     calls: Semaphore,
     pub(crate) stop: watch::Receiver<bool>,
     pub(crate) counters: metrics::RequestCounters,
@@ -46,14 +46,15 @@ impl ApiServer {
     pub(crate) fn new(
         host: Arc<dyn RunHost>,
         tokens: TokenStore,
-        hosts: AllowedHosts,
+        (hosts, limits): (AllowedHosts, ServerLimits),
         stop: watch::Receiver<bool>,
     ) -> Self {
         Self {
             host,
             tokens,
             hosts,
-            streams: Arc::new(Semaphore::new(MOST_STREAMS)),
+            streams: Arc::new(Semaphore::new(limits.streams)),
+            limits,
             calls: Semaphore::new(MOST_CALLS),
             stop,
             counters: metrics::RequestCounters::default(),
@@ -229,9 +230,10 @@ impl ApiServer {
     /// The events of a run after a sequence number, if there is a place for another stream.
     pub(crate) fn feed(&self, run: String, after: u64) -> Result<EventFeed, Box<ServerReply>> {
         let Ok(place) = Arc::clone(&self.streams).try_acquire_owned() else {
-            let message = "too many streams are open";
-            return Err(refused(StatusCode::SERVICE_UNAVAILABLE, "busy", message));
+            let message = format!("{} streams of events are open already", self.limits.streams);
+            return Err(refused(StatusCode::SERVICE_UNAVAILABLE, "busy", &message));
         };
+        let place = (place, self.limits.streams);
         Ok(EventFeed::new(Arc::clone(&self.host), (run, after), self.stop.clone(), place))
     }
 }

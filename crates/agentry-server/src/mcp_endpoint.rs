@@ -2,7 +2,6 @@
 //! themselves are those of `agentry mcp` on the standard streams.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use agentry_mcp::serving::{HttpOutcome, HttpPost, ServedHttp};
 use hyper::StatusCode;
@@ -11,14 +10,12 @@ use hyper::header::{HeaderMap, HeaderValue};
 use tokio::sync::{mpsc, watch};
 
 use crate::api::{ApiServer, refused};
+use crate::events::{SILENCE, SILENT};
+use crate::host::RunHost;
 use crate::listen::stopped;
 use crate::reply::{self, ServerReply};
 use crate::scope::TokenScope;
 use crate::token_store::KnownToken;
-
-/// The pause after which a silent stream gets a comment: clients and proxies give up silent ones, and only writing
-/// shows that a client is gone.
-const SILENCE: Duration = Duration::from_secs(15);
 
 /// Takes a message.
 pub(crate) async fn post(
@@ -59,8 +56,8 @@ pub(crate) async fn end(
 }
 
 async fn served(server: &Arc<ApiServer>) -> Result<Arc<dyn ServedHttp>, Box<ServerReply>> {
-    let served = server.with_host(|host| host.mcp()).await;
-    served.map_err(|failure| Box::new(reply::host_error(&failure)))
+    let sessions = server.with_host(RunHost::mcp).await;
+    sessions.map_err(|failure| Box::new(reply::host_error(&failure)))
 }
 
 /// Messages as server-sent events, until the answer or the end of the server.
@@ -71,7 +68,7 @@ fn stream(lines: mpsc::Receiver<Vec<u8>>, stop: watch::Receiver<bool>) -> Server
             () = stopped(&mut stop) => return None,
         };
         let text = match line {
-            Err(_) => ": silent\n\n".to_owned(),
+            Err(_) => SILENT.to_owned(),
             Ok(None) => return None,
             // A JSON text has no line breaks but the last one.
             Ok(Some(line)) => {

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 
-use agentry_server::{HostCall, ServerSetup, TokenScope};
+use agentry_server::{HostCall, ServerLimits, ServerSetup, TokenScope};
 use serde_json::json;
 
 use crate::scripted_host::{LIMIT, TestServer};
@@ -297,6 +297,7 @@ fn other_machines_are_refused_without_tls() {
             names: Vec::new(),
             socket: directory.path().join("socket"),
             tokens: tokens.clone(),
+            limits: ServerLimits::for_open_files(0),
         };
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         let Err(error) = runtime.block_on(setup.bind()) else { panic!("{listen} was taken") };

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use agentry_mcp::serving::{HttpSessions, ServedHttp};
 use agentry_server::{
-    EventBatch, HostCall, HostError, HostReply, LiveSignal, RunHost, ServerSetup, TlsFiles,
-    TokenScope, TokenStore,
+    EventBatch, HostCall, HostError, HostReply, LiveSignal, RunHost, ServerLimits, ServerSetup,
+    TlsFiles, TokenScope, TokenStore,
 };
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -157,7 +157,21 @@ impl TestServer {
         Self::start("text", Some(files))
     }
 
+    /// A server for few clients.
+    pub(crate) fn limited(connections: usize, streams: usize) -> Self {
+        Self::start_limited("text", None, ServerLimits { connections, streams }).expect("a server")
+    }
+
     fn start(text: &str, tls: Option<TlsFiles>) -> std::io::Result<Self> {
+        let limits = ServerLimits { connections: 2_048, streams: 1_000 };
+        Self::start_limited(text, tls, limits)
+    }
+
+    fn start_limited(
+        text: &str,
+        tls: Option<TlsFiles>,
+        limits: ServerLimits,
+    ) -> std::io::Result<Self> {
         let directory = tempfile::tempdir().expect("a writable directory");
         let serve = directory.path().join("serve");
         let tokens = TokenStore::open(&serve).expect("a store");
@@ -178,6 +192,7 @@ impl TestServer {
             names: vec!["https://agents.example".to_owned()],
             socket: socket.clone(),
             tokens: tokens.clone(),
+            limits,
         };
         let bound = runtime.block_on(setup.bind())?;
         let url = bound.url();

@@ -7,6 +7,7 @@ mod mcp_tools;
 mod offered_agents;
 mod pairing;
 mod parked_question;
+mod recent_list;
 mod run_feed;
 mod run_list;
 mod schedule_loop;
@@ -23,7 +24,10 @@ use std::time::Duration;
 
 use agentry_compile::{FileTree as _, ResolveSettings, WorkspaceConfig};
 use agentry_home::HomeLayout;
-use agentry_server::{BoundServer, RunHost, ServerSetup, TlsFiles, TokenScope, TokenStore};
+use agentry_server::{
+    BoundServer, RunHost, ServerLimits, ServerSetup, TlsFiles, TokenScope, TokenStore,
+};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::watch;
 
 use crate::args::{AskFallback, ServeArguments, ServeCommand, milliseconds};
@@ -37,6 +41,8 @@ use serve_host::ServeHost;
 
 /// How long a run waits for an approval before it is parked, unless the configuration says another time.
 const PARK_AFTER: Duration = Duration::from_mins(10);
+/// The open files that many clients need.
+const OPEN_FILES: u64 = 16_384;
 /// The pause between two looks at the open approvals.
 const APPROVAL_TICK: Duration = Duration::from_secs(1);
 
@@ -154,7 +160,20 @@ fn setup(args: &ServeArguments, directory: &Path, tokens: &TokenStore) -> Server
         names: args.host.clone(),
         socket: directory.join("socket"),
         tokens: tokens.clone(),
+        limits: ServerLimits::for_open_files(open_files()),
     }
+}
+
+/// The number of files that this process may have open, raised as far as it is useful and allowed.
+fn open_files() -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    let allowed = limit.maximum.unwrap_or(OPEN_FILES).min(OPEN_FILES);
+    let now = limit.current.unwrap_or(u64::MAX);
+    if now >= allowed {
+        return now;
+    }
+    let raised = Rlimit { current: Some(allowed), maximum: limit.maximum };
+    if setrlimit(Resource::Nofile, raised).is_ok() { allowed } else { now }
 }
 
 fn listen_hint(error: &io::Error) -> Option<&'static str> {

@@ -1,7 +1,7 @@
 //! What waits for a person, and what was answered. Every approval is a file, so that a server that starts again
 //! knows what it asked and what it was told.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -133,18 +133,9 @@ impl ApprovalRecord {
 
     /// Whether this is the same question, asked again by a run that continues.
     fn is_same_question(&self, other: &Self) -> bool {
-        let of = |it: &Self| {
-            let Self { run, agent, kind, call, tool, arguments, .. } = it;
-            (
-                run.clone(),
-                agent.clone(),
-                kind.clone(),
-                call.clone(),
-                tool.clone(),
-                arguments.clone(),
-            )
-        };
-        of(self) == of(other)
+        let Self { run, agent, kind, call, tool, arguments, .. } = self;
+        (run, agent, kind) == (&other.run, &other.agent, &other.kind)
+            && (call, tool, arguments) == (&other.call, &other.tool, &other.arguments)
     }
 
     fn is_waiting(&self) -> bool {
@@ -280,6 +271,19 @@ impl ApprovalBook {
             self.known().values().filter(|it| it.is_waiting()).cloned().collect();
         waiting.sort_by_key(|it| it.since);
         waiting
+    }
+
+    /// The runs that wait for a person.
+    pub(super) fn waiting_runs(&self) -> HashSet<String> {
+        self.known().values().filter(|it| it.is_waiting()).map(|it| it.run.clone()).collect()
+    }
+
+    /// The same, with the runs that have an answer to come.
+    pub(super) fn pending_runs(&self) -> HashSet<String> {
+        let known = self.known();
+        let is_pending =
+            |it: &&ApprovalRecord| it.is_waiting() || it.state == ApprovalState::Answered;
+        known.values().filter(is_pending).map(|it| it.run.clone()).collect()
     }
 
     /// The runs whose open approvals are older than this.

@@ -1,6 +1,6 @@
 //! The runs that this server started and that still have a process.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -48,6 +48,14 @@ impl LiveRuns {
     /// The process of a run.
     pub(super) fn get(&self, run: &str) -> Option<Arc<LiveRun>> {
         self.runs().get(run).cloned()
+    }
+
+    /// Answers whether a run is working now.
+    pub(super) fn busy(&self) -> impl Fn(&str) -> bool + use<> {
+        let runs = self.runs();
+        let busy = runs.iter().filter(|(_, run)| run.is_busy());
+        let busy: HashSet<String> = busy.map(|(id, _)| id.clone()).collect();
+        move |run| busy.contains(run)
     }
 
     /// How many runs have a process.
@@ -184,6 +192,7 @@ impl RunFollower {
                 self.live.signal(LiveSignal::Piece(piece));
                 continue;
             }
+            self.live.set_busy(!matches!(event, SteeredEvent::Ended { .. }));
             match event {
                 SteeredEvent::Approval(asked) if self.live.waits => {
                     self.ask(ApprovalRecord::of_approval(&self.id, &self.name, asked));
@@ -205,6 +214,7 @@ impl RunFollower {
             self.live.signal(LiveSignal::Changed);
         }
         self.live.leave();
+        self.live.set_busy(false);
         // A long journal takes time to read.
         let _ = tokio::task::spawn_blocking(move || self.close()).await;
     }

@@ -1,5 +1,6 @@
 //! What the server asks this program for: agents, runs, approvals, schedules and receipts of this home.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +19,7 @@ use super::live_runs::{LiveRuns, RefusedStart};
 use super::mcp_tools::McpTools;
 use super::offered_agents::{AgentOffers, MeantAgent, OfferedAgent};
 use super::parked_question::parked_question;
+use super::recent_list::RecentList;
 use super::run_feed::RunFeeds;
 use super::run_list::RunList;
 use super::start_keys::{KeyedOutcome, StartKeys};
@@ -43,6 +45,7 @@ pub(super) struct ServeHost {
     home: PathBuf,
     agents: AgentOffers,
     list: RunList,
+    recent: RecentList,
     feeds: RunFeeds,
     book: Arc<ApprovalBook>,
     live: LiveRuns,
@@ -67,6 +70,7 @@ impl ServeHost {
         Ok(Self {
             agents: AgentOffers::new(agents, HomeLayout::new(&home)),
             list: RunList::new(home.clone()),
+            recent: RecentList::default(),
             feeds: RunFeeds::new(home.clone()),
             live: LiveRuns::new(home.clone(), Arc::clone(&book)),
             keys: StartKeys::open(directory.join("keys.json")),
@@ -202,7 +206,7 @@ impl ServeHost {
     }
 
     /// A run, unless it has private memories of another user.
-    fn run(&self, id: &str) -> Result<RunSummary, HostError> {
+    fn run(&self, id: &str) -> Result<Arc<RunSummary>, HostError> {
         let summary = self.list.summary(id).map_err(unreadable)?;
         if let Some(owner) = &summary.about.settings.user {
             let private = |failure: CliFailure| HostError::Missing(failure.message);
@@ -232,19 +236,25 @@ impl ServeHost {
     }
 
     fn is_waiting(&self, run: &str) -> bool {
-        self.book.waiting().iter().any(|it| it.run == run)
+        self.book.waiting_runs().contains(run)
     }
 
     fn runs(&self, window: &ListWindow) -> HostResult {
-        let waiting = self.book.waiting();
+        if let Some(reply) = self.recent.get(window) {
+            return Ok(reply);
+        }
+        let since = self.recent.begin();
+        let waiting = self.book.waiting_runs();
         let agent = window.agent.as_deref();
         let agent = agent.map(|text| self.agent(text)).transpose()?;
         let is_meant =
             |run: &RunSummary| agent.as_ref().is_none_or(|agent| run.about.name == agent.name);
-        let (runs, next) = self.list.window(window, is_meant).map_err(unreadable)?;
-        let entry =
-            |run: &RunSummary| self.list.as_json(run, waiting.iter().any(|it| it.run == run.id));
-        Ok(HostReply { body: runs.iter().map(entry).collect(), next })
+        let listed = self.list.window(window, self.live.busy(), is_meant);
+        let (runs, next) = listed.map_err(unreadable)?;
+        let entry = |run: &Arc<RunSummary>| self.list.as_json(run, waiting.contains(&run.id));
+        let reply = HostReply { body: runs.iter().map(entry).collect(), next };
+        self.recent.keep(since, window, &reply);
+        Ok(reply)
     }
 
     fn say(&self, run: &str, text: &str) -> HostResult {
@@ -316,10 +326,12 @@ impl ServeHost {
 
     /// What waits for a person: questions of this server's runs, and of runs that others parked.
     fn approvals(&self) -> Value {
-        let parked = self.list.parked();
-        self.book
-            .settle(|run| self.live.get(run).is_some() || parked.iter().any(|it| it.id == run));
-        for run in parked.iter().filter(|it| self.live.get(&it.id).is_none()) {
+        let parked = self.list.parked(self.live.busy());
+        let ids: HashSet<&str> = parked.iter().map(|it| it.id.as_str()).collect();
+        self.book.settle(|run| ids.contains(run) || self.live.get(run).is_some());
+        let pending = self.book.pending_runs();
+        let is_new = |id: &str| !pending.contains(id) && self.live.get(id).is_none();
+        for run in parked.iter().filter(|it| is_new(&it.id)) {
             if let Some(record) = parked_question(&self.home, run) {
                 self.book.adopt(record);
             }
@@ -379,7 +391,7 @@ impl ServeHost {
 
     fn metrics(&self) -> Value {
         json!({
-            "runs": self.list.states(),
+            "runs": self.list.states(self.live.busy()),
             "live_runs": self.live.count(),
             "approvals": self.book.waiting().len(),
         })
@@ -388,6 +400,42 @@ impl ServeHost {
 
 impl RunHost for ServeHost {
     fn call(&self, call: HostCall) -> HostResult {
+        let changes = changes_runs(&call);
+        let reply = self.answer_call(call);
+        if changes {
+            self.recent.change();
+        }
+        reply
+    }
+
+    fn events(&self, run: &str, after: u64, most: usize) -> Result<EventBatch, HostError> {
+        self.feeds.with(run, |feed| feed.batch(after, most)).map_err(unreadable)
+    }
+
+    fn signals(&self, run: &str) -> Option<broadcast::Receiver<LiveSignal>> {
+        Some(self.live.get(run)?.signals.subscribe())
+    }
+
+    fn mcp(&self) -> Arc<dyn ServedHttp> {
+        self.mcp.sessions(&self.agents)
+    }
+}
+
+/// Whether a request changes what the list of runs shows.
+fn changes_runs(call: &HostCall) -> bool {
+    matches!(
+        call,
+        HostCall::Start { .. }
+            | HostCall::Say { .. }
+            | HostCall::Cancel(_)
+            | HostCall::Resume(_)
+            | HostCall::Undo(_)
+            | HostCall::Answer { .. }
+    )
+}
+
+impl ServeHost {
+    fn answer_call(&self, call: HostCall) -> HostResult {
         match call {
             HostCall::Agents => {
                 let agents = self.agents.all();
@@ -421,18 +469,6 @@ impl RunHost for ServeHost {
             HostCall::Receipts(window) => Ok(self.receipts(&window)),
             HostCall::Metrics => Ok(self.metrics().into()),
         }
-    }
-
-    fn events(&self, run: &str, after: u64, most: usize) -> Result<EventBatch, HostError> {
-        self.feeds.with(run, |feed| feed.batch(after, most)).map_err(unreadable)
-    }
-
-    fn signals(&self, run: &str) -> Option<broadcast::Receiver<LiveSignal>> {
-        Some(self.live.get(run)?.signals.subscribe())
-    }
-
-    fn mcp(&self) -> Arc<dyn ServedHttp> {
-        self.mcp.sessions(&self.agents)
     }
 }
 
