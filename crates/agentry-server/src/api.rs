@@ -25,8 +25,6 @@ use crate::{completion, mcp_endpoint, metrics, openapi, page};
 
 /// The most bytes of a request's body.
 const MOST_BODY: usize = 1024 * 1024;
-/// How long a body may take to arrive.
-const BODY_TIME: Duration = Duration::from_secs(20);
 /// The most calls of the host at a time; others wait.
 const MOST_CALLS: usize = 64;
 
@@ -92,7 +90,8 @@ impl ApiServer {
         let scope = token.scope;
         if let Some(fragment) = path.strip_prefix("/page/").filter(|_| parts.method == Method::GET)
         {
-            return page::answer(&self, fragment, (scope, &parts.headers)).await;
+            let query = parts.uri.query().unwrap_or_default();
+            return page::answer(&self, (fragment, query), (scope, &parts.headers)).await;
         }
         let (route, parameters) = match found {
             RouteMatch::Found(route, parameters) => (route, parameters),
@@ -110,7 +109,7 @@ impl ApiServer {
         read_query(route, parts.uri.query().unwrap_or_default(), &mut input)?;
         match route.answer {
             RouteAnswer::Own(OwnAnswer::McpMessage) => {
-                let body = read_json(&parts.headers, body).await?;
+                let body = read_json(&parts.headers, body, self.limits.patience).await?;
                 return mcp_endpoint::post(&self, &token, (&parts.headers, &body)).await;
             }
             RouteAnswer::Own(OwnAnswer::McpEnd) => {
@@ -119,7 +118,7 @@ impl ApiServer {
             _ => {}
         }
         if route.method == RouteMethod::Post {
-            input.body = read_body(&parts.headers, body).await?;
+            input.body = read_body(&parts.headers, body, self.limits.patience).await?;
             check_fields(route.fields, &input.body)?;
             input.key = idempotency_key(&parts.headers)?;
         }
@@ -276,11 +275,15 @@ fn read_query(
 }
 
 /// Reads the body of a request as a JSON object. An empty one has no fields.
-async fn read_body<B>(headers: &HeaderMap, body: B) -> Result<Map<String, Value>, Box<ServerReply>>
+async fn read_body<B>(
+    headers: &HeaderMap,
+    body: B,
+    patience: Duration,
+) -> Result<Map<String, Value>, Box<ServerReply>>
 where
     B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send,
 {
-    let bytes = read_json(headers, body).await?;
+    let bytes = read_json(headers, body, patience).await?;
     if bytes.is_empty() {
         return Ok(Map::new());
     }
@@ -295,7 +298,11 @@ where
 }
 
 /// Reads the bytes of a body that is said to be JSON, or is empty.
-async fn read_json<B>(headers: &HeaderMap, body: B) -> Result<Bytes, Box<ServerReply>>
+async fn read_json<B>(
+    headers: &HeaderMap,
+    body: B,
+    patience: Duration,
+) -> Result<Bytes, Box<ServerReply>>
 where
     B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send,
 {
@@ -306,7 +313,7 @@ where
     if body.size_hint().lower() > MOST_BODY as u64 {
         return Err(too_large());
     }
-    let read = tokio::time::timeout(BODY_TIME, Limited::new(body, MOST_BODY).collect()).await;
+    let read = tokio::time::timeout(patience, Limited::new(body, MOST_BODY).collect()).await;
     let bytes = match read {
         Err(_) => {
             let message = "the body did not arrive in time";

@@ -1,9 +1,14 @@
 //! How much clients may use of the server. Each connection is an open file, and runs and journals need some too.
 
+use std::time::Duration;
+
 /// The most connections, however many files may be open.
 const MOST_CONNECTIONS: usize = 12_000;
 /// The fewest.
 const FEWEST_CONNECTIONS: usize = 64;
+
+/// How long a client may take to say what it wants.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// The limits of one server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +17,8 @@ pub struct ServerLimits {
     pub connections: usize,
     /// Open streams of events, which are fewer: other requests must have a place.
     pub streams: usize,
+    /// How long the head of a request may take, and how long its body.
+    pub patience: Duration,
 }
 
 impl ServerLimits {
@@ -20,7 +27,7 @@ impl ServerLimits {
         // The rest is for runs, which need three each, and for journals.
         let connections = usize::try_from(most / 4 * 3).unwrap_or(usize::MAX);
         let connections = connections.clamp(FEWEST_CONNECTIONS, MOST_CONNECTIONS);
-        Self { connections, streams: connections / 8 * 7 }
+        Self { connections, streams: connections / 8 * 7, patience: PATIENCE }
     }
 }
 
@@ -36,12 +43,9 @@ mod tests {
             (16_384, (12_000, 10_500)),
             (u64::MAX, (12_000, 10_500)),
         ];
-        for (files, (connections, streams)) in cases {
-            assert_eq!(
-                ServerLimits::for_open_files(files),
-                ServerLimits { connections, streams },
-                "{files}"
-            );
+        for (files, expected) in cases {
+            let limits = ServerLimits::for_open_files(files);
+            assert_eq!((limits.connections, limits.streams), expected, "{files}");
         }
     }
 }

@@ -22,8 +22,6 @@ use crate::api::ApiServer;
 const MOST_HEAD: usize = 16 * 1024;
 /// The most headers of a request.
 const MOST_HEADERS: usize = 64;
-/// How long the head of a request may take.
-const HEAD_TIME: Duration = Duration::from_secs(15);
 /// The most connections that are refused at a time; what comes beyond is closed.
 const MOST_REFUSALS: usize = 64;
 /// How long a refused client may take to read why.
@@ -184,19 +182,21 @@ struct Connection {
 
 impl Connection {
     async fn secure(self, stream: tokio::net::TcpStream, tls: TlsAcceptor) {
-        if let Ok(Ok(stream)) = tokio::time::timeout(HEAD_TIME, tls.accept(stream)).await {
+        let patience = self.server.limits.patience;
+        if let Ok(Ok(stream)) = tokio::time::timeout(patience, tls.accept(stream)).await {
             self.serve(stream).await;
         }
     }
 
     async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send) {
         let Self { server, place, mut stop } = self;
+        let patience = server.limits.patience;
         let service = service_fn(move |request| {
             let server = Arc::clone(&server);
             async move { Ok::<_, Infallible>(server.answer(request).await) }
         });
         let mut builder = http1::Builder::new();
-        builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
+        builder.timer(TokioTimer::new()).header_read_timeout(patience);
         builder.max_buf_size(MOST_HEAD).max_headers(MOST_HEADERS).half_close(false);
         let connection = builder.serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection);

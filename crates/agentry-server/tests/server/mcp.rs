@@ -94,7 +94,7 @@ impl<'a> HttpClient<'a> {
         let body = message.to_string();
         let request = format!(
             "POST /mcp HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n{}Content-Type: \
-             application/json\r\nContent-Length: {}\r\n\r\n{body}",
+             application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
             self.server.address,
             self.token,
             self.headers(more),

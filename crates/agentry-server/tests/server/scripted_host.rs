@@ -57,7 +57,7 @@ impl ScriptedHost {
         json!({
             "id": "helper", "name": text, "description": text, "format": text, "path": text, "digest": text,
             "consented": false, "may": [{ "what": text, "rule": text }],
-            "schedules": [{ "schedule": text, "state": text, "cron": text, "next": text }],
+            "schedules": [{ "schedule": text, "state": text, "cron": text, "upcoming": [text, text] }],
             "proposals": [self.proposal("pending"), self.proposal(text)],
             "memory": [{ "type": text, "importance": text, "text": text }],
         })
@@ -103,6 +103,10 @@ impl RunHost for ScriptedHost {
             HostCall::Answer { answer, .. } => self.answer(&answer)?,
             HostCall::Changes(_) => json!(format!("--- {0}\n+{0}\n", self.text)),
             HostCall::Export(_) => json!("a transcript\n"),
+            HostCall::Receipts(_) => {
+                let text = &self.text;
+                json!([{ "id": text, "run": text, "status": text, "started": text, "cost": 0.01 }])
+            }
             HostCall::Metrics => json!({ "runs": { "done": 3 }, "approvals": 1 }),
             HostCall::Undo(_) => panic!("a defect of the host"),
             _ => json!([]),
@@ -159,11 +163,18 @@ impl TestServer {
 
     /// A server for few clients.
     pub(crate) fn limited(connections: usize, streams: usize) -> Self {
-        Self::start_limited("text", None, ServerLimits { connections, streams }).expect("a server")
+        let limits = ServerLimits { connections, streams, patience: LIMIT };
+        Self::start_limited("text", None, limits).expect("a server")
+    }
+
+    /// A server that waits for slow clients only this long.
+    pub(crate) fn impatient(patience: Duration) -> Self {
+        let limits = ServerLimits { connections: 64, streams: 8, patience };
+        Self::start_limited("text", None, limits).expect("a server")
     }
 
     fn start(text: &str, tls: Option<TlsFiles>) -> std::io::Result<Self> {
-        let limits = ServerLimits { connections: 2_048, streams: 1_000 };
+        let limits = ServerLimits { connections: 2_048, streams: 1_000, patience: LIMIT };
         Self::start_limited(text, tls, limits)
     }
 

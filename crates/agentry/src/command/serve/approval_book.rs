@@ -413,6 +413,37 @@ mod tests {
         assert_eq!(book.answer("x.1", "yes", None), AnswerOutcome::Missing);
     }
 
+    #[test]
+    fn of_people_who_answer_at_once_one_is_the_first() {
+        let (_home, book) = book();
+        let asked = book.asked(record(1, "make"));
+        let (book, id) = (&book, &asked.id);
+        let outcomes: Vec<_> = std::thread::scope(|scope| {
+            let people = (0..8).map(|at| {
+                let answer = if at % 2 == 0 { "yes" } else { "no" };
+                scope.spawn(move || (answer, book.answer(id, answer, None)))
+            });
+            let people: Vec<_> = people.collect();
+            people.into_iter().map(|it| it.join().expect("an answer")).collect()
+        });
+        let first: Vec<_> = outcomes
+            .iter()
+            .filter(|(_, outcome)| matches!(outcome, AnswerOutcome::Deliver(_)))
+            .collect();
+        assert_eq!(first.len(), 1, "{outcomes:?}");
+        for (answer, outcome) in &outcomes {
+            match outcome {
+                AnswerOutcome::Deliver(_) => {}
+                AnswerOutcome::Same(_) => assert_eq!(*answer, first[0].0),
+                AnswerOutcome::Other(known) => {
+                    assert_ne!(*answer, first[0].0);
+                    assert_eq!(known.answer.as_deref(), Some(first[0].0));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
     /// An answer is for the question that was seen: neither for another call, nor for the same one later.
     #[test]
     fn an_answer_is_never_used_twice() {

@@ -37,6 +37,8 @@ use crate::command::served_agent::in_one_line;
 use crate::command::{proposals, receipts};
 use crate::output::{CliFailure, error_text};
 
+/// The next times of a schedule that are shown.
+const UPCOMING: usize = 3;
 /// The longest prompt: it is an argument of a process.
 const MOST_PROMPT: usize = 100_000;
 
@@ -371,7 +373,10 @@ impl ServeHost {
         let ledger = open_ledger().map_err(failed)?;
         let rows = schedules.iter().map(|schedule| {
             let is_paused = ledger.is_paused(&schedule.key, &schedule.name).unwrap_or(false);
-            entry(schedule, is_paused)
+            let mut row = entry(schedule, is_paused);
+            row["upcoming"] =
+                json!(if is_paused { Vec::new() } else { schedule.upcoming(UPCOMING) });
+            row
         });
         Ok(rows.collect())
     }
