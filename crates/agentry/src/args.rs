@@ -45,7 +45,7 @@ pub(crate) use sandbox::{
 pub(crate) use schedule::{
     FireArguments, ScheduleArguments, ScheduleCommand, ScheduleNextArguments,
 };
-pub(crate) use serve::{PairArguments, PairCommand, ServeArguments, ServeCommand};
+pub(crate) use serve::{PairArguments, PairCommand, RunsAtStop, ServeArguments, ServeCommand};
 pub(crate) use setup::{AuditArguments, InitArguments};
 pub(crate) use store::{
     GcArguments, KeygenArguments, ListArguments, PullArguments, PushArguments, SearchArguments,

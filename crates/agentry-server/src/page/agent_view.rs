@@ -26,7 +26,7 @@ pub(crate) fn show(
     }
     consent(page, agent, scope);
     page.element("h2", &[], "What it may do");
-    rows(page, &agent["may"], &["what", "rule"]);
+    permissions(page, &agent["may"]);
     if has(agent, "schedules") {
         page.element("h2", &[], "Schedules");
         rows(page, &agent["schedules"], &["schedule", "state", "cron", "upcoming"]);
@@ -129,6 +129,40 @@ fn proposal(page: &mut HtmlWriter, (agent, proposal): (&Value, &Value), scope: T
     });
 }
 
+/// The most rules about one thing that are not folded.
+const MOST_RULES: usize = 6;
+
+/// What an agent may do: a row for each thing, with all rules about it. A rule without a name is about the same thing
+/// as the one before.
+fn permissions(page: &mut HtmlWriter, list: &Value) {
+    let mut things: Vec<(&str, Vec<&str>)> = Vec::new();
+    for entry in list.as_array().into_iter().flatten() {
+        let (what, rule) = (text_of(entry, "what"), text_of(entry, "rule"));
+        match things.last_mut() {
+            Some((_, rules)) if what.is_empty() => rules.push(rule),
+            _ => things.push((what, vec![rule])),
+        }
+    }
+    page.within("table", &[], |page| {
+        heads(page, &["what", "rule"]);
+        for (what, rules) in things {
+            page.within("tr", &[], |page| {
+                page.element("td", &[("data-label", "what")], what);
+                page.within("td", &[("data-label", "rule")], |page| {
+                    let (shown, folded) = rules.split_at(rules.len().min(MOST_RULES));
+                    shown.iter().for_each(|rule| page.element("div", &[], rule));
+                    if !folded.is_empty() {
+                        page.within("details", &[], |page| {
+                            page.element("summary", &[], &format!("{} more", folded.len()));
+                            folded.iter().for_each(|rule| page.element("div", &[], rule));
+                        });
+                    }
+                });
+            });
+        }
+    });
+}
+
 /// Texts in one line.
 fn listed(items: &Value) -> String {
     let items = items.as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -179,7 +213,12 @@ fn plot(page: &mut HtmlWriter, runs: &[Value]) {
     );
     page.element("p", &[("class", "meta")], &summary);
     let view = format!("0 0 {} {HEIGHT}", ended.len().max(20) * 12);
-    let attributes = [("class", "plot"), ("viewBox", &view), ("role", "img")];
+    let attributes = [
+        ("class", "plot"),
+        ("viewBox", &*view),
+        ("preserveAspectRatio", "xMinYMax"),
+        ("role", "img"),
+    ];
     page.within("svg", &[&attributes[..], &[("aria-label", &*summary)]].concat(), |page| {
         for (at, run) in ended.iter().rev().enumerate() {
             // A run without a cost has an outcome nevertheless.

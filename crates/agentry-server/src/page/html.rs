@@ -40,7 +40,13 @@ impl HtmlWriter {
             if at > 0 {
                 self.0.push('\n');
             }
-            self.text(&visible(line.trim_end_matches('\r')));
+            // A tab is as visible as a line break.
+            for (at, part) in line.trim_end_matches('\r').split('\t').enumerate() {
+                if at > 0 {
+                    self.0.push('\t');
+                }
+                self.text(&visible(part));
+            }
         }
     }
 

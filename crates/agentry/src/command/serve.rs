@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use agentry_compile::text::report::counted;
 use agentry_compile::{FileTree as _, ResolveSettings, WorkspaceConfig};
 use agentry_home::HomeLayout;
 use agentry_server::{
@@ -30,7 +31,7 @@ use agentry_server::{
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::watch;
 
-use crate::args::{AskFallback, ServeArguments, ServeCommand, milliseconds};
+use crate::args::{AskFallback, RunsAtStop, ServeArguments, ServeCommand, milliseconds};
 use crate::command::receipts::recording;
 use crate::command::reported;
 use crate::disk::DiskWorld;
@@ -127,12 +128,24 @@ fn serve(args: &ServeArguments) -> CliOutcome {
         })
     });
     runtime.block_on(answer(bound, Arc::clone(&host), stopped));
+    let parked = (args.on_stop == RunsAtStop::Park).then(|| {
+        let host = Arc::clone(&host);
+        // The commands to the runs are sent by the runtime, which must not have ended.
+        let parking = runtime.spawn_blocking(move || host.park());
+        runtime.block_on(parking).unwrap_or_default()
+    });
     // A request that still blocks must not keep the program.
     runtime.shutdown_background();
     keeping.map(std::thread::JoinHandle::join);
     let left = host.leave();
-    let rest =
-        if left == 0 { "" } else { "; runs that were started go on, and park if they need you" };
+    let rest = match parked {
+        Some(0) => String::new(),
+        Some(parked) => {
+            format!("; {} parked, and `agentry resume` goes on", counted(parked as u64, "run"))
+        }
+        None if left == 0 => String::new(),
+        None => "; runs that were started go on, and park if they need you".to_owned(),
+    };
     note(&format!("stopped{rest}"));
     Ok(ExitKind::Done)
 }

@@ -87,6 +87,7 @@ mod script_tools;
 mod search;
 mod serve;
 mod serve_agents;
+mod serve_mcp;
 mod serve_pair;
 #[path = "../../../agentry-runtime/tests/server/mod.rs"]
 mod server;

@@ -17,6 +17,8 @@ use crate::command::steered_run::{RunSteering, SteeredEvent, SteeredRun};
 
 /// How long a run may take to begin: its servers start before it.
 const START_TIME: Duration = Duration::from_mins(3);
+/// How long a run may take to park when the server ends.
+const PARK_TIME: Duration = Duration::from_secs(10);
 /// How long a run that ends may take.
 const END_TIME: Duration = Duration::from_mins(1);
 /// The answer to an approval where nobody can be asked.
@@ -129,6 +131,21 @@ impl LiveRuns {
                 live.steer(|run| run.command("park"));
             }
         }
+    }
+
+    /// Parks every run at its question, or stops what it does, and waits until all have ended. `resume` goes on with
+    /// both. Returns how many there were. Called where it may block.
+    pub(super) fn park_all(&self) -> usize {
+        let waiting = self.book.waiting_runs();
+        let runs: Vec<_> =
+            self.runs().iter().map(|(id, run)| (id.clone(), Arc::clone(run))).collect();
+        for (id, run) in &runs {
+            let word = if waiting.contains(id) { "park" } else { "stop" };
+            run.steer(|run| run.command(word));
+            run.leave();
+        }
+        runs.iter().for_each(|(_, run)| run.wait_for_end(PARK_TIME));
+        runs.len()
     }
 
     /// Records an answer, and sends it if the process of the run waits for it.

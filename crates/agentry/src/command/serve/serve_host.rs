@@ -99,6 +99,11 @@ impl ServeHost {
         }
     }
 
+    /// Parks all runs; returns how many there were.
+    pub(super) fn park(&self) -> usize {
+        self.live.park_all()
+    }
+
     /// Leaves all runs alone; returns how many there are.
     pub(super) fn leave(&self) -> usize {
         self.live.leave()
