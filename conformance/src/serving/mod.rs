@@ -99,7 +99,7 @@ impl SceneGround<'_> {
         fs::write(self.directory.join("counter.agent"), COUNTER)?;
         // Beside the packages, by which a script finds them.
         std::os::unix::fs::symlink(self.modules, self.directory.join("node_modules"))?;
-        for script in ["editor.mjs", "program.mjs"] {
+        for script in ["editor.mjs", "program.mjs", "suite.mjs"] {
             fs::copy(self.house.home.join("serving").join(script), self.directory.join(script))?;
         }
         Ok(())

@@ -24,26 +24,67 @@ pub(super) const SCENES: &[Scene] = &[
     Scene {
         name: "a program of the older era (MCP), which asks its user",
         script: "program.mjs",
-        words: &["DIRECTORY", "older", "asks"],
+        words: &["DIRECTORY", "older", "asks", "stdio"],
         check: check_asking,
     },
     Scene {
         name: "a program of the newer era (MCP), which asks its user",
         script: "program.mjs",
-        words: &["DIRECTORY", "newer", "asks"],
+        words: &["DIRECTORY", "newer", "asks", "stdio"],
         check: check_newer,
     },
     Scene {
         name: "a program of the older era (MCP) without a user",
         script: "program.mjs",
-        words: &["DIRECTORY", "older", "alone"],
+        words: &["DIRECTORY", "older", "alone", "stdio"],
         check: check_alone,
     },
     Scene {
         name: "a program of the newer era (MCP) without a user",
         script: "program.mjs",
-        words: &["DIRECTORY", "newer", "alone"],
+        words: &["DIRECTORY", "newer", "alone", "stdio"],
         check: check_alone,
+    },
+    Scene {
+        name: "a program of the older era on the network (MCP), which asks its user",
+        script: "program.mjs",
+        words: &["DIRECTORY", "older", "asks", "admin"],
+        check: check_remote,
+    },
+    Scene {
+        name: "a program of the newer era on the network (MCP), which asks its user",
+        script: "program.mjs",
+        words: &["DIRECTORY", "newer", "asks", "admin"],
+        check: check_newer,
+    },
+    Scene {
+        name: "a program of the older era on the network (MCP), whose token approves of nothing",
+        script: "program.mjs",
+        words: &["DIRECTORY", "older", "asks", "run"],
+        check: check_alone,
+    },
+    Scene {
+        name: "a program of the newer era on the network (MCP), whose token approves of nothing",
+        script: "program.mjs",
+        words: &["DIRECTORY", "newer", "asks", "run"],
+        check: check_alone,
+    },
+    Scene {
+        name: "the conformance suite of MCP",
+        script: "suite.mjs",
+        words: &[
+            "DIRECTORY",
+            "server-initialize",
+            "server-session-lifecycle",
+            "ping",
+            "tools-list",
+            "dns-rebinding-protection",
+            "http-header-validation",
+            "server-sse-multiple-streams",
+            "sep-2164-resource-not-found",
+            "input-required-result-unsupported-methods",
+        ],
+        check: check_suite,
     },
 ];
 
@@ -139,6 +180,20 @@ fn check_asking(seen: &Value, directory: &Path) -> Result<(), String> {
         ],
         seen,
     )
+}
+
+fn check_suite(seen: &Value, _: &Path) -> Result<(), String> {
+    let scenarios = seen.as_object().into_iter().flatten();
+    let failed = scenarios.filter(|(_, result)| *result != "passed").map(|(name, _)| name.as_str());
+    match failed.collect::<Vec<_>>().as_slice() {
+        [] => Ok(()),
+        failed => Err(format!("these scenarios fail: {}: {seen:#}", failed.join(", "))),
+    }
+}
+
+fn check_remote(seen: &Value, directory: &Path) -> Result<(), String> {
+    check_asking(seen, directory)?;
+    expect(&[("a call is cancelled", seen["cancelled"] == "cancelled")], seen)
 }
 
 fn check_newer(seen: &Value, directory: &Path) -> Result<(), String> {

@@ -11,10 +11,13 @@
 //! client's next request with the same state goes on with it: no call is begun twice.
 
 mod caller;
+mod http_sessions;
+mod message_headers;
 mod service;
 mod waiting_calls;
 
 pub use caller::CallerPort;
+pub use http_sessions::{HttpOutcome, HttpPost, HttpSessions, ServedHttp};
 pub use service::ServerService;
 
 use agentry_rpc::{RpcError, RpcFuture};
@@ -46,7 +49,7 @@ pub struct CallResult {
 
 /// Has the tools.
 pub trait ServedTools: Send + Sync + 'static {
-    /// The tools, always the same.
+    /// The tools.
     fn tools(&self) -> Vec<ServedTool>;
 
     /// Carries out a call. It is given up if the future of the caller's end is ready; the task goes on until

@@ -83,10 +83,20 @@ type AnswerSender = oneshot::Sender<RpcAnswer>;
 
 impl RpcPeer {
     /// A peer whose messages come out of the receiver, one line each.
-    fn new() -> (Self, mpsc::Receiver<Vec<u8>>) {
-        let (queue, lines) = mpsc::channel(QUEUE);
+    pub fn new() -> (Self, mpsc::Receiver<Vec<u8>>) {
         let shared = Arc::new(PeerState::default());
         *locked(&shared.waiting) = Some(HashMap::new());
+        Self::with_queue(shared)
+    }
+
+    /// The same conversation with another way out, as HTTP has one for each request. An answer of the other side
+    /// finds the request that waits for it, whichever way either of them takes.
+    pub fn beside(&self) -> (Self, mpsc::Receiver<Vec<u8>>) {
+        Self::with_queue(Arc::clone(&self.shared))
+    }
+
+    fn with_queue(shared: Arc<PeerState>) -> (Self, mpsc::Receiver<Vec<u8>>) {
+        let (queue, lines) = mpsc::channel(QUEUE);
         (Self { queue, shared }, lines)
     }
 
@@ -108,6 +118,16 @@ impl RpcPeer {
         answer.await.unwrap_or_else(|_| Err(gone()))
     }
 
+    /// Sends the answer to a request.
+    pub async fn reply(&self, id: &Value, outcome: RpcAnswer) -> bool {
+        self.write(&PeerMessage::answer(id, outcome)).await
+    }
+
+    /// Waits until no one reads the messages any more.
+    pub async fn gone(&self) {
+        self.queue.closed().await;
+    }
+
     async fn write(&self, message: &PeerMessage) -> bool {
         let mut line = message.to_json().to_string().into_bytes();
         line.push(b'\n');
@@ -115,7 +135,7 @@ impl RpcPeer {
     }
 
     /// Hands an answer of the other side to the request that waits for it.
-    fn answered(&self, id: &Value, outcome: RpcAnswer) {
+    pub fn answered(&self, id: &Value, outcome: RpcAnswer) {
         let number = PeerMessage::request_number(id);
         let mut waiting = locked(&self.shared.waiting);
         let sender = number.and_then(|number| waiting.as_mut()?.remove(&number));
@@ -185,7 +205,7 @@ async fn read_messages<R: AsyncRead + Unpin, S: RpcService + 'static>(
                 let Ok(permit) = Arc::clone(&open).try_acquire_owned() else {
                     let message = format!("more than {OPEN_REQUESTS} requests are open");
                     let refused = Err(RpcError::new(codes::INTERNAL, message));
-                    peer.write(&PeerMessage::answer(&id, refused)).await;
+                    peer.reply(&id, refused).await;
                     continue;
                 };
                 let asked = RpcRequest { id: id.clone(), method, params };
@@ -197,7 +217,7 @@ async fn read_messages<R: AsyncRead + Unpin, S: RpcService + 'static>(
                 });
             }
             Err(error) => {
-                peer.write(&PeerMessage::answer(&Value::Null, Err(error))).await;
+                peer.reply(&Value::Null, Err(error)).await;
             }
         }
     }
@@ -213,7 +233,7 @@ async fn answer<S: RpcService>(
 ) {
     let outcome = answering.await;
     if outcome.as_ref().err().is_none_or(|error| service.is_answered(error)) {
-        peer.write(&PeerMessage::answer(&id, outcome.clone())).await;
+        peer.reply(&id, outcome.clone()).await;
     }
     let following = outcome.ok().and_then(|answer| service.follow(&answer, &peer));
     drop(service);

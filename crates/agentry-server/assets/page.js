@@ -100,7 +100,7 @@ async function load(isNew) {
   stop();
   main.replaceChildren(...parsed(html));
   for (const link of document.querySelectorAll('nav a')) {
-    if (link.hash.slice(2) === part.split('/')[0]) link.setAttribute('aria-current', 'page');
+    if (link.hash.slice(2) === part.split(/[/?]/)[0]) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   }
   if (isNew) main.focus({ preventScroll: true });

@@ -13,21 +13,18 @@ use tokio::sync::{Semaphore, watch};
 use crate::events::{self, EventFeed};
 use crate::gate::{self, AllowedHosts};
 use crate::host::{HostCall, HostError, HostReply, RunHost};
+use crate::limits::ServerLimits;
 use crate::reply::{self, ServerReply};
 use crate::route::{
     self, ApiRoute, BodyField, FieldType, MOST_ENTRIES, OwnAnswer, RouteAnswer, RouteInput,
     RouteMatch, RouteMethod,
 };
 use crate::scope::TokenScope;
-use crate::token_store::TokenStore;
-use crate::{completion, metrics, openapi, page};
+use crate::token_store::{KnownToken, TokenStore};
+use crate::{completion, mcp_endpoint, metrics, openapi, page};
 
 /// The most bytes of a request's body.
 const MOST_BODY: usize = 1024 * 1024;
-/// How long a body may take to arrive.
-const BODY_TIME: Duration = Duration::from_secs(20);
-/// The most streams of events at a time.
-pub(crate) const MOST_STREAMS: usize = 1_000;
 /// The most calls of the host at a time; others wait.
 const MOST_CALLS: usize = 64;
 
@@ -37,6 +34,7 @@ pub(crate) struct ApiServer {
     pub(crate) tokens: TokenStore,
     pub(crate) hosts: AllowedHosts,
     pub(crate) streams: Arc<Semaphore>,
+    pub(crate) limits: ServerLimits,
     calls: Semaphore,
     pub(crate) stop: watch::Receiver<bool>,
     pub(crate) counters: metrics::RequestCounters,
@@ -46,14 +44,15 @@ impl ApiServer {
     pub(crate) fn new(
         host: Arc<dyn RunHost>,
         tokens: TokenStore,
-        hosts: AllowedHosts,
+        (hosts, limits): (AllowedHosts, ServerLimits),
         stop: watch::Receiver<bool>,
     ) -> Self {
         Self {
             host,
             tokens,
             hosts,
-            streams: Arc::new(Semaphore::new(MOST_STREAMS)),
+            streams: Arc::new(Semaphore::new(limits.streams)),
+            limits,
             calls: Semaphore::new(MOST_CALLS),
             stop,
             counters: metrics::RequestCounters::default(),
@@ -83,14 +82,16 @@ impl ApiServer {
         }
         let found = route::find(&parts.method, path);
         let is_free = matches!(&found, RouteMatch::Found(route, _) if route.scope.is_none());
-        let scope = if is_free {
-            TokenScope::Read
+        let token = if is_free {
+            KnownToken { id: String::new(), scope: TokenScope::Read }
         } else {
             gate::admit_token(&self.tokens, &parts.headers)?
         };
+        let scope = token.scope;
         if let Some(fragment) = path.strip_prefix("/page/").filter(|_| parts.method == Method::GET)
         {
-            return page::answer(&self, fragment, (scope, &parts.headers)).await;
+            let query = parts.uri.query().unwrap_or_default();
+            return page::answer(&self, (fragment, query), (scope, &parts.headers)).await;
         }
         let (route, parameters) = match found {
             RouteMatch::Found(route, parameters) => (route, parameters),
@@ -106,8 +107,18 @@ impl ApiServer {
         gate::admit_scope(scope, route.scope.unwrap_or(TokenScope::Read))?;
         let mut input = RouteInput { parameters, ..RouteInput::default() };
         read_query(route, parts.uri.query().unwrap_or_default(), &mut input)?;
+        match route.answer {
+            RouteAnswer::Own(OwnAnswer::McpMessage) => {
+                let body = read_json(&parts.headers, body, self.limits.patience).await?;
+                return mcp_endpoint::post(&self, &token, (&parts.headers, &body)).await;
+            }
+            RouteAnswer::Own(OwnAnswer::McpEnd) => {
+                return mcp_endpoint::end(&self, &token, &parts.headers).await;
+            }
+            _ => {}
+        }
         if route.method == RouteMethod::Post {
-            input.body = read_body(&parts.headers, body).await?;
+            input.body = read_body(&parts.headers, body, self.limits.patience).await?;
             check_fields(route.fields, &input.body)?;
             input.key = idempotency_key(&parts.headers)?;
         }
@@ -156,6 +167,9 @@ impl ApiServer {
             OwnAnswer::Models => completion::models(self).await,
             OwnAnswer::ChatCompletion => completion::chat(self, &input.body).await,
             OwnAnswer::Response => completion::response(self, &input.body).await,
+            OwnAnswer::McpMessage | OwnAnswer::McpEnd => {
+                Err(refused(StatusCode::NOT_FOUND, "missing", "there is no such path"))
+            }
         }
     }
 
@@ -178,11 +192,19 @@ impl ApiServer {
 
     /// The same, with the error of the host.
     pub(crate) async fn ask_host(&self, call: HostCall) -> Result<HostReply, HostError> {
+        self.with_host(move |host| host.call(call)).await?
+    }
+
+    /// Uses the host on a thread where it may block.
+    pub(crate) async fn with_host<T: Send + 'static>(
+        &self,
+        act: impl FnOnce(&dyn RunHost) -> T + Send + 'static,
+    ) -> Result<T, HostError> {
         let _place = self.calls.acquire().await;
         let host = Arc::clone(&self.host);
-        let done = tokio::task::spawn_blocking(move || host.call(call)).await;
+        let done = tokio::task::spawn_blocking(move || act(&*host)).await;
         // A defect in one call must not end the server.
-        done.unwrap_or_else(|_| Err(HostError::Failed("the request failed".to_owned())))
+        done.map_err(|_| HostError::Failed("the request failed".to_owned()))
     }
 
     /// A stream of the events of a run.
@@ -207,9 +229,10 @@ impl ApiServer {
     /// The events of a run after a sequence number, if there is a place for another stream.
     pub(crate) fn feed(&self, run: String, after: u64) -> Result<EventFeed, Box<ServerReply>> {
         let Ok(place) = Arc::clone(&self.streams).try_acquire_owned() else {
-            let message = "too many streams are open";
-            return Err(refused(StatusCode::SERVICE_UNAVAILABLE, "busy", message));
+            let message = format!("{} streams of events are open already", self.limits.streams);
+            return Err(refused(StatusCode::SERVICE_UNAVAILABLE, "busy", &message));
         };
+        let place = (place, self.limits.streams);
         Ok(EventFeed::new(Arc::clone(&self.host), (run, after), self.stop.clone(), place))
     }
 }
@@ -252,7 +275,34 @@ fn read_query(
 }
 
 /// Reads the body of a request as a JSON object. An empty one has no fields.
-async fn read_body<B>(headers: &HeaderMap, body: B) -> Result<Map<String, Value>, Box<ServerReply>>
+async fn read_body<B>(
+    headers: &HeaderMap,
+    body: B,
+    patience: Duration,
+) -> Result<Map<String, Value>, Box<ServerReply>>
+where
+    B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send,
+{
+    let bytes = read_json(headers, body, patience).await?;
+    if bytes.is_empty() {
+        return Ok(Map::new());
+    }
+    match serde_json::from_slice(&bytes) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        Ok(_) => Err(refused(StatusCode::BAD_REQUEST, "invalid", "the body is not a JSON object")),
+        Err(error) => {
+            let message = format!("the body is not JSON: {error}");
+            Err(refused(StatusCode::BAD_REQUEST, "invalid", &message))
+        }
+    }
+}
+
+/// Reads the bytes of a body that is said to be JSON, or is empty.
+async fn read_json<B>(
+    headers: &HeaderMap,
+    body: B,
+    patience: Duration,
+) -> Result<Bytes, Box<ServerReply>>
 where
     B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send,
 {
@@ -263,7 +313,7 @@ where
     if body.size_hint().lower() > MOST_BODY as u64 {
         return Err(too_large());
     }
-    let read = tokio::time::timeout(BODY_TIME, Limited::new(body, MOST_BODY).collect()).await;
+    let read = tokio::time::timeout(patience, Limited::new(body, MOST_BODY).collect()).await;
     let bytes = match read {
         Err(_) => {
             let message = "the body did not arrive in time";
@@ -278,24 +328,14 @@ where
         }
         Ok(Ok(body)) => body.to_bytes(),
     };
-    if bytes.is_empty() {
-        return Ok(Map::new());
-    }
     // A form of another page cannot send this type without asking first.
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    if !kind.eq_ignore_ascii_case("application/json") {
+    if !bytes.is_empty() && !kind.eq_ignore_ascii_case("application/json") {
         let message = "the body must be `application/json`";
         return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "type", message));
     }
-    match serde_json::from_slice(&bytes) {
-        Ok(Value::Object(fields)) => Ok(fields),
-        Ok(_) => Err(refused(StatusCode::BAD_REQUEST, "invalid", "the body is not a JSON object")),
-        Err(error) => {
-            let message = format!("the body is not JSON: {error}");
-            Err(refused(StatusCode::BAD_REQUEST, "invalid", &message))
-        }
-    }
+    Ok(bytes)
 }
 
 /// Refuses a body with a missing, wrong or unknown field: nothing is ignored in silence.

@@ -15,9 +15,17 @@ use crate::listen::stopped;
 /// The most events that are read at once.
 const BATCH: usize = 200;
 /// The pause between two looks at a run of another process.
-const POLL: Duration = Duration::from_millis(200);
+const POLL: Duration = Duration::from_millis(40);
+/// So many streams share a pause; with more of them each is longer, so that looking costs the same.
+const POLLED: u32 = 50;
 /// The pause between two looks at a run that reports its events; it is a second wall.
 const SLOW_POLL: Duration = Duration::from_secs(2);
+
+/// The pause after which a silent stream gets a comment: clients and proxies give up silent ones, and only writing
+/// shows that a client is gone.
+pub(crate) const SILENCE: Duration = Duration::from_secs(15);
+/// The comment.
+pub(crate) const SILENT: &str = ": silent\n\n";
 
 /// The events of a run, as they come. Nothing is read ahead of a slow client but one batch.
 pub(crate) struct EventFeed {
@@ -28,8 +36,10 @@ pub(crate) struct EventFeed {
     signals: Option<broadcast::Receiver<LiveSignal>>,
     /// Becomes true when the server ends.
     stop: watch::Receiver<bool>,
-    /// Frees a place for another stream.
-    _place: OwnedSemaphorePermit,
+    /// Freed for another stream.
+    place: OwnedSemaphorePermit,
+    /// How many places there are.
+    places: usize,
     ready: VecDeque<NumberedEvent>,
     is_over: bool,
     looks: bool,
@@ -44,12 +54,12 @@ impl EventFeed {
         host: Arc<dyn RunHost>,
         (run, after): (String, u64),
         stop: watch::Receiver<bool>,
-        place: OwnedSemaphorePermit,
+        (place, places): (OwnedSemaphorePermit, usize),
     ) -> Self {
         // Before the journal is read, so that nothing is missed in between.
         let signals = host.signals(&run);
         let (ready, is_over, looks) = (VecDeque::new(), false, true);
-        Self { host, run, after, signals, stop, _place: place, ready, is_over, looks }
+        Self { host, run, after, signals, stop, place, places, ready, is_over, looks }
     }
 
     /// The next event; `None` after the end.
@@ -90,7 +100,9 @@ impl EventFeed {
 
     /// Waits until there may be more.
     async fn wait(&mut self) {
-        let pause = if self.signals.is_some() { SLOW_POLL } else { POLL };
+        let open = self.places.saturating_sub(self.place.semaphore().available_permits());
+        let share = 1 + u32::try_from(open).unwrap_or(u32::MAX) / POLLED;
+        let pause = if self.signals.is_some() { SLOW_POLL } else { POLL } * share;
         let signals = &mut self.signals;
         let signal = async {
             match signals {
@@ -128,7 +140,11 @@ pub(crate) fn frames(
             return Some((text, (feed, None)));
         }
         loop {
-            let (sequence, event) = feed.next().await?;
+            // A dropped wait loses no event: each is taken when it is ready.
+            let Ok(event) = tokio::time::timeout(SILENCE, feed.next()).await else {
+                return Some((SILENT.to_owned(), (feed, None)));
+            };
+            let (sequence, event) = event?;
             if let Some(text) = write(sequence, &event) {
                 return Some((text, (feed, None)));
             }

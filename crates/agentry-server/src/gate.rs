@@ -9,7 +9,7 @@ use hyper::{Request, StatusCode};
 
 use crate::reply::{self, ServerReply};
 use crate::scope::TokenScope;
-use crate::token_store::TokenStore;
+use crate::token_store::{KnownToken, TokenStore};
 
 /// The names by which the server may be reached.
 #[derive(Debug, Clone, Default)]
@@ -90,17 +90,17 @@ fn single(headers: &HeaderMap, name: header::HeaderName) -> Result<Option<&str>,
     }
 }
 
-/// The scope of the token of a request.
+/// The token of a request.
 pub(crate) fn admit_token(
     tokens: &TokenStore,
     headers: &HeaderMap,
-) -> Result<TokenScope, Box<ServerReply>> {
+) -> Result<KnownToken, Box<ServerReply>> {
     let value = single(headers, header::AUTHORIZATION).ok().flatten();
     let token = value.and_then(|value| {
         let (scheme, token) = value.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
     });
-    token.and_then(|token| tokens.scope_of(token)).ok_or_else(|| {
+    token.and_then(|token| tokens.find(token)).ok_or_else(|| {
         let message = "a token is missing, or it is not known; send `Authorization: Bearer TOKEN`";
         let mut refused = reply::error(StatusCode::UNAUTHORIZED, "token", message);
         let scheme = header::HeaderValue::from_static("Bearer");

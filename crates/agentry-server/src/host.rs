@@ -1,6 +1,9 @@
 //! What the server asks the program for. The server knows HTTP, tokens and the page; agents, runs and approvals
 //! are the host's.
 
+use std::sync::Arc;
+
+use agentry_mcp::serving::ServedHttp;
 use serde_json::Value;
 use tokio::sync::broadcast;
 
@@ -14,6 +17,9 @@ pub trait RunHost: Send + Sync + 'static {
 
     /// The signals of a run that the host itself started; `None` if another process did.
     fn signals(&self, run: &str) -> Option<broadcast::Receiver<LiveSignal>>;
+
+    /// What takes the messages of MCP clients. Blocks while definitions are read.
+    fn mcp(&self) -> Arc<dyn ServedHttp>;
 }
 
 /// A request to the host.

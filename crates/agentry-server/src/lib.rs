@@ -13,7 +13,9 @@ mod completion_form;
 mod events;
 mod gate;
 mod host;
+mod limits;
 mod listen;
+mod mcp_endpoint;
 mod metrics;
 mod openapi;
 mod page;
@@ -33,6 +35,7 @@ use tokio::sync::watch;
 
 pub use gate::AllowedHosts;
 pub use host::{EventBatch, HostCall, HostError, HostReply, ListWindow, LiveSignal, RunHost};
+pub use limits::ServerLimits;
 pub use scope::TokenScope;
 pub use tls::TlsFiles;
 pub use token_store::{CODE_LIFE, PairedToken, TokenStore};
@@ -52,6 +55,8 @@ pub struct ServerSetup {
     pub socket: PathBuf,
     /// The tokens.
     pub tokens: TokenStore,
+    /// How much clients may use.
+    pub limits: ServerLimits,
 }
 
 /// A server that listens and does not answer yet.
@@ -61,6 +66,7 @@ pub struct BoundServer {
     scheme: &'static str,
     hosts: AllowedHosts,
     tokens: TokenStore,
+    limits: ServerLimits,
     _socket: SocketFile,
 }
 
@@ -83,7 +89,8 @@ impl ServerSetup {
             hosts.allow(scheme, host.trim_end_matches('/'));
         }
         let listeners = vec![ServerListener::Tcp(tcp, acceptor), ServerListener::Unix(unix)];
-        Ok(BoundServer { listeners, address, scheme, hosts, tokens: self.tokens, _socket: socket })
+        let Self { tokens, limits, .. } = self;
+        Ok(BoundServer { listeners, address, scheme, hosts, tokens, limits, _socket: socket })
     }
 }
 
@@ -96,7 +103,7 @@ impl BoundServer {
 
     /// Answers requests until `stop` becomes true.
     pub async fn serve(self, host: Arc<dyn RunHost>, stop: watch::Receiver<bool>) {
-        let server = ApiServer::new(host, self.tokens, self.hosts, stop.clone());
+        let server = ApiServer::new(host, self.tokens, (self.hosts, self.limits), stop.clone());
         listen::accept(Arc::new(server), self.listeners, stop).await;
     }
 }
@@ -116,5 +123,5 @@ fn allowed_hosts(scheme: &str, address: SocketAddr) -> AllowedHosts {
 
 /// The number of open streams.
 fn api_streams_open(server: &ApiServer) -> usize {
-    api::MOST_STREAMS - server.streams.available_permits()
+    server.limits.streams - server.streams.available_permits()
 }

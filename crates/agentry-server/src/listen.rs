@@ -12,21 +12,25 @@ use agentry_posix::socket::{UnixListener, UnixStream};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
 use crate::api::ApiServer;
 
-/// The most open connections.
-const MOST_CONNECTIONS: usize = 2_048;
 /// The most bytes of a request's head.
 const MOST_HEAD: usize = 16 * 1024;
 /// The most headers of a request.
 const MOST_HEADERS: usize = 64;
-/// How long the head of a request may take.
-const HEAD_TIME: Duration = Duration::from_secs(15);
+/// The most connections that are refused at a time; what comes beyond is closed.
+const MOST_REFUSALS: usize = 64;
+/// How long a refused client may take to read why.
+const REFUSAL_TIME: Duration = Duration::from_secs(1);
+/// The answer to a connection beyond the limit.
+const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n\
+    Connection: close\r\nRetry-After: 5\r\nContent-Length: 67\r\n\r\n\
+    {\"error\":\"busy\",\"message\":\"too many connections are open already\"}\n";
 /// How long open requests may take after the server was stopped.
 const STOP_TIME: Duration = Duration::from_secs(5);
 
@@ -69,10 +73,17 @@ pub(crate) async fn accept(
     listeners: Vec<ServerListener>,
     mut stop: watch::Receiver<bool>,
 ) {
-    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let connections = server.limits.connections;
+    let places = Arc::new(Semaphore::new(connections));
+    let refusals = Arc::new(Semaphore::new(MOST_REFUSALS));
     let loops = listeners.into_iter().map(|listener| {
-        let (server, places, stop) = (Arc::clone(&server), Arc::clone(&places), stop.clone());
-        tokio::spawn(accept_from(server, listener, places, stop))
+        let door = ConnectionDoor {
+            server: Arc::clone(&server),
+            places: Arc::clone(&places),
+            refusals: Arc::clone(&refusals),
+            stop: stop.clone(),
+        };
+        tokio::spawn(door.accept_from(listener))
     });
     let loops: Vec<_> = loops.collect();
     stopped(&mut stop).await;
@@ -80,45 +91,80 @@ pub(crate) async fn accept(
         let _ = accepting.await;
     }
     // Every connection holds a place.
-    let all = u32::try_from(MOST_CONNECTIONS).unwrap_or(u32::MAX);
+    let all = u32::try_from(connections).unwrap_or(u32::MAX);
     let _ = tokio::time::timeout(STOP_TIME, places.acquire_many(all)).await;
 }
 
-async fn accept_from(
+/// What connections are accepted for.
+struct ConnectionDoor {
     server: Arc<ApiServer>,
-    listener: ServerListener,
+    /// One for each open connection.
     places: Arc<Semaphore>,
-    mut stop: watch::Receiver<bool>,
-) {
-    loop {
-        // Beyond the limit, connections wait in the queue of the system.
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-        let connection = Connection { server: Arc::clone(&server), place, stop: stop.clone() };
-        let accepted = async {
-            match &listener {
-                ServerListener::Tcp(tcp, tls) => {
-                    let (stream, _) = tcp.accept().await?;
-                    // Events are small and must not wait for each other.
-                    stream.set_nodelay(true)?;
-                    match tls.clone() {
-                        Some(tls) => drop(tokio::spawn(connection.secure(stream, tls))),
-                        None => drop(tokio::spawn(connection.serve(stream))),
+    /// One for each connection that is being refused.
+    refusals: Arc<Semaphore>,
+    stop: watch::Receiver<bool>,
+}
+
+impl ConnectionDoor {
+    async fn accept_from(self, listener: ServerListener) {
+        let mut stop = self.stop.clone();
+        loop {
+            tokio::select! {
+                () = stopped(&mut stop) => return,
+                accepted = self.accept_one(&listener) => if accepted.is_err() {
+                    // Too many open files: others have to close first.
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                },
+            }
+        }
+    }
+
+    async fn accept_one(&self, listener: &ServerListener) -> io::Result<()> {
+        match listener {
+            ServerListener::Tcp(tcp, tls) => {
+                let (stream, _) = tcp.accept().await?;
+                // Events are small and must not wait for each other.
+                stream.set_nodelay(true)?;
+                match (self.connection(), tls.clone()) {
+                    (Some(connection), Some(tls)) => {
+                        drop(tokio::spawn(connection.secure(stream, tls)));
                     }
-                }
-                ServerListener::Unix(unix) => {
-                    let (stream, _) = unix.accept().await?;
-                    drop(tokio::spawn(connection.serve(stream)));
+                    (Some(connection), None) => drop(tokio::spawn(connection.serve(stream))),
+                    // Without a handshake there is nothing to say.
+                    (None, Some(_)) => {}
+                    (None, None) => self.refuse(stream),
                 }
             }
-            io::Result::Ok(())
-        };
-        tokio::select! {
-            () = stopped(&mut stop) => return,
-            accepted = accepted => if accepted.is_err() {
-                // Too many open files: others have to close first.
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            },
+            ServerListener::Unix(unix) => {
+                let (stream, _) = unix.accept().await?;
+                match self.connection() {
+                    Some(connection) => drop(tokio::spawn(connection.serve(stream))),
+                    None => self.refuse(stream),
+                }
+            }
         }
+        Ok(())
+    }
+
+    /// A place for a connection; `None` beyond the limit.
+    fn connection(&self) -> Option<Connection> {
+        let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
+        Some(Connection { server: Arc::clone(&self.server), place, stop: self.stop.clone() })
+    }
+
+    /// Says that there is no place.
+    fn refuse(&self, mut stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+        let Ok(place) = Arc::clone(&self.refusals).try_acquire_owned() else { return };
+        tokio::spawn(async move {
+            let refusal = async {
+                stream.write_all(REFUSAL).await?;
+                stream.shutdown().await?;
+                // A connection with unread bytes is reset, and the client would not see the answer.
+                tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
+            };
+            let _ = tokio::time::timeout(REFUSAL_TIME, refusal).await;
+            drop(place);
+        });
     }
 }
 
@@ -137,19 +183,21 @@ struct Connection {
 
 impl Connection {
     async fn secure(self, stream: tokio::net::TcpStream, tls: TlsAcceptor) {
-        if let Ok(Ok(stream)) = tokio::time::timeout(HEAD_TIME, tls.accept(stream)).await {
+        let patience = self.server.limits.patience;
+        if let Ok(Ok(stream)) = tokio::time::timeout(patience, tls.accept(stream)).await {
             self.serve(stream).await;
         }
     }
 
     async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send) {
         let Self { server, place, mut stop } = self;
+        let patience = server.limits.patience;
         let service = service_fn(move |request| {
             let server = Arc::clone(&server);
             async move { Ok::<_, Infallible>(server.answer(request).await) }
         });
         let mut builder = http1::Builder::new();
-        builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
+        builder.timer(TokioTimer::new()).header_read_timeout(patience);
         builder.max_buf_size(MOST_HEAD).max_headers(MOST_HEADERS).half_close(false);
         let connection = builder.serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection);

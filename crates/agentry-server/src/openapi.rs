@@ -103,6 +103,7 @@ fn responses(route: &ApiRoute) -> Value {
     };
     let error =
         json!({ "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } });
+    let is_mcp = matches!(route.answer, RouteAnswer::Own(OwnAnswer::McpMessage));
     let mut responses = Map::new();
     let mut add = |status: &str, what: &str, content: Value| {
         responses.insert(status.to_owned(), json!({ "description": what, "content": content }));
@@ -116,7 +117,12 @@ fn responses(route: &ApiRoute) -> Value {
             error.clone(),
         );
     }
-    if route.path.contains('{') {
+    if is_mcp {
+        add("202", "The notice or the answer was taken.", json!({ "text/plain": {} }));
+        add("406", "`Accept` lacks one of the two forms of an answer.", json!({ (kind): {} }));
+        add("503", "There are too many sessions or open requests.", json!({ (kind): {} }));
+    }
+    if is_mcp || route.path.contains('{') || route.method == RouteMethod::Delete {
         add("404", "There is no such thing.", error.clone());
     }
     if route.method == RouteMethod::Post {

@@ -31,6 +31,8 @@ pub(crate) enum RouteMethod {
     Get,
     /// Changes something.
     Post,
+    /// Ends something.
+    Delete,
 }
 
 impl RouteMethod {
@@ -38,6 +40,7 @@ impl RouteMethod {
         match self {
             Self::Get => "GET",
             Self::Post => "POST",
+            Self::Delete => "DELETE",
         }
     }
 }
@@ -71,6 +74,10 @@ pub(crate) enum OwnAnswer {
     ChatCompletion,
     /// A response.
     Response,
+    /// A message of an MCP client.
+    McpMessage,
+    /// The end of a session of an MCP client.
+    McpEnd,
 }
 
 /// A field of a request's body.
@@ -317,6 +324,16 @@ pub(crate) static ROUTES: &[ApiRoute] = &[
         "Runs an agent as a response.",
         Own(OwnAnswer::Response),
     ),
+    post(
+        ("/mcp", &[]),
+        RUN,
+        "Takes a message of an MCP client (streamable HTTP): each agent and each of its functions is a tool.",
+        Own(OwnAnswer::McpMessage),
+    ),
+    ApiRoute {
+        method: RouteMethod::Delete,
+        ..post(("/mcp", &[]), RUN, "Ends the session of an MCP client.", Own(OwnAnswer::McpEnd))
+    },
     get("/metrics", "Metrics in the format of Prometheus.", Own(OwnAnswer::Metrics)),
     get("/openapi.json", "This document.", Own(OwnAnswer::OpenApi)),
 ];
@@ -392,7 +409,7 @@ mod tests {
         assert_eq!(free, ["/healthz", "/v1/pair"]);
         for route in ROUTES {
             let reads = route.scope.is_none_or(|scope| scope == TokenScope::Read);
-            assert!(reads || route.method == RouteMethod::Post, "{}", route.path);
+            assert!(reads || route.method != RouteMethod::Get, "{}", route.path);
         }
     }
 }

@@ -34,6 +34,15 @@ pub struct TokenStore {
     directory: PathBuf,
 }
 
+/// The token of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KnownToken {
+    /// Its id; the admin token is `admin`.
+    pub(crate) id: String,
+    /// What it may be used for.
+    pub(crate) scope: TokenScope,
+}
+
 /// A device or a program that was paired.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairedToken {
@@ -81,12 +90,18 @@ impl TokenStore {
 
     /// The scope of a token; `None` if it is not one.
     pub fn scope_of(&self, token: &str) -> Option<TokenScope> {
+        self.find(token).map(|known| known.scope)
+    }
+
+    /// Finds a token; `None` if it is not one.
+    pub(crate) fn find(&self, token: &str) -> Option<KnownToken> {
         let digest = digest(token);
         // Digests are compared, so that the time of the comparison tells nothing about a token.
         if self.admin().is_ok_and(|admin| self::digest(&admin) == digest) {
-            return Some(TokenScope::Admin);
+            return Some(KnownToken { id: "admin".to_owned(), scope: TokenScope::Admin });
         }
-        self.list().into_iter().find(|paired| paired.digest == digest).map(|paired| paired.scope)
+        let paired = self.list().into_iter().find(|paired| paired.digest == digest)?;
+        Some(KnownToken { id: paired.id, scope: paired.scope })
     }
 
     /// Makes a token, which is returned once and never shown again.

@@ -24,7 +24,7 @@ pub(crate) use home::{
 };
 pub(crate) use machine::{ConfigArguments, DoctorArguments, ModelsArguments};
 pub(crate) use memory::{MemoryAddArguments, MemoryAgent, MemoryArguments, MemoryCommand};
-pub(crate) use offer::{AcpArguments, McpArguments, OfferArguments};
+pub(crate) use offer::{AcpArguments, McpArguments};
 pub(crate) use policy::{
     DiffFormat, PolicyArguments, PolicyCommand, PolicyDiffArguments, PolicyShowArguments,
     PolicyTestArguments, PolicyWhyArguments,
@@ -45,7 +45,7 @@ pub(crate) use sandbox::{
 pub(crate) use schedule::{
     FireArguments, ScheduleArguments, ScheduleCommand, ScheduleNextArguments,
 };
-pub(crate) use serve::{PairArguments, PairCommand, ServeArguments, ServeCommand};
+pub(crate) use serve::{PairArguments, PairCommand, RunsAtStop, ServeArguments, ServeCommand};
 pub(crate) use setup::{AuditArguments, InitArguments};
 pub(crate) use store::{
     GcArguments, KeygenArguments, ListArguments, PullArguments, PushArguments, SearchArguments,

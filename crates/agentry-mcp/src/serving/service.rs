@@ -23,6 +23,8 @@ pub struct ServerService<H> {
     host: Arc<H>,
     /// What the model of the client gets to know about all tools.
     instructions: String,
+    /// Whether questions may be put to the user of the client at all.
+    may_ask: bool,
     /// Set by `initialize`: whether the client can ask its user.
     session: OnceLock<bool>,
     waiting: Arc<WaitingCalls>,
@@ -40,8 +42,29 @@ struct ClientTerms {
 impl<H: ServedTools> ServerService<H> {
     /// A service for one client.
     pub fn new(host: Arc<H>, instructions: String) -> Self {
-        let (waiting, open) = (Arc::default(), Arc::default());
-        Self { host, instructions, session: OnceLock::new(), waiting, open }
+        Self::with_waiting(host, instructions, Arc::default())
+    }
+
+    /// A service for one request of the newer era; what waits for an answer outlives it.
+    pub(super) fn with_waiting(
+        host: Arc<H>,
+        instructions: String,
+        waiting: Arc<WaitingCalls>,
+    ) -> Self {
+        let (session, open) = (OnceLock::new(), Arc::default());
+        Self { host, instructions, may_ask: true, session, waiting, open }
+    }
+
+    /// The same for a client whose user may answer questions, or may not.
+    #[must_use]
+    pub(super) fn asking(self, may_ask: bool) -> Self {
+        Self { may_ask, ..self }
+    }
+
+    /// Gives up all calls of this client; what other clients began goes on.
+    pub(super) fn give_up(&self) {
+        self.waiting.clear();
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     fn dispatch(
@@ -50,13 +73,17 @@ impl<H: ServedTools> ServerService<H> {
         peer: &RpcPeer,
     ) -> Result<RpcFuture<RpcAnswer>, RpcError> {
         let RpcRequest { id, method, params } = asked;
-        match method.as_str() {
-            "initialize" => return Ok(ready(self.initialize(&params))),
-            "server/discover" => return Ok(ready(self.discovered())),
-            "ping" => return Ok(ready(json!({}))),
+        let stateless = self.stateless_terms(&params)?;
+        match (method.as_str(), stateless) {
+            ("initialize", None) => return Ok(ready(self.initialize(&params))),
+            ("ping", None) => return Ok(ready(json!({}))),
+            ("server/discover", _) => return Ok(ready(self.discovered())),
             _ => {}
         }
-        let terms = self.terms(&params)?;
+        let terms = match stateless {
+            Some(terms) => terms,
+            None => self.session_terms()?,
+        };
         match method.as_str() {
             "tools/list" => Ok(ready(self.listed(terms.era))),
             "tools/call" => self.call(&id, &params, (terms, peer.clone())),
@@ -68,7 +95,7 @@ impl<H: ServedTools> ServerService<H> {
         let asked = params.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
         let newest = ProtocolEra::Initialized.version();
         let version = if is_spoken(asked) { asked } else { newest };
-        let _ = self.session.set(can_ask(params.get("capabilities")));
+        let _ = self.session.set(self.may_ask && can_ask(params.get("capabilities")));
         json!({
             "protocolVersion": version,
             "capabilities": {"tools": {}},
@@ -86,13 +113,13 @@ impl<H: ServedTools> ServerService<H> {
         cacheable(result)
     }
 
-    /// The era of a request, and whether its client can ask a user.
-    fn terms(&self, params: &Value) -> Result<ClientTerms, RpcError> {
+    /// What a request of the newer era says about its client; `None` for one of a session.
+    fn stateless_terms(&self, params: &Value) -> Result<Option<ClientTerms>, RpcError> {
         let meta = |name: &str| params.get("_meta")?.get(format!("io.modelcontextprotocol/{name}"));
         match meta("protocolVersion") {
             Some(version) if version == ProtocolEra::Stateless.version() => {
-                let can_ask = can_ask(meta("clientCapabilities"));
-                Ok(ClientTerms { era: ProtocolEra::Stateless, can_ask })
+                let can_ask = self.may_ask && can_ask(meta("clientCapabilities"));
+                Ok(Some(ClientTerms { era: ProtocolEra::Stateless, can_ask }))
             }
             Some(version) => {
                 let supported = [ProtocolEra::Stateless.version()];
@@ -100,14 +127,16 @@ impl<H: ServedTools> ServerService<H> {
                 let error = RpcError::new(UNSUPPORTED_VERSION, message);
                 Err(error.with_data(json!({"supported": supported, "requested": version})))
             }
-            None => {
-                let message =
-                    "the request has no version in `_meta`, and `initialize` was not called";
-                let missing = || RpcError::new(codes::INVALID_REQUEST, message);
-                let can_ask = *self.session.get().ok_or_else(missing)?;
-                Ok(ClientTerms { era: ProtocolEra::Initialized, can_ask })
-            }
+            None => Ok(None),
         }
+    }
+
+    /// What `initialize` said about the client.
+    fn session_terms(&self) -> Result<ClientTerms, RpcError> {
+        let message = "the request has no version in `_meta`, and `initialize` was not called";
+        let missing = || RpcError::new(codes::INVALID_REQUEST, message);
+        let can_ask = *self.session.get().ok_or_else(missing)?;
+        Ok(ClientTerms { era: ProtocolEra::Initialized, can_ask })
     }
 
     fn listed(&self, era: ProtocolEra) -> Value {
@@ -182,8 +211,7 @@ impl<H: ServedTools> RpcService for ServerService<H> {
     }
 
     fn close(&self) -> RpcFuture<()> {
-        self.waiting.clear();
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.give_up();
         self.host.close()
     }
 }

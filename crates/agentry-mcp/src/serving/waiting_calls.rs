@@ -85,7 +85,7 @@ impl WaitingCalls {
 }
 
 /// A state that cannot be guessed.
-fn random_state() -> Result<String, RpcError> {
+pub(super) fn random_state() -> Result<String, RpcError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)
         .map_err(|error| RpcError::new(agentry_rpc::codes::INTERNAL, error.to_string()))?;

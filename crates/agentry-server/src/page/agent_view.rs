@@ -1,8 +1,9 @@
 //! One agent: what it may do, its schedules, its runs with cost and outcome, its memory and its proposals.
 
+use agentry_text::report::counted;
 use serde_json::{Value, json};
 
-use super::html::{HtmlWriter, encoded, text_of};
+use super::html::{HtmlWriter, dollars, encoded, text_of};
 use super::{lists, run_view};
 use crate::scope::TokenScope;
 
@@ -10,7 +11,12 @@ use crate::scope::TokenScope;
 const PENDING: &str = "pending";
 
 /// The page of an agent.
-pub(crate) fn show(page: &mut HtmlWriter, agent: &Value, runs: &[Value], scope: TokenScope) {
+pub(crate) fn show(
+    page: &mut HtmlWriter,
+    agent: &Value,
+    (runs, receipts): (&[Value], &[Value]),
+    scope: TokenScope,
+) {
     page.element("h1", &[], text_of(agent, "name"));
     page.element("p", &[], text_of(agent, "description"));
     let meta = [text_of(agent, "path"), text_of(agent, "format"), text_of(agent, "digest")];
@@ -20,10 +26,10 @@ pub(crate) fn show(page: &mut HtmlWriter, agent: &Value, runs: &[Value], scope: 
     }
     consent(page, agent, scope);
     page.element("h2", &[], "What it may do");
-    rows(page, &agent["may"], &["what", "rule"]);
+    permissions(page, &agent["may"]);
     if has(agent, "schedules") {
         page.element("h2", &[], "Schedules");
-        rows(page, &agent["schedules"], &["schedule", "state", "cron", "next"]);
+        rows(page, &agent["schedules"], &["schedule", "state", "cron", "upcoming"]);
     }
     if has(agent, "proposals") {
         page.element("h2", &[], "Proposals");
@@ -37,9 +43,41 @@ pub(crate) fn show(page: &mut HtmlWriter, agent: &Value, runs: &[Value], scope: 
         page.element("h2", &[], "Memory");
         rows(page, &agent["memory"], &["type", "importance", "text"]);
     }
-    page.element("h2", &[], "Runs");
+    page.element("h2", &[], "Cost and outcome");
     plot(page, runs);
+    page.element("h2", &[], "Runs");
     lists::table(page, runs);
+    if !receipts.is_empty() {
+        page.element("h2", &[], "Receipts");
+        table_of_receipts(page, receipts);
+    }
+}
+
+/// Receipts, each with the run that it is about.
+fn table_of_receipts(page: &mut HtmlWriter, receipts: &[Value]) {
+    page.within("table", &[], |page| {
+        heads(page, &["receipt", "outcome", "started", "cost"]);
+        for receipt in receipts {
+            page.within("tr", &[], |page| {
+                page.within("td", &[("data-label", "receipt")], |page| {
+                    page.link("runs", text_of(receipt, "run"), text_of(receipt, "id"));
+                });
+                page.element("td", &[("data-label", "outcome")], text_of(receipt, "status"));
+                page.within("td", &[("data-label", "started")], |page| {
+                    lists::time(page, text_of(receipt, "started"));
+                });
+                page.element("td", &[("data-label", "cost")], &dollars(&receipt["cost"]));
+            });
+        }
+    });
+}
+
+fn heads(page: &mut HtmlWriter, names: &[&'static str]) {
+    page.within("thead", &[], |page| {
+        page.within("tr", &[], |page| {
+            names.iter().for_each(|name| page.element("th", &[("scope", "col")], name));
+        });
+    });
 }
 
 fn has(agent: &Value, name: &str) -> bool {
@@ -54,7 +92,7 @@ fn consent(page: &mut HtmlWriter, agent: &Value, scope: TokenScope) {
         page.text("Nobody agreed yet to what is listed below, so it does not run. ");
         if scope.covers(TokenScope::Approve) {
             let path = format!("/v1/agents/{}/consent", encoded(text_of(agent, "id")));
-            page.button("I agree", &path, &json!({ "digest": text_of(agent, "digest") }));
+            page.main_button("I agree", &path, &json!({ "digest": text_of(agent, "digest") }));
         }
     });
 }
@@ -80,7 +118,7 @@ fn proposal(page: &mut HtmlWriter, (agent, proposal): (&Value, &Value), scope: T
     let agent = encoded(text_of(agent, "id"));
     let path = format!("/v1/agents/{agent}/proposals/{}", encoded(id));
     page.within("form", &[("data-post", &path), ("class", "answers")], |page| {
-        page.button("Accept", &path, &json!({ "decision": "accept" }));
+        page.main_button("Accept", &path, &json!({ "decision": "accept" }));
         let reject = [("type", "hidden"), ("name", "decision"), ("value", "reject")];
         page.within("input", &reject, |_| {});
         page.within("label", &[("class", "grow")], |page| {
@@ -88,6 +126,40 @@ fn proposal(page: &mut HtmlWriter, (agent, proposal): (&Value, &Value), scope: T
             page.within("input", &[("name", "reason"), ("autocomplete", "off")], |_| {});
         });
         page.element("button", &[("type", "submit"), ("class", "no")], "Reject");
+    });
+}
+
+/// The most rules about one thing that are not folded.
+const MOST_RULES: usize = 6;
+
+/// What an agent may do: a row for each thing, with all rules about it. A rule without a name is about the same thing
+/// as the one before.
+fn permissions(page: &mut HtmlWriter, list: &Value) {
+    let mut things: Vec<(&str, Vec<&str>)> = Vec::new();
+    for entry in list.as_array().into_iter().flatten() {
+        let (what, rule) = (text_of(entry, "what"), text_of(entry, "rule"));
+        match things.last_mut() {
+            Some((_, rules)) if what.is_empty() => rules.push(rule),
+            _ => things.push((what, vec![rule])),
+        }
+    }
+    page.within("table", &[], |page| {
+        heads(page, &["what", "rule"]);
+        for (what, rules) in things {
+            page.within("tr", &[], |page| {
+                page.element("td", &[("data-label", "what")], what);
+                page.within("td", &[("data-label", "rule")], |page| {
+                    let (shown, folded) = rules.split_at(rules.len().min(MOST_RULES));
+                    shown.iter().for_each(|rule| page.element("div", &[], rule));
+                    if !folded.is_empty() {
+                        page.within("details", &[], |page| {
+                            page.element("summary", &[], &format!("{} more", folded.len()));
+                            folded.iter().for_each(|rule| page.element("div", &[], rule));
+                        });
+                    }
+                });
+            });
+        }
     });
 }
 
@@ -100,6 +172,7 @@ fn listed(items: &Value) -> String {
 /// A table of objects, with these fields as columns.
 fn rows(page: &mut HtmlWriter, list: &Value, columns: &[&'static str]) {
     page.within("table", &[], |page| {
+        heads(page, columns);
         for entry in list.as_array().into_iter().flatten() {
             page.within("tr", &[], |page| {
                 for name in columns {
@@ -117,22 +190,49 @@ fn rows(page: &mut HtmlWriter, list: &Value, columns: &[&'static str]) {
     });
 }
 
-/// The cost of the last runs as bars, the oldest first, each in the colour of its outcome.
+/// The most bars of the plot.
+const BARS: usize = 60;
+/// The height of the plot.
+const HEIGHT: f64 = 80.0;
+
+/// The last runs as bars, the oldest first: the height is the cost, the colour the outcome.
 fn plot(page: &mut HtmlWriter, runs: &[Value]) {
-    let most = runs.iter().filter_map(|run| run["cost"].as_f64()).fold(0.0, f64::max);
-    if most <= 0.0 {
-        return;
+    let ended: Vec<&Value> =
+        runs.iter().filter(|run| run["state"] != "running").take(BARS).collect();
+    if ended.is_empty() {
+        return page.element("p", &[("class", "empty")], "No run has ended yet.");
     }
-    page.within(
-        "div",
-        &[("class", "plot"), ("role", "img"), ("aria-label", "cost of the last runs")],
-        |page| {
-            for run in runs.iter().take(60).rev() {
-                let cost = run["cost"].as_f64().unwrap_or(0.0);
-                let value = format!("{:.3}", cost / most);
-                let title = format!("{} ${cost:.4}", text_of(run, "state"));
-                page.within("meter", &[("value", &value), ("title", &title)], |_| {});
-            }
-        },
+    let cost = |run: &Value| run["cost"].as_f64().unwrap_or(0.0);
+    let total: f64 = ended.iter().map(|run| cost(run)).sum();
+    let most = ended.iter().map(|run| cost(run)).fold(0.0, f64::max);
+    let done = ended.iter().filter(|run| run["state"] == "done").count();
+    let summary = format!(
+        "The last {}: {done} done, {} together.",
+        counted(ended.len() as u64, "run"),
+        dollars(&json!(total))
     );
+    page.element("p", &[("class", "meta")], &summary);
+    let view = format!("0 0 {} {HEIGHT}", ended.len().max(20) * 12);
+    let attributes = [
+        ("class", "plot"),
+        ("viewBox", &*view),
+        ("preserveAspectRatio", "xMinYMax"),
+        ("role", "img"),
+    ];
+    page.within("svg", &[&attributes[..], &[("aria-label", &*summary)]].concat(), |page| {
+        for (at, run) in ended.iter().rev().enumerate() {
+            // A run without a cost has an outcome nevertheless.
+            let part = if most > 0.0 { cost(run) / most } else { 0.0 };
+            let height = 4.0 + part * (HEIGHT - 4.0);
+            let (x, y) = ((at * 12).to_string(), format!("{:.1}", HEIGHT - height));
+            let height = format!("{height:.1}");
+            let class = lists::state_class(text_of(run, "state"));
+            let bar =
+                [("class", &*class), ("x", &x), ("y", &y), ("width", "9"), ("height", &height)];
+            page.within("rect", &bar, |page| {
+                let title = format!("{} {}", text_of(run, "state"), dollars(&run["cost"]));
+                page.element("title", &[], &title);
+            });
+        }
+    });
 }

@@ -40,7 +40,13 @@ impl HtmlWriter {
             if at > 0 {
                 self.0.push('\n');
             }
-            self.text(&visible(line.trim_end_matches('\r')));
+            // A tab is as visible as a line break.
+            for (at, part) in line.trim_end_matches('\r').split('\t').enumerate() {
+                if at > 0 {
+                    self.0.push('\t');
+                }
+                self.text(&visible(part));
+            }
         }
     }
 
@@ -78,8 +84,18 @@ impl HtmlWriter {
 
     /// Adds a button that sends a request and loads the part again.
     pub(crate) fn button(&mut self, text: &str, path: &str, body: &Value) {
+        self.classed_button("plain", (text, path), body);
+    }
+
+    /// The same for what a person most likely came for.
+    pub(crate) fn main_button(&mut self, text: &str, path: &str, body: &Value) {
+        self.classed_button("main", (text, path), body);
+    }
+
+    fn classed_button(&mut self, class: &'static str, (text, path): (&str, &str), body: &Value) {
         let body = body.to_string();
-        let attributes = [("type", "button"), ("data-post", path), ("data-body", &body)];
+        let attributes =
+            [("type", "button"), ("class", class), ("data-post", path), ("data-body", &body)];
         self.element("button", &attributes, text);
     }
 }

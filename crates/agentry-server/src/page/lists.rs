@@ -5,13 +5,24 @@ use serde_json::{Value, json};
 use super::html::{HtmlWriter, dollars, encoded, text_of};
 use super::run_view;
 
-/// All runs, and a box to start one if the token may.
-pub(crate) fn runs(page: &mut HtmlWriter, runs: &[Value], agents: Option<&[Value]>) {
+/// The most approvals on the page; those that wait longest come first.
+const MOST_APPROVALS: usize = 100;
+
+/// All runs, and a box to start one if the token may. `next` is the last run, if there are older ones.
+pub(crate) fn runs(
+    page: &mut HtmlWriter,
+    (runs, next): (&[Value], Option<&str>),
+    agents: Option<&[Value]>,
+) {
     page.element("h1", &[], "Runs");
     if let Some(agents) = agents {
         start_box(page, agents);
     }
     table(page, runs);
+    if let Some(next) = next {
+        let href = format!("#/runs?before={}", encoded(next));
+        page.within("p", &[], |page| page.element("a", &[("href", &href)], "Older runs"));
+    }
 }
 
 /// A table of runs.
@@ -50,8 +61,13 @@ fn row(page: &mut HtmlWriter, run: &Value) {
 /// The state of a run as a badge.
 pub(crate) fn state(page: &mut HtmlWriter, run: &Value) {
     let state = if run["waiting"] == true { "waiting" } else { text_of(run, "state") };
-    let class = format!("state {}", state.replace(|c: char| !c.is_ascii_alphabetic(), ""));
+    let class = format!("state {}", state_class(state));
     page.element("span", &[("class", &class)], state);
+}
+
+/// The class of a state: its letters, whatever else is in it.
+pub(crate) fn state_class(state: &str) -> String {
+    state.replace(|c: char| !c.is_ascii_alphabetic(), "")
 }
 
 /// A time, which the script shows in the zone of the reader.
@@ -83,7 +99,7 @@ fn start_box(page: &mut HtmlWriter, agents: &[Value]) {
                 ];
                 page.within("textarea", &attributes, |_| {});
             });
-            page.element("button", &[("type", "submit")], "Start");
+            page.element("button", &[("type", "submit"), ("class", "main")], "Start");
         },
     );
 }
@@ -94,10 +110,14 @@ pub(crate) fn approvals(page: &mut HtmlWriter, waiting: &[Value], may_answer: bo
     if waiting.is_empty() {
         return page.element("p", &[("class", "empty")], "Nothing waits for a person.");
     }
-    for approval in waiting {
+    for approval in waiting.iter().take(MOST_APPROVALS) {
         page.within("article", &[("class", "approval")], |page| {
             self::approval(page, approval, may_answer);
         });
+    }
+    if let Some(more) = waiting.len().checked_sub(MOST_APPROVALS).filter(|more| *more > 0) {
+        let note = format!("{more} more wait, and are shown when these are answered.");
+        page.element("p", &[("class", "empty")], &note);
     }
 }
 
@@ -147,23 +167,23 @@ fn answers(page: &mut HtmlWriter, approval: &Value) {
         approval["covers"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     page.within("form", &[("data-post", &path), ("class", "answers")], |page| {
         if text_of(approval, "kind") != "question" {
-            page.button("Yes", &path, &json!({ "answer": "yes" }));
+            page.main_button("Yes", &path, &json!({ "answer": "yes" }));
         }
         if !covers.is_empty() {
             let text = format!("Always in this run: {}", covers.join("; "));
             page.button(&text, &path, &json!({ "answer": "always" }));
             page.button("Always this exact call", &path, &json!({ "answer": "exact" }));
         }
-        let (answer, label, button) = match text_of(approval, "kind") {
-            "question" => ("yes", "Answer ", "Send"),
-            _ => ("no", "Reason ", "No"),
+        let (answer, class, label, button) = match text_of(approval, "kind") {
+            "question" => ("yes", "main", "Answer ", "Send"),
+            _ => ("no", "no", "Reason, if no ", "No"),
         };
         page.within("input", &[("type", "hidden"), ("name", "answer"), ("value", answer)], |_| {});
         page.within("label", &[("class", "grow")], |page| {
             page.text(label);
             page.within("input", &[("name", "reason"), ("autocomplete", "off")], |_| {});
         });
-        page.element("button", &[("type", "submit"), ("class", answer)], button);
+        page.element("button", &[("type", "submit"), ("class", class)], button);
     });
 }
 

@@ -36,7 +36,7 @@ pub(crate) fn asset(path: &str) -> Option<ServerReply> {
 /// A fragment of the page.
 pub(crate) async fn answer(
     server: &Arc<ApiServer>,
-    fragment: &str,
+    (fragment, query): (&str, &str),
     (scope, headers): (TokenScope, &HeaderMap),
 ) -> Result<ServerReply, Box<ServerReply>> {
     let parameter = |pattern: &str| {
@@ -51,9 +51,14 @@ pub(crate) async fn answer(
     let list = async |call| Ok::<_, Box<ServerReply>>(entries(server.call(call).await?.body));
     match fragment {
         "runs" => {
-            let runs = list(HostCall::Runs(window(None))).await?;
+            let before = query.strip_prefix("before=").map(|before| {
+                percent_encoding::percent_decode_str(before).decode_utf8_lossy().into_owned()
+            });
+            let reply = server.call(HostCall::Runs(ListWindow { before, ..window(None) })).await?;
+            let (runs, next) = (entries(reply.body), reply.next);
             let agents = list(HostCall::Agents).await?;
-            lists::runs(&mut page, &runs, scope.covers(TokenScope::Run).then_some(&*agents));
+            let agents = scope.covers(TokenScope::Run).then_some(&*agents);
+            lists::runs(&mut page, (&runs, next.as_deref()), agents);
         }
         "approvals" => {
             let waiting = list(HostCall::Approvals).await?;
@@ -70,8 +75,9 @@ pub(crate) async fn answer(
                 run_view::diff(&mut page, diff.as_str().unwrap_or_default());
             } else if let Some(id) = parameter("agents/{id}") {
                 let agent = server.call(HostCall::Agent(id.clone())).await?.body;
-                let runs = list(HostCall::Runs(window(Some(id)))).await?;
-                agent_view::show(&mut page, &agent, &runs, scope);
+                let runs = list(HostCall::Runs(window(Some(id.clone())))).await?;
+                let receipts = list(HostCall::Receipts(window(Some(id)))).await?;
+                agent_view::show(&mut page, &agent, (&runs, &receipts), scope);
             } else {
                 let message = "there is no such page";
                 return Err(refused(StatusCode::NOT_FOUND, "missing", message));

@@ -76,7 +76,7 @@ fn controls(page: &mut HtmlWriter, run: &Value) {
             let attributes = [("name", "text"), ("required", ""), ("rows", "2")];
             page.within("textarea", &attributes, |_| {});
         });
-        page.element("button", &[("type", "submit")], "Send");
+        page.element("button", &[("type", "submit"), ("class", "main")], "Send");
     });
 }
 
@@ -245,14 +245,15 @@ pub(crate) fn diff(page: &mut HtmlWriter, diff: &str) {
     }
     page.within("pre", &[("class", "diff")], |page| {
         for line in diff.lines() {
-            let class = match line.as_bytes().first() {
-                Some(b'+') => "added",
-                Some(b'-') => "removed",
-                Some(b'@') => "place",
+            let class = match line.as_bytes() {
+                [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => "file",
+                [b'+', ..] => "added",
+                [b'-', ..] => "removed",
+                [b'@', ..] => "place",
                 _ => "same",
             };
-            page.element("span", &[("class", class)], line);
-            page.text("\n");
+            // A line of its own, so that its colour goes to the edge.
+            page.element("span", &[("class", class)], if line.is_empty() { " " } else { line });
         }
     });
 }

@@ -3,8 +3,9 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
+use std::time::Duration;
 
-use agentry_server::{HostCall, ServerSetup, TokenScope};
+use agentry_server::{HostCall, ServerLimits, ServerSetup, TokenScope};
 use serde_json::json;
 
 use crate::scripted_host::{LIMIT, TestServer};
@@ -268,6 +269,28 @@ fn many_idle_connections_do_not_stop_others() {
     drop(idle);
 }
 
+/// Clients that send a byte now and then are cut off: each is answered or closed, and nothing was started.
+#[test]
+fn slow_clients_are_cut_off() {
+    let server = TestServer::impatient(Duration::from_millis(200));
+    let token = server.token(TokenScope::Run);
+    let host = server.address;
+    let head =
+        format!("POST /v1/runs HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n");
+    let body = "Content-Type: application/json\r\nContent-Length: 40\r\n\r\n{";
+    let cases = [
+        ("nothing", String::new(), [0, 408]),
+        ("half a head", head.clone(), [0, 408]),
+        ("half a body", format!("{head}{body}"), [408, 408]),
+        ("half a message", format!("{head}{body}").replace("/v1/runs", "/mcp"), [408, 408]),
+    ];
+    for (case, request, expected) in cases {
+        let (status, reply) = server.raw(&request);
+        assert!(expected.contains(&status), "{case}: {reply}");
+    }
+    assert!(server.host.calls.lock().expect("no panic").is_empty(), "nothing was started");
+}
+
 #[test]
 fn the_socket_is_private_and_needs_a_token() {
     let server = TestServer::new();
@@ -297,6 +320,7 @@ fn other_machines_are_refused_without_tls() {
             names: Vec::new(),
             socket: directory.path().join("socket"),
             tokens: tokens.clone(),
+            limits: ServerLimits::for_open_files(0),
         };
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         let Err(error) = runtime.block_on(setup.bind()) else { panic!("{listen} was taken") };

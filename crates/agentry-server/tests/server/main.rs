@@ -4,6 +4,7 @@
 mod api;
 mod attacks;
 mod browser;
+mod mcp;
 mod openai_clients;
 mod scripted_host;
 mod stream;

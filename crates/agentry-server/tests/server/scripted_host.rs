@@ -6,13 +6,16 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use agentry_mcp::serving::{HttpSessions, ServedHttp};
 use agentry_server::{
-    EventBatch, HostCall, HostError, HostReply, LiveSignal, RunHost, ServerSetup, TlsFiles,
-    TokenScope, TokenStore,
+    EventBatch, HostCall, HostError, HostReply, LiveSignal, RunHost, ServerLimits, ServerSetup,
+    TlsFiles, TokenScope, TokenStore,
 };
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tokio::sync::{broadcast, watch};
+
+use crate::mcp::ScriptedTools;
 
 /// The limit of every wait.
 pub(crate) const LIMIT: Duration = Duration::from_mins(1);
@@ -26,6 +29,7 @@ pub(crate) struct ScriptedHost {
     /// Stands in every text that the host returns.
     text: String,
     first_answer: Mutex<Option<String>>,
+    mcp: Arc<HttpSessions<ScriptedTools>>,
 }
 
 impl ScriptedHost {
@@ -53,7 +57,7 @@ impl ScriptedHost {
         json!({
             "id": "helper", "name": text, "description": text, "format": text, "path": text, "digest": text,
             "consented": false, "may": [{ "what": text, "rule": text }],
-            "schedules": [{ "schedule": text, "state": text, "cron": text, "next": text }],
+            "schedules": [{ "schedule": text, "state": text, "cron": text, "upcoming": [text, text] }],
             "proposals": [self.proposal("pending"), self.proposal(text)],
             "memory": [{ "type": text, "importance": text, "text": text }],
         })
@@ -99,6 +103,10 @@ impl RunHost for ScriptedHost {
             HostCall::Answer { answer, .. } => self.answer(&answer)?,
             HostCall::Changes(_) => json!(format!("--- {0}\n+{0}\n", self.text)),
             HostCall::Export(_) => json!("a transcript\n"),
+            HostCall::Receipts(_) => {
+                let text = &self.text;
+                json!([{ "id": text, "run": text, "status": text, "started": text, "cost": 0.01 }])
+            }
             HostCall::Metrics => json!({ "runs": { "done": 3 }, "approvals": 1 }),
             HostCall::Undo(_) => panic!("a defect of the host"),
             _ => json!([]),
@@ -115,6 +123,10 @@ impl RunHost for ScriptedHost {
 
     fn signals(&self, _run: &str) -> Option<broadcast::Receiver<LiveSignal>> {
         Some(self.signals.subscribe())
+    }
+
+    fn mcp(&self) -> Arc<dyn ServedHttp> {
+        Arc::clone(&self.mcp) as Arc<dyn ServedHttp>
     }
 }
 
@@ -149,7 +161,28 @@ impl TestServer {
         Self::start("text", Some(files))
     }
 
+    /// A server for few clients.
+    pub(crate) fn limited(connections: usize, streams: usize) -> Self {
+        let limits = ServerLimits { connections, streams, patience: LIMIT };
+        Self::start_limited("text", None, limits).expect("a server")
+    }
+
+    /// A server that waits for slow clients only this long.
+    pub(crate) fn impatient(patience: Duration) -> Self {
+        let limits = ServerLimits { connections: 64, streams: 8, patience };
+        Self::start_limited("text", None, limits).expect("a server")
+    }
+
     fn start(text: &str, tls: Option<TlsFiles>) -> std::io::Result<Self> {
+        let limits = ServerLimits { connections: 2_048, streams: 1_000, patience: LIMIT };
+        Self::start_limited(text, tls, limits)
+    }
+
+    fn start_limited(
+        text: &str,
+        tls: Option<TlsFiles>,
+        limits: ServerLimits,
+    ) -> std::io::Result<Self> {
         let directory = tempfile::tempdir().expect("a writable directory");
         let serve = directory.path().join("serve");
         let tokens = TokenStore::open(&serve).expect("a store");
@@ -160,6 +193,7 @@ impl TestServer {
             signals: broadcast::channel(16).0,
             text: text.to_owned(),
             first_answer: Mutex::default(),
+            mcp: Arc::new(HttpSessions::new(Arc::new(ScriptedTools), "Tools.".to_owned())),
         });
         let runtime = Runtime::new().expect("a runtime");
         let socket = serve.join("socket");
@@ -169,6 +203,7 @@ impl TestServer {
             names: vec!["https://agents.example".to_owned()],
             socket: socket.clone(),
             tokens: tokens.clone(),
+            limits,
         };
         let bound = runtime.block_on(setup.bind())?;
         let url = bound.url();

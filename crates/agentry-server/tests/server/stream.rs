@@ -1,6 +1,6 @@
 //! Server-sent events: numbers, pieces, reconnecting, the end.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 
 use agentry_server::{LiveSignal, TokenScope};
@@ -114,5 +114,45 @@ fn too_many_streams_are_refused() {
     assert!(refused.is_some_and(|status| status.contains("503")));
     assert_eq!(streams.len(), 1_000);
     assert_eq!(server.send("GET /v1/runs", &token, None).0, 200);
+    server.stop();
+}
+
+/// Streams leave places for other requests, and what comes beyond all places is told so.
+#[test]
+fn clients_beyond_the_limit_are_refused_in_words() {
+    let server = TestServer::limited(8, 4);
+    let token = server.token(TokenScope::Read);
+    let open = |path: &str| {
+        let mut stream = TcpStream::connect(server.address).expect("a server");
+        stream.set_read_timeout(Some(LIMIT)).expect("a socket");
+        let host = server.address;
+        let request =
+            format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n");
+        stream.write_all(request.as_bytes()).expect("a connection");
+        let mut lines = BufReader::new(stream);
+        let mut status = String::new();
+        lines.read_line(&mut status).expect("an answer");
+        (lines, status)
+    };
+    let streams: Vec<_> = (0..4).map(|_| open("/v1/runs/r1/events")).collect();
+    assert!(streams.iter().all(|(_, status)| status.contains("200")), "{streams:?}");
+    let (status, reply) = server.send("GET /v1/runs/r1/events", &token, None);
+    assert_eq!(status, 503);
+    assert!(reply.contains("4 streams of events are open already"), "{reply}");
+    assert_eq!(server.send("GET /v1/runs", &token, None).0, 200);
+    // Connections that stay open take the places that are left.
+    let mut others = Vec::new();
+    let mut refused = loop {
+        let (lines, status) = open("/healthz");
+        if status.contains("503") {
+            break lines;
+        }
+        others.push(lines);
+        assert!(others.len() <= 4, "{status}");
+    };
+    let mut reply = String::new();
+    refused.read_to_string(&mut reply).expect("an answer");
+    assert!(reply.contains("too many connections are open already"), "{reply}");
+    drop((streams, others));
     server.stop();
 }

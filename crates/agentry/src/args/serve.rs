@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use agentry_server::TokenScope;
-use clap::{Args as ClapArgs, Subcommand};
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
 use super::{AskFallback, ResultFormat};
 
@@ -50,6 +50,24 @@ pub(crate) struct ServeArguments {
     /// page; deny with `--schedules`]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) on_ask: Option<AskFallback>,
+    /// What happens to the runs of the server when it is stopped
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHAT",
+        default_value = "finish",
+        conflicts_with = "schedules"
+    )]
+    pub(crate) on_stop: RunsAtStop,
+}
+
+/// What becomes of the runs of a server that is stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunsAtStop {
+    /// They go on: each ends its turn, or is parked at its next question
+    Finish,
+    /// They are parked at their question or stopped; `agentry resume` goes on with them
+    Park,
 }
 
 #[derive(Debug, Subcommand)]

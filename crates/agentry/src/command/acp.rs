@@ -21,7 +21,7 @@ use sessions::EditorSessions;
 
 pub(crate) fn run(args: &AcpArguments) -> CliOutcome {
     let ground = PreparedAgent::read(&args.agent, args.offer.format_override)?;
-    let agent = ServedAgent::of(&ground, &args.agent, &args.offer);
+    let agent = ServedAgent::of(&ground, &args.agent, args.offer.to_words());
     drop(ground);
     let service = Arc::new(EditorService::new(Arc::new(EditorSessions::new(agent))));
     stdio_service::serve(workers()?, &service)

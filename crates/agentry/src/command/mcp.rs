@@ -1,7 +1,7 @@
 //! `agentry mcp`: agents and the functions that they expose, as tools for MCP clients on the standard streams.
 
 mod agent_call;
-mod agent_tools;
+pub(super) mod agent_tools;
 mod approval_form;
 
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::output::CliOutcome;
 use agent_tools::OfferedAgents;
 
 /// What the model of a client gets to know.
-const INSTRUCTIONS: &str = "Each tool runs an agent, or a function of one, in the user's workspace, within \
+pub(super) const INSTRUCTIONS: &str = "Each tool runs an agent, or a function of one, in the user's workspace, within \
     what its definition allows. A result has the id of its run; give it as `run` to go on with that run. An \
     agent may ask the user for an approval while it works.";
 

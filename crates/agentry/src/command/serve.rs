@@ -4,9 +4,11 @@ mod approval_book;
 mod engine_runs;
 mod live_run;
 mod live_runs;
+mod mcp_tools;
 mod offered_agents;
 mod pairing;
 mod parked_question;
+mod recent_list;
 mod run_feed;
 mod run_list;
 mod schedule_loop;
@@ -21,12 +23,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use agentry_compile::text::report::counted;
 use agentry_compile::{FileTree as _, ResolveSettings, WorkspaceConfig};
 use agentry_home::HomeLayout;
-use agentry_server::{BoundServer, RunHost, ServerSetup, TlsFiles, TokenScope, TokenStore};
+use agentry_server::{
+    BoundServer, RunHost, ServerLimits, ServerSetup, TlsFiles, TokenScope, TokenStore,
+};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::watch;
 
-use crate::args::{AskFallback, ServeArguments, ServeCommand, milliseconds};
+use crate::args::{AskFallback, RunsAtStop, ServeArguments, ServeCommand, milliseconds};
 use crate::command::receipts::recording;
 use crate::command::reported;
 use crate::disk::DiskWorld;
@@ -38,6 +44,8 @@ use serve_host::ServeHost;
 
 /// How long a run waits for an approval before it is parked, unless the configuration says another time.
 const PARK_AFTER: Duration = Duration::from_mins(10);
+/// The open files that many clients need.
+const OPEN_FILES: u64 = 16_384;
 /// The pause between two looks at the open approvals.
 const APPROVAL_TICK: Duration = Duration::from_secs(1);
 
@@ -124,12 +132,24 @@ fn serve(args: &ServeArguments) -> CliOutcome {
         })
     });
     runtime.block_on(answer(bound, Arc::clone(&host), stopped));
+    let parked = (args.on_stop == RunsAtStop::Park).then(|| {
+        let host = Arc::clone(&host);
+        // The commands to the runs are sent by the runtime, which must not have ended.
+        let parking = runtime.spawn_blocking(move || host.park());
+        runtime.block_on(parking).unwrap_or_default()
+    });
     // A request that still blocks must not keep the program.
     runtime.shutdown_background();
     keeping.map(std::thread::JoinHandle::join);
     let left = host.leave();
-    let rest =
-        if left == 0 { "" } else { "; runs that were started go on, and park if they need you" };
+    let rest = match parked {
+        Some(0) => String::new(),
+        Some(parked) => {
+            format!("; {} parked, and `agentry resume` goes on", counted(parked as u64, "run"))
+        }
+        None if left == 0 => String::new(),
+        None => "; runs that were started go on, and park if they need you".to_owned(),
+    };
     note(&format!("stopped{rest}"));
     Ok(ExitKind::Done)
 }
@@ -166,7 +186,20 @@ fn setup(args: &ServeArguments, directory: &Path, tokens: &TokenStore) -> Server
         names: args.host.clone(),
         socket: directory.join("socket"),
         tokens: tokens.clone(),
+        limits: ServerLimits::for_open_files(open_files()),
     }
+}
+
+/// The number of files that this process may have open, raised as far as it is useful and allowed.
+fn open_files() -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    let allowed = limit.maximum.unwrap_or(OPEN_FILES).min(OPEN_FILES);
+    let now = limit.current.unwrap_or(u64::MAX);
+    if now >= allowed {
+        return now;
+    }
+    let raised = Rlimit { current: Some(allowed), maximum: limit.maximum };
+    if setrlimit(Resource::Nofile, raised).is_ok() { allowed } else { now }
 }
 
 fn listen_hint(error: &io::Error) -> Option<&'static str> {

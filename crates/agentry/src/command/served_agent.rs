@@ -11,7 +11,6 @@ use super::run::memory::may_converse;
 use super::run::prepared_agent::PreparedAgent;
 use super::run::session::is_under_way;
 use super::steered_run::SteeredEvent;
-use crate::args::OfferArguments;
 use crate::home::recorded_user;
 use crate::output::CliFailure;
 
@@ -40,7 +39,7 @@ pub(crate) struct EarlierRun {
 
 impl ServedAgent {
     /// Describes an agent that was read for the user.
-    pub(crate) fn of(ground: &PreparedAgent, argument: &str, args: &OfferArguments) -> Self {
+    pub(crate) fn of(ground: &PreparedAgent, argument: &str, options: Vec<String>) -> Self {
         Self {
             argument: argument.to_owned(),
             path: ground.full_path(),
@@ -48,7 +47,7 @@ impl ServedAgent {
             workspace: ground.workspace.clone(),
             home: ground.home.clone(),
             converses: may_converse(ground).is_ok(),
-            options: args.to_words(),
+            options,
         }
     }
 

@@ -89,6 +89,7 @@ mod script_tools;
 mod search;
 mod serve;
 mod serve_agents;
+mod serve_mcp;
 mod serve_pair;
 #[path = "../../../agentry-engine/tests/postgres_server/mod.rs"]
 mod postgres_server;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::run::{keyed, with, write, writer};
-use crate::server::{Server, Turn};
+use crate::server::{Reply, Server, Turn};
 use crate::terminal::wait_for;
 use crate::test::Test;
 
@@ -30,8 +30,12 @@ pub(crate) struct Serving<'a> {
 
 impl<'a> Serving<'a> {
     pub(crate) fn start(test: &'a Test, server: &Server) -> Self {
-        let command = keyed(test, server, &["serve", "--listen", "127.0.0.1:0"]);
-        Self::of(test, command, "home/.agentry")
+        Self::start_with(test, server, &[])
+    }
+
+    pub(crate) fn start_with(test: &'a Test, server: &Server, options: &[&str]) -> Self {
+        let words = [&["serve", "--listen", "127.0.0.1:0"], options].concat();
+        Self::of(test, keyed(test, server, &words), "home/.agentry")
     }
 
     /// The server of a command, with that home.
@@ -65,7 +69,8 @@ impl<'a> Serving<'a> {
         (status, serde_json::from_str(&body).unwrap_or(Value::String(body)))
     }
 
-    pub(crate) fn text(&self, line: &str, headers: &str, body: &Value) -> (u16, String) {
+    /// Sends a request, whose answer is still to be read.
+    pub(crate) fn open(&self, line: &str, headers: &str, body: &Value) -> TcpStream {
         let body = if body.is_null() { String::new() } else { body.to_string() };
         let mut stream = TcpStream::connect(&self.address).expect("a server");
         stream.set_read_timeout(Some(LIMIT)).expect("a socket");
@@ -77,6 +82,11 @@ impl<'a> Serving<'a> {
             body.len()
         );
         stream.write_all(request.as_bytes()).expect("a connection");
+        stream
+    }
+
+    pub(crate) fn text(&self, line: &str, headers: &str, body: &Value) -> (u16, String) {
+        let mut stream = self.open(line, headers, body);
         let mut reply = String::new();
         stream.read_to_string(&mut reply).expect("an answer in time");
         let status = reply.split(' ').nth(1).and_then(|it| it.parse().ok()).expect("a status");
@@ -319,6 +329,28 @@ fn a_waiting_run_outlives_the_server() {
     assert_eq!(serving.answer(&serving.approval(), &json!({ "answer": "yes" })).0, 200);
     serving.wait_for_state(&run, "done");
     serving.stop();
+}
+
+/// Asked so, the server parks its runs before it ends: at their question, or in the middle of a turn.
+#[test]
+fn a_server_parks_its_runs_before_it_ends() {
+    let replies = [write("other.txt").into(), Reply::Silent, Turn::text("All done.").into()];
+    let server = Server::playing(replies);
+    let test = writer();
+    let serving = Serving::start_with(&test, &server, &["--on-stop", "park"]);
+    serving.consent("writer");
+    let asks = serving.run("writer", "write it");
+    serving.approval();
+    let works = serving.run("writer", "think");
+    wait_for("the model is asked", || server.asked().len() == 2);
+    serving.stop();
+    let runs = test.run("runs --format json").json();
+    let state = |id: &str| {
+        let run = runs.as_array().expect("runs").iter().find(|run| run["id"] == id);
+        run.expect("a run")["state"].clone()
+    };
+    assert_eq!((state(&asks), state(&works)), (json!("parked"), json!("cancelled")), "{runs}");
+    with(&test, &server, &["resume", &works]).exits(0);
 }
 
 #[test]

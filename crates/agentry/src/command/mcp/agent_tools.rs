@@ -27,7 +27,7 @@ const NAME: usize = 48;
 const END: Duration = Duration::from_secs(10);
 
 /// All agents that are offered.
-pub(super) struct OfferedAgents {
+pub(crate) struct OfferedAgents {
     tools: BTreeMap<String, AgentTool>,
     /// One permit for each run.
     runs: Arc<Semaphore>,
@@ -43,7 +43,7 @@ struct AgentTool {
 impl OfferedAgents {
     /// Reads the agents that the user named. One that cannot be read, or a name that two tools would have,
     /// ends the command.
-    pub(super) fn read(args: &McpArguments) -> Result<Self, CliFailure> {
+    pub(crate) fn read(args: &McpArguments) -> Result<Self, CliFailure> {
         let disk = DiskWorld::default();
         let (found, wrong) = find(&disk, &args.agents, args.offer.format_override);
         if let Some(failure) = wrong.into_iter().next() {
@@ -52,8 +52,8 @@ impl OfferedAgents {
         let mut tools: BTreeMap<String, AgentTool> = BTreeMap::new();
         for found in found {
             let ground = PreparedAgent::read(&found.path, args.offer.format_override)?;
-            let agent = Arc::new(ServedAgent::of(&ground, &found.path, &args.offer));
-            for tool in agent_tools(&ground, &agent) {
+            let agent = Arc::new(ServedAgent::of(&ground, &found.path, args.offer.to_words()));
+            for tool in agent_tools(&ground, &agent, &agent.name) {
                 let name = tool.shown.name.clone();
                 if let Some(other) = tools.get(&name) {
                     let message = format!(
@@ -65,8 +65,46 @@ impl OfferedAgents {
                 tools.insert(name, tool);
             }
         }
-        Ok(Self { tools, runs: Arc::new(Semaphore::new(RUNS)) })
+        Ok(Self { tools, runs: run_places() })
     }
+
+    /// Agents that change while they are offered, each with its id and with what the command line calls it. Where
+    /// two would be the same tool, both have their ids as names: neither may stand for the other.
+    pub(crate) fn of_server(
+        agents: impl IntoIterator<Item = ServerAgent>,
+        runs: &Arc<Semaphore>,
+    ) -> Self {
+        let agents: Vec<_> = agents.into_iter().collect();
+        let mut names: BTreeMap<String, usize> = BTreeMap::new();
+        for agent in &agents {
+            *names.entry(tool_name(agent.ground.agent.name())).or_default() += 1;
+        }
+        let mut tools = BTreeMap::new();
+        for ServerAgent { id, argument, ground } in agents {
+            let name = ground.agent.name();
+            let is_alone = names.get(&tool_name(name)).is_some_and(|count| *count == 1);
+            let name = if is_alone { name.to_owned() } else { id };
+            let agent = Arc::new(ServedAgent::of(&ground, &argument, Vec::new()));
+            for tool in agent_tools(&ground, &agent, &name) {
+                // The first one stays: an id or a function cannot take the name of another agent.
+                tools.entry(tool.shown.name.clone()).or_insert(tool);
+            }
+        }
+        Self { tools, runs: Arc::clone(runs) }
+    }
+}
+
+/// An agent of a server.
+pub(crate) struct ServerAgent {
+    pub(crate) id: String,
+    /// What `agentry run` gets.
+    pub(crate) argument: String,
+    pub(crate) ground: PreparedAgent,
+}
+
+/// One place for each run that may go on at once.
+pub(crate) fn run_places() -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(RUNS))
 }
 
 impl ServedTools for OfferedAgents {
@@ -110,18 +148,18 @@ impl ServedTools for OfferedAgents {
 }
 
 /// The tool of an agent, and those of its functions.
-fn agent_tools(ground: &PreparedAgent, agent: &Arc<ServedAgent>) -> Vec<AgentTool> {
+fn agent_tools(ground: &PreparedAgent, agent: &Arc<ServedAgent>, name: &str) -> Vec<AgentTool> {
     let description = ground.agent.identity.description.as_ref().map(|it| it.value.clone());
     let description = description.unwrap_or_else(|| format!("Runs the agent {}", agent.name));
     let own = ServedTool {
-        name: tool_name(&agent.name),
+        name: tool_name(name),
         description,
         input: prompt_schema(agent.converses),
         output: output_schema("answer", &json!({"type": "string"})),
     };
     let functions = functions(&ground.agent).into_iter().map(|function| AgentTool {
         shown: ServedTool {
-            name: tool_name(&format!("{}__{}", agent.name, function.name)),
+            name: tool_name(&format!("{name}__{}", function.name)),
             description: function.description.clone().unwrap_or(function.signature.clone()),
             input: function.input.clone(),
             output: output_schema("result", &function.output),

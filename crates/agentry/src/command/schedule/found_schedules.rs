@@ -63,6 +63,11 @@ impl FoundSchedule {
         self.watched.times(seconds()).next().map(|time| self.at(time))
     }
 
+    /// The next times, at most this many.
+    pub(crate) fn upcoming(&self, most: usize) -> Vec<String> {
+        self.watched.times(seconds()).take(most).map(|time| self.at(time)).collect()
+    }
+
     /// An instant with the offset of the zone.
     pub(crate) fn at(&self, instant: i64) -> String {
         let wall = self.watched.plan().zone().wall(instant);

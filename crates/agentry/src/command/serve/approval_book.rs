@@ -2,7 +2,7 @@
 //! knows what it asked and what it was told.
 
 use agentry_posix::unix::fs::OpenOptionsExt as _;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -133,18 +133,9 @@ impl ApprovalRecord {
 
     /// Whether this is the same question, asked again by a run that continues.
     fn is_same_question(&self, other: &Self) -> bool {
-        let of = |it: &Self| {
-            let Self { run, agent, kind, call, tool, arguments, .. } = it;
-            (
-                run.clone(),
-                agent.clone(),
-                kind.clone(),
-                call.clone(),
-                tool.clone(),
-                arguments.clone(),
-            )
-        };
-        of(self) == of(other)
+        let Self { run, agent, kind, call, tool, arguments, .. } = self;
+        (run, agent, kind) == (&other.run, &other.agent, &other.kind)
+            && (call, tool, arguments) == (&other.call, &other.tool, &other.arguments)
     }
 
     fn is_waiting(&self) -> bool {
@@ -282,6 +273,19 @@ impl ApprovalBook {
         waiting
     }
 
+    /// The runs that wait for a person.
+    pub(super) fn waiting_runs(&self) -> HashSet<String> {
+        self.known().values().filter(|it| it.is_waiting()).map(|it| it.run.clone()).collect()
+    }
+
+    /// The same, with the runs that have an answer to come.
+    pub(super) fn pending_runs(&self) -> HashSet<String> {
+        let known = self.known();
+        let is_pending =
+            |it: &&ApprovalRecord| it.is_waiting() || it.state == ApprovalState::Answered;
+        known.values().filter(is_pending).map(|it| it.run.clone()).collect()
+    }
+
     /// The runs whose open approvals are older than this.
     pub(super) fn overdue(&self, before: u64) -> Vec<String> {
         let known = self.known();
@@ -407,6 +411,37 @@ mod tests {
             matches!(answer("no"), AnswerOutcome::Other(first) if first.answer.as_deref() == Some("yes"))
         );
         assert_eq!(book.answer("x.1", "yes", None), AnswerOutcome::Missing);
+    }
+
+    #[test]
+    fn of_people_who_answer_at_once_one_is_the_first() {
+        let (_home, book) = book();
+        let asked = book.asked(record(1, "make"));
+        let (book, id) = (&book, &asked.id);
+        let outcomes: Vec<_> = std::thread::scope(|scope| {
+            let people = (0..8).map(|at| {
+                let answer = if at % 2 == 0 { "yes" } else { "no" };
+                scope.spawn(move || (answer, book.answer(id, answer, None)))
+            });
+            let people: Vec<_> = people.collect();
+            people.into_iter().map(|it| it.join().expect("an answer")).collect()
+        });
+        let first: Vec<_> = outcomes
+            .iter()
+            .filter(|(_, outcome)| matches!(outcome, AnswerOutcome::Deliver(_)))
+            .collect();
+        assert_eq!(first.len(), 1, "{outcomes:?}");
+        for (answer, outcome) in &outcomes {
+            match outcome {
+                AnswerOutcome::Deliver(_) => {}
+                AnswerOutcome::Same(_) => assert_eq!(*answer, first[0].0),
+                AnswerOutcome::Other(known) => {
+                    assert_ne!(*answer, first[0].0);
+                    assert_eq!(known.answer.as_deref(), Some(first[0].0));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
     }
 
     /// An answer is for the question that was seen: neither for another call, nor for the same one later.

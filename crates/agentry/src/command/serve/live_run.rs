@@ -1,6 +1,7 @@
 //! A run that this server steers. It outlives the server: without it, the turn under way goes on, and what needs a
 //! person parks.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -18,6 +19,8 @@ pub(super) struct LiveRun {
     commands: Mutex<RunCommands>,
     pub(super) signals: broadcast::Sender<LiveSignal>,
     has_ended: watch::Sender<bool>,
+    /// Whether a turn is under way, as far as its events say.
+    is_busy: AtomicBool,
     /// Whether a call that needs an approval waits for it.
     pub(super) waits: bool,
 }
@@ -36,6 +39,7 @@ impl LiveRun {
             commands: Mutex::new(RunCommands { steering: Some(steering), pending: 0 }),
             signals: broadcast::channel(SIGNALS).0,
             has_ended: watch::channel(false).0,
+            is_busy: AtomicBool::new(true),
             waits,
         }
     }
@@ -67,6 +71,16 @@ impl LiveRun {
         } else if let Some(steering) = commands.steering.take() {
             steering.command("end");
         }
+    }
+
+    /// Notes whether a turn is under way.
+    pub(super) fn set_busy(&self, is_busy: bool) {
+        self.is_busy.store(is_busy, Ordering::Relaxed);
+    }
+
+    /// Whether a turn is under way, so that the run cannot have ended.
+    pub(super) fn is_busy(&self) -> bool {
+        self.is_busy.load(Ordering::Relaxed)
     }
 
     /// Leaves the run alone.

@@ -1,6 +1,6 @@
 //! The runs that this server started and that still have a process.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,6 +17,8 @@ use crate::command::steered_run::{RunSteering, SteeredEvent, SteeredRun};
 
 /// How long a run may take to begin: its servers start before it.
 const START_TIME: Duration = Duration::from_mins(3);
+/// How long a run may take to park when the server ends.
+const PARK_TIME: Duration = Duration::from_secs(10);
 /// How long a run that ends may take.
 const END_TIME: Duration = Duration::from_mins(1);
 /// The answer to an approval where nobody can be asked.
@@ -48,6 +50,14 @@ impl LiveRuns {
     /// The process of a run.
     pub(super) fn get(&self, run: &str) -> Option<Arc<LiveRun>> {
         self.runs().get(run).cloned()
+    }
+
+    /// Answers whether a run is working now.
+    pub(super) fn busy(&self) -> impl Fn(&str) -> bool + use<> {
+        let runs = self.runs();
+        let busy = runs.iter().filter(|(_, run)| run.is_busy());
+        let busy: HashSet<String> = busy.map(|(id, _)| id.clone()).collect();
+        move |run| busy.contains(run)
     }
 
     /// How many runs have a process.
@@ -142,6 +152,21 @@ impl LiveRuns {
         }
     }
 
+    /// Parks every run at its question, or stops what it does, and waits until all have ended. `resume` goes on with
+    /// both. Returns how many there were. Called where it may block.
+    pub(super) fn park_all(&self) -> usize {
+        let waiting = self.book.waiting_runs();
+        let runs: Vec<_> =
+            self.runs().iter().map(|(id, run)| (id.clone(), Arc::clone(run))).collect();
+        for (id, run) in &runs {
+            let word = if waiting.contains(id) { "park" } else { "stop" };
+            run.steer(|run| run.command(word));
+            run.leave();
+        }
+        runs.iter().for_each(|(_, run)| run.wait_for_end(PARK_TIME));
+        runs.len()
+    }
+
     /// Records an answer, and sends it if the process of the run waits for it.
     pub(super) fn answer(&self, id: &str, answer: &str, reason: Option<String>) -> AnswerOutcome {
         let _order = self.order();
@@ -205,6 +230,7 @@ impl RunFollower {
                 self.live.signal(LiveSignal::Piece(piece));
                 continue;
             }
+            self.live.set_busy(!matches!(event, SteeredEvent::Ended { .. }));
             match event {
                 SteeredEvent::Approval(asked) if self.live.waits => {
                     self.ask(ApprovalRecord::of_approval(&self.id, &self.name, asked));
@@ -226,6 +252,7 @@ impl RunFollower {
             self.live.signal(LiveSignal::Changed);
         }
         self.live.leave();
+        self.live.set_busy(false);
         // A long journal takes time to read.
         let _ = tokio::task::spawn_blocking(move || self.close()).await;
     }

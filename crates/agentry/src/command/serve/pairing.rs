@@ -1,5 +1,7 @@
 //! `agentry serve pair`: tokens for other devices and for programs.
 
+use std::net::IpAddr;
+
 use agentry_compile::text::report::visible;
 use agentry_runtime::journal::DisplayTime;
 use agentry_server::PairedToken;
@@ -75,9 +77,12 @@ fn is_loopback(host: &str) -> bool {
         None => host.split(':').next().unwrap_or_default(),
     };
     let name = name.trim_end_matches('.');
-    let address = name.parse::<std::net::IpAddr>();
-    let is_own = |it: std::net::IpAddr| it.is_loopback() || it.is_unspecified();
-    name == "localhost" || name.ends_with(".localhost") || address.is_ok_and(is_own)
+    let address = name.parse::<IpAddr>().map(|it| it.to_canonical());
+    let is_own = |it: IpAddr| it.is_loopback() || it.is_unspecified();
+    // Browsers read `127.1`, `0x7f.1` and `2130706433` as addresses, too.
+    let last = name.rsplit('.').next().unwrap_or_default();
+    let is_number = last.starts_with(|c: char| c.is_ascii_digit()) && !name.contains(':');
+    name == "localhost" || name.ends_with(".localhost") || address.map_or(is_number, is_own)
 }
 
 fn list(format: ResultFormat) -> CliOutcome {
@@ -128,8 +133,19 @@ mod tests {
             "x.localhost",
             "0.0.0.0",
             "localhost.",
+            "127.1",
+            "2130706433:80",
+            "0x7f.0.0.1",
+            "[::ffff:127.0.0.1]",
+            "[::]",
         ];
-        let others = ["agents.example", "10.0.0.1:8080", "[2001:db8::1]", "localhost.example"];
+        let others = [
+            "agents.example",
+            "7.agents.example",
+            "10.0.0.1:8080",
+            "[2001:db8::1]",
+            "localhost.example",
+        ];
         for host in own {
             assert!(is_loopback(host), "{host}");
         }

@@ -1,8 +1,8 @@
 //! The list of runs, from their journals. A run that has not changed is not read again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use agentry_home::HomeLayout;
@@ -18,11 +18,13 @@ const FRESH: Duration = Duration::from_secs(2);
 
 /// The state of the files of a run.
 type FileMark = [Option<(u64, SystemTime)>; 2];
+/// That of a summary that has to be read again.
+const NO_MARK: FileMark = [None; 2];
 
 /// The runs of a home.
 pub(super) struct RunList {
     home: PathBuf,
-    known: Mutex<BTreeMap<String, (FileMark, RunSummary)>>,
+    known: Mutex<HashMap<String, (FileMark, Arc<RunSummary>)>>,
     costs: Mutex<Option<(Instant, BTreeMap<String, RunRow>)>>,
 }
 
@@ -32,7 +34,7 @@ impl RunList {
     }
 
     /// A run as it is now.
-    pub(super) fn summary(&self, id: &str) -> Result<RunSummary, JournalError> {
+    pub(super) fn summary(&self, id: &str) -> Result<Arc<RunSummary>, JournalError> {
         let directory = journal::runs(&self.home).join(id);
         let mark = ["journal.db", "journal.db-wal"].map(|name| {
             let found = std::fs::metadata(directory.join(name)).ok()?;
@@ -43,35 +45,53 @@ impl RunList {
             && *before == mark
             && mark[0].is_some()
         {
-            return Ok(summary.clone());
+            return Ok(Arc::clone(summary));
         }
-        let summary = journal::summary(&self.home, id)?;
-        // The end of a process changes no file.
-        if summary.state == RunState::Running {
-            known.remove(id);
-        } else {
-            known.insert(id.to_owned(), (mark, summary.clone()));
-        }
+        let summary = Arc::new(journal::summary(&self.home, id)?);
+        // The end of a process changes no file, so nothing shows that this summary is still true.
+        let mark = if summary.state == RunState::Running { NO_MARK } else { mark };
+        known.insert(id.to_owned(), (mark, Arc::clone(&summary)));
         Ok(summary)
+    }
+
+    /// The same for a list, which does not read the journals of the runs that this server has a process for.
+    fn listed(
+        &self,
+        id: &str,
+        is_live: impl Fn(&str) -> bool,
+    ) -> Result<Arc<RunSummary>, JournalError> {
+        if is_live(id) {
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some((mark, summary)) = known.get_mut(id) {
+                if summary.state != RunState::Running {
+                    let (id, about) = (id.to_owned(), summary.about.clone());
+                    let running = RunSummary { id, state: RunState::Running, detail: None, about };
+                    (*mark, *summary) = (NO_MARK, Arc::new(running));
+                }
+                return Ok(Arc::clone(summary));
+            }
+        }
+        self.summary(id)
     }
 
     /// A part of the list, the newest first, and the last id if there is more.
     pub(super) fn window(
         &self,
         window: &ListWindow,
+        is_live: impl Fn(&str) -> bool,
         is_meant: impl Fn(&RunSummary) -> bool,
-    ) -> Result<(Vec<RunSummary>, Option<String>), JournalError> {
+    ) -> Result<(Vec<Arc<RunSummary>>, Option<String>), JournalError> {
         let names = journal::run_names(&self.home)?;
         let before = |id: &&String| window.before.as_ref().is_none_or(|before| *id < before);
         let mut found = Vec::new();
         for id in names.iter().rev().filter(before) {
             // A run that never began, or disappears meanwhile, is left out.
-            let Ok(summary) = self.summary(id) else { continue };
+            let Ok(summary) = self.listed(id, &is_live) else { continue };
             if !is_meant(&summary) {
                 continue;
             }
             if found.len() == window.limit {
-                let last = found.last().map(|run: &RunSummary| run.id.clone());
+                let last = found.last().map(|run: &Arc<RunSummary>| run.id.clone());
                 return Ok((found, last));
             }
             found.push(summary);
@@ -80,18 +100,18 @@ impl RunList {
     }
 
     /// The runs that are parked, of any process.
-    pub(super) fn parked(&self) -> Vec<RunSummary> {
+    pub(super) fn parked(&self, is_live: impl Fn(&str) -> bool) -> Vec<Arc<RunSummary>> {
         let window = ListWindow { limit: usize::MAX, before: None, agent: None };
         let is_parked =
             |run: &RunSummary| run.state == RunState::Parked && run.about.parent.is_none();
-        self.window(&window, is_parked).map(|(runs, _)| runs).unwrap_or_default()
+        self.window(&window, is_live, is_parked).map(|(runs, _)| runs).unwrap_or_default()
     }
 
     /// How many runs have each state.
-    pub(super) fn states(&self) -> BTreeMap<&'static str, u64> {
+    pub(super) fn states(&self, is_live: impl Fn(&str) -> bool) -> BTreeMap<&'static str, u64> {
         let mut states = BTreeMap::new();
         for id in journal::run_names(&self.home).unwrap_or_default() {
-            if let Ok(run) = self.summary(&id) {
+            if let Ok(run) = self.listed(&id, &is_live) {
                 *states.entry(run.state.as_str()).or_default() += 1;
             }
         }

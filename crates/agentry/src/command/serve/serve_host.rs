@@ -1,11 +1,13 @@
 //! What the server asks this program for: agents, runs, approvals, schedules and receipts of this home.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use agentry_home::HomeLayout;
 use agentry_home::receipt::receipt_files;
+use agentry_mcp::serving::ServedHttp;
 use agentry_runtime::journal::{self, JournalError, RunState, RunSummary};
 use agentry_runtime::undo::{changed_files, joined_diff};
 use agentry_server::{EventBatch, HostCall, HostError, HostReply, ListWindow, LiveSignal, RunHost};
@@ -15,8 +17,10 @@ use tokio::sync::broadcast;
 use super::approval_book::{AnswerOutcome, ApprovalBook, ApprovalRecord};
 use super::engine_runs::EngineRuns;
 use super::live_runs::{LiveRuns, RefusedStart};
+use super::mcp_tools::McpTools;
 use super::offered_agents::{AgentOffers, MeantAgent, OfferedAgent};
 use super::parked_question::parked_question;
+use super::recent_list::RecentList;
 use super::run_feed::RunFeeds;
 use super::run_list::RunList;
 use super::start_keys::{KeyedOutcome, StartKeys};
@@ -35,6 +39,8 @@ use crate::command::{proposals, receipts};
 use crate::engine;
 use crate::output::{CliFailure, error_text, remark};
 
+/// The next times of a schedule that are shown.
+const UPCOMING: usize = 3;
 /// The longest prompt: it is an argument of a process.
 const MOST_PROMPT: usize = 100_000;
 
@@ -43,12 +49,14 @@ pub(super) struct ServeHost {
     home: PathBuf,
     agents: AgentOffers,
     list: RunList,
+    recent: RecentList,
     feeds: RunFeeds,
     book: Arc<ApprovalBook>,
     live: LiveRuns,
     keys: StartKeys,
     park_after: Duration,
     engine: Option<EngineRuns>,
+    mcp: McpTools,
 }
 
 type HostResult = Result<HostReply, HostError>;
@@ -68,11 +76,13 @@ impl ServeHost {
         Ok(Self {
             agents: AgentOffers::new(agents, HomeLayout::new(&home)),
             list: RunList::new(home.clone()),
+            recent: RecentList::default(),
             feeds: RunFeeds::new(home.clone()),
             live: LiveRuns::new(home.clone(), Arc::clone(&book)),
             keys: StartKeys::open(directory.join("keys.json")),
             book,
             park_after,
+            mcp: McpTools::new(),
             home,
             engine,
         })
@@ -121,6 +131,11 @@ impl ServeHost {
                 self.book.forget_answer(&approval);
             }
         }
+    }
+
+    /// Parks all runs; returns how many there were.
+    pub(super) fn park(&self) -> usize {
+        self.live.park_all()
     }
 
     /// Leaves all runs alone; returns how many there are.
@@ -235,7 +250,7 @@ impl ServeHost {
     }
 
     /// A run, unless it has private memories of another user.
-    fn run(&self, id: &str) -> Result<RunSummary, HostError> {
+    fn run(&self, id: &str) -> Result<Arc<RunSummary>, HostError> {
         let summary = self.list.summary(id).map_err(unreadable)?;
         if let Some(owner) = &summary.about.settings.user {
             let private = |failure: CliFailure| HostError::Missing(failure.message);
@@ -265,19 +280,25 @@ impl ServeHost {
     }
 
     fn is_waiting(&self, run: &str) -> bool {
-        self.book.waiting().iter().any(|it| it.run == run)
+        self.book.waiting_runs().contains(run)
     }
 
     fn runs(&self, window: &ListWindow) -> HostResult {
-        let waiting = self.book.waiting();
+        if let Some(reply) = self.recent.get(window) {
+            return Ok(reply);
+        }
+        let since = self.recent.begin();
+        let waiting = self.book.waiting_runs();
         let agent = window.agent.as_deref();
         let agent = agent.map(|text| self.agent(text)).transpose()?;
         let is_meant =
             |run: &RunSummary| agent.as_ref().is_none_or(|agent| run.about.name == agent.name);
-        let (runs, next) = self.list.window(window, is_meant).map_err(unreadable)?;
-        let entry =
-            |run: &RunSummary| self.list.as_json(run, waiting.iter().any(|it| it.run == run.id));
-        Ok(HostReply { body: runs.iter().map(entry).collect(), next })
+        let listed = self.list.window(window, self.live.busy(), is_meant);
+        let (runs, next) = listed.map_err(unreadable)?;
+        let entry = |run: &Arc<RunSummary>| self.list.as_json(run, waiting.contains(&run.id));
+        let reply = HostReply { body: runs.iter().map(entry).collect(), next };
+        self.recent.keep(since, window, &reply);
+        Ok(reply)
     }
 
     fn say(&self, run: &str, text: &str) -> HostResult {
@@ -355,10 +376,12 @@ impl ServeHost {
 
     /// What waits for a person: questions of this server's runs, and of runs that others parked.
     fn approvals(&self) -> Value {
-        let parked = self.list.parked();
-        self.book
-            .settle(|run| self.live.get(run).is_some() || parked.iter().any(|it| it.id == run));
-        for run in parked.iter().filter(|it| self.live.get(&it.id).is_none()) {
+        let parked = self.list.parked(self.live.busy());
+        let ids: HashSet<&str> = parked.iter().map(|it| it.id.as_str()).collect();
+        self.book.settle(|run| ids.contains(run) || self.live.get(run).is_some());
+        let pending = self.book.pending_runs();
+        let is_new = |id: &str| !pending.contains(id) && self.live.get(id).is_none();
+        for run in parked.iter().filter(|it| is_new(&it.id)) {
             if let Some(record) = parked_question(&self.home, run) {
                 self.book.adopt(record);
             }
@@ -415,7 +438,10 @@ impl ServeHost {
         let ledger = open_ledger().map_err(failed)?;
         let rows = schedules.iter().map(|schedule| {
             let is_paused = ledger.is_paused(&schedule.key, &schedule.name).unwrap_or(false);
-            entry(schedule, is_paused)
+            let mut row = entry(schedule, is_paused);
+            row["upcoming"] =
+                json!(if is_paused { Vec::new() } else { schedule.upcoming(UPCOMING) });
+            row
         });
         Ok(rows.collect())
     }
@@ -435,7 +461,7 @@ impl ServeHost {
 
     fn metrics(&self) -> Value {
         json!({
-            "runs": self.list.states(),
+            "runs": self.list.states(self.live.busy()),
             "live_runs": self.live.count(),
             "approvals": self.book.waiting().len(),
         })
@@ -444,6 +470,42 @@ impl ServeHost {
 
 impl RunHost for ServeHost {
     fn call(&self, call: HostCall) -> HostResult {
+        let changes = changes_runs(&call);
+        let reply = self.answer_call(call);
+        if changes {
+            self.recent.change();
+        }
+        reply
+    }
+
+    fn events(&self, run: &str, after: u64, most: usize) -> Result<EventBatch, HostError> {
+        self.feeds.with(run, |feed| feed.batch(after, most)).map_err(unreadable)
+    }
+
+    fn signals(&self, run: &str) -> Option<broadcast::Receiver<LiveSignal>> {
+        Some(self.live.get(run)?.signals.subscribe())
+    }
+
+    fn mcp(&self) -> Arc<dyn ServedHttp> {
+        self.mcp.sessions(&self.agents)
+    }
+}
+
+/// Whether a request changes what the list of runs shows.
+fn changes_runs(call: &HostCall) -> bool {
+    matches!(
+        call,
+        HostCall::Start { .. }
+            | HostCall::Say { .. }
+            | HostCall::Cancel(_)
+            | HostCall::Resume(_)
+            | HostCall::Undo(_)
+            | HostCall::Answer { .. }
+    )
+}
+
+impl ServeHost {
+    fn answer_call(&self, call: HostCall) -> HostResult {
         match call {
             HostCall::Agents => {
                 let agents = self.agents.all();
@@ -477,14 +539,6 @@ impl RunHost for ServeHost {
             HostCall::Receipts(window) => Ok(self.receipts(&window)),
             HostCall::Metrics => Ok(self.metrics().into()),
         }
-    }
-
-    fn events(&self, run: &str, after: u64, most: usize) -> Result<EventBatch, HostError> {
-        self.feeds.with(run, |feed| feed.batch(after, most)).map_err(unreadable)
-    }
-
-    fn signals(&self, run: &str) -> Option<broadcast::Receiver<LiveSignal>> {
-        Some(self.live.get(run)?.signals.subscribe())
     }
 }
 
