@@ -7,6 +7,7 @@ use agentry_runtime::tool::mcp::ServerPrompt;
 
 use super::approver::TerminalApprover;
 use super::line_editor::TypedInput;
+use super::screen::styled_line::StyledLine;
 use super::session::RunSession;
 use super::stop::StopSwitch;
 use super::talk_commands;
@@ -57,12 +58,11 @@ pub(super) async fn talk(session: &mut RunSession<'_>) -> Result<Option<RunEndin
                 attendant.lines.remember(&session.ground.redactor.text(&line), &history);
                 session.stop.anew();
                 session.watching.begin();
-                session.begin_turn();
-                let ending = session.driver.say(message).await?;
-                session.end_turn();
+                let ending = session.say(message).await?;
+                // The next message stands apart from this turn.
+                session.watching.view().show(&[StyledLine::default()]);
                 let over =
                     matches!(session.driver.state().phase, agentry_runtime::RunPhase::Ended(_));
-                session.show_changes();
                 last = Some(ending);
                 // A reached limit or a failure ends the run, not only the turn.
                 if over {

@@ -2,7 +2,7 @@
 //! `/resume`; and `/memory`. Each change is an event of the journal, so that a resumed run has it too.
 
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::PoisonError;
 
@@ -131,7 +131,7 @@ fn undo(session: &mut RunSession<'_>) -> Result<(), BrokenRun> {
         None => {
             let id = id(session);
             print(&format!(
-                "no turn since this process began changed a file with a tool\n\
+                "no turn that could be undone changed a file with a tool\n\
                  `agentry runs undo {id}` restores the files of the whole run\n"
             ));
             return Ok(());
@@ -143,11 +143,12 @@ fn undo(session: &mut RunSession<'_>) -> Result<(), BrokenRun> {
     if !paths.is_empty() {
         session.driver.note(RunEvent::Undone { paths })?;
     }
-    print(&listed(undone.iter().map(undone_line), "nothing was changed"));
+    let lines = undone.iter().map(|(path, outcome)| undone_line(session.short_path(path), outcome));
+    print(&listed(lines, "nothing was changed"));
     Ok(())
 }
 
-fn undone_line((path, outcome): &(PathBuf, UndoOutcome)) -> String {
+fn undone_line(path: &Path, outcome: &UndoOutcome) -> String {
     let path = path.display();
     match outcome {
         UndoOutcome::Back => format!("restored: {path}"),

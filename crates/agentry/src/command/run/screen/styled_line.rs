@@ -82,6 +82,11 @@ impl StyledLine {
         self.pieces.is_empty()
     }
 
+    /// Whether its text starts with this one, in one look.
+    pub(in crate::command::run) fn starts_with(&self, text: &str) -> bool {
+        self.pieces.first().is_some_and(|(_, first)| first.starts_with(text))
+    }
+
     /// The columns that it takes. Never fewer than on a terminal that joins characters of an emoji.
     pub(in crate::command::run) const fn columns(&self) -> usize {
         self.columns
@@ -123,6 +128,24 @@ impl StyledLine {
         }
         rows.push(Self::of(&row));
         rows
+    }
+
+    /// Like [`StyledLine::rows`]; all rows but the first are indented, so that they stand below its text.
+    pub(in crate::command::run) fn rows_below(&self, most: usize, indent: usize) -> Vec<Self> {
+        if self.columns <= most || most < indent * 2 {
+            return self.rows(most);
+        }
+        let mut first = self.rows(most);
+        let rest = first.split_off(1);
+        let mut line = Self::default();
+        rest.iter().flat_map(Self::characters).for_each(|(look, char)| line.push_visible(look, char));
+        let indented = |row: &Self| {
+            let mut out = Self::new(TextLook::Plain, &" ".repeat(indent));
+            row.characters().for_each(|(look, char)| out.push_visible(look, char));
+            out
+        };
+        first.extend(line.rows(most - indent).iter().map(indented));
+        first
     }
 
     /// The line as it is written to the terminal.
