@@ -47,9 +47,7 @@ pub fn changed_files(directories: &[PathBuf]) -> io::Result<Vec<RunFileChange>> 
 }
 
 /// The files of these changes that differ from what they were before the first one.
-pub(super) fn compared_with_now(
-    changes: Vec<PlacedChange<'_>>,
-) -> io::Result<Vec<RunFileChange>> {
+pub(super) fn compared_with_now(changes: Vec<PlacedChange<'_>>) -> io::Result<Vec<RunFileChange>> {
     let mut first: BTreeMap<PathBuf, PlacedChange<'_>> = BTreeMap::new();
     for placed in changes {
         let path = &placed.change.path;

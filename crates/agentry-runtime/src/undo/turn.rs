@@ -144,9 +144,7 @@ fn directories(runs: &Path, turn: &TurnChanges) -> Vec<(PathBuf, std::ops::Range
     turn.to.0.iter().map(range).collect()
 }
 
-fn changes(
-    directories: &[(PathBuf, std::ops::Range<usize>)],
-) -> io::Result<Vec<PlacedChange<'_>>> {
+fn changes(directories: &[(PathBuf, std::ops::Range<usize>)]) -> io::Result<Vec<PlacedChange<'_>>> {
     let mut changes = Vec::new();
     for (images, range) in directories {
         let lines = UndoIndex::look(images)?.lines.into_iter();
@@ -195,7 +193,11 @@ mod tests {
         }
 
         fn undo(&self, turn: &TurnChanges) -> Vec<UndoOutcome> {
-            undo_turn(&self.root, &self.images, turn).unwrap().into_iter().map(|(_, outcome)| outcome).collect()
+            undo_turn(&self.root, &self.images, turn)
+                .unwrap()
+                .into_iter()
+                .map(|(_, outcome)| outcome)
+                .collect()
         }
 
         fn text(&self, name: &str) -> Option<String> {
@@ -250,7 +252,8 @@ mod tests {
         run.turn(&[("b", "three\n")]);
         let turn = turns.end(&run.root, Some(run.mark())).unwrap();
         let files = turn_files(&run.root, &turn).unwrap();
-        let names: Vec<_> = files.iter().map(|it| (it.path.file_name().unwrap(), it.added)).collect();
+        let names: Vec<_> =
+            files.iter().map(|it| (it.path.file_name().unwrap(), it.added)).collect();
         assert_eq!(names, [("a".as_ref(), 1), ("b".as_ref(), 1)]);
         run.undo(&turn);
         assert_eq!((run.text("a").as_deref(), run.text("b")), (Some("one\n"), None));

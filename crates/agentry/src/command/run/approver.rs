@@ -311,7 +311,11 @@ impl Approver for TerminalApprover {
                 ApprovalRequest::Of(..) => return ApprovalReply::No(None),
                 ApprovalRequest::Call { call, decision, preview } => {
                     let reason = self.short(&decision.reason);
-                    question.extend(call_text(call, &CallDecision { reason, ..decision.clone() }, preview));
+                    question.extend(call_text(
+                        call,
+                        &CallDecision { reason, ..decision.clone() },
+                        preview,
+                    ));
                     // A human gate has nothing that a wider approval could cover.
                     return self.choose(&question, choices(Some(decision))).await;
                 }

@@ -1,7 +1,7 @@
 //! A conversation at the terminal: messages to the agent, and commands to Agentry such as `/why`.
 
 use agentry_compile::policy::Action;
-use agentry_runtime::RunEnding;
+use agentry_runtime::{RunEnding, RunPhase};
 use agentry_runtime::driver::BrokenRun;
 use agentry_runtime::tool::mcp::ServerPrompt;
 
@@ -61,11 +61,11 @@ pub(super) async fn talk(session: &mut RunSession<'_>) -> Result<Option<RunEndin
                 let ending = session.say(message).await?;
                 // The next message stands apart from this turn.
                 session.watching.view().show(&[StyledLine::default()]);
-                let over =
-                    matches!(session.driver.state().phase, agentry_runtime::RunPhase::Ended(_));
                 last = Some(ending);
-                // A reached limit or a failure ends the run, not only the turn.
-                if over {
+                // A reached limit ends the run, not only the turn. After a failure the next message tries again.
+                let phase = &session.driver.state().phase;
+                let is_failed = matches!(phase, RunPhase::Ended(RunEnding::Failed { .. }));
+                if matches!(phase, RunPhase::Ended(_)) && !is_failed {
                     return Ok(last);
                 }
             }

@@ -141,14 +141,14 @@ fn diff(session: &RunSession<'_>) {
 }
 
 /// The changed files, each with the number of its new and removed lines.
-pub(super) fn stat_lines(
-    session: &RunSession<'_>,
-    changed: &[RunFileChange],
-) -> Vec<StyledLine> {
+pub(super) fn stat_lines(session: &RunSession<'_>, changed: &[RunFileChange]) -> Vec<StyledLine> {
     let line = |file: &RunFileChange| {
-        StyledLine::new(TextLook::Plain, &format!("  {} ", session.short_path(&file.path).display()))
-            .with(TextLook::Good, &format!(" +{}", file.added))
-            .with(TextLook::Bad, &format!(" −{}", file.removed))
+        StyledLine::new(
+            TextLook::Plain,
+            &format!("  {} ", session.short_path(&file.path).display()),
+        )
+        .with(TextLook::Good, &format!(" +{}", file.added))
+        .with(TextLook::Bad, &format!(" −{}", file.removed))
     };
     changed.iter().map(line).collect()
 }

@@ -2,7 +2,7 @@
 //! `/resume`; and `/memory`. Each change is an event of the journal, so that a resumed run has it too.
 
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::PoisonError;
 

@@ -126,11 +126,14 @@ mod tests {
         let cases: [(&[u8], Vec<PressedKey>); 7] = [
             (b"y\r", vec![text("y"), PressedKey::Enter]),
             ("é日".as_bytes(), vec![text("é"), text("日")]),
-            (b"\x1b[A\x1bOB\x1b[1;5Ax\x1b[Cy", vec![PressedKey::Up, PressedKey::Down, text("x"), text("y")]),
+            (
+                b"\x1b[A\x1bOB\x1b[1;5Ax\x1b[Cy",
+                vec![PressedKey::Up, PressedKey::Down, text("x"), text("y")],
+            ),
             (b"\x1b[200~a\rb\x1b[201~\r", vec![text("a\rb"), PressedKey::Enter]),
             (b"a\x7f\x15", vec![text("a"), PressedKey::Backspace, PressedKey::Control('u')]),
             (b"\xff\xfeok", vec![text("o"), text("k")]),
-            (b"\x1bx\x1b\x1b[A", vec![PressedKey::Escape]),
+            (b"\x1bx\x1b\x1b[A", vec![PressedKey::Escape, PressedKey::Up]),
         ];
         for (bytes, expected) in cases {
             for size in 1..=bytes.len() {

@@ -57,6 +57,26 @@ impl StyledLine {
         self
     }
 
+    /// The line with another one after it.
+    pub(in crate::command::run) fn and(mut self, other: &Self) -> Self {
+        other.characters().for_each(|(look, char)| self.push_visible(look, char));
+        self
+    }
+
+    /// The line without spaces at its ends.
+    pub(in crate::command::run) fn trimmed(&self) -> Self {
+        let all: Vec<_> = self.characters().collect();
+        let is_text = |(_, char): &(TextLook, char)| *char != ' ';
+        let start = all.iter().position(is_text).unwrap_or(all.len());
+        let end = all.iter().rposition(is_text).map_or(start, |at| at + 1);
+        Self::of(all.get(start..end).unwrap_or_default())
+    }
+
+    /// Its pieces of text, each with one look.
+    pub(in crate::command::run) fn pieces(&self) -> &[(TextLook, String)] {
+        &self.pieces
+    }
+
     /// Adds text, without anything that controls the terminal.
     pub(in crate::command::run) fn push(&mut self, look: TextLook, text: &str) {
         let text = without_tabs(text);
@@ -138,12 +158,10 @@ impl StyledLine {
         let mut first = self.rows(most);
         let rest = first.split_off(1);
         let mut line = Self::default();
-        rest.iter().flat_map(Self::characters).for_each(|(look, char)| line.push_visible(look, char));
-        let indented = |row: &Self| {
-            let mut out = Self::new(TextLook::Plain, &" ".repeat(indent));
-            row.characters().for_each(|(look, char)| out.push_visible(look, char));
-            out
-        };
+        rest.iter()
+            .flat_map(Self::characters)
+            .for_each(|(look, char)| line.push_visible(look, char));
+        let indented = |row: &Self| Self::new(TextLook::Plain, &" ".repeat(indent)).and(row);
         first.extend(line.rows(most - indent).iter().map(indented));
         first
     }
