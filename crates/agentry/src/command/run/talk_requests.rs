@@ -8,7 +8,7 @@ use std::sync::PoisonError;
 
 use agentry_compile::text::report::visible;
 use agentry_runtime::driver::BrokenRun;
-use agentry_runtime::journal::{self, DisplayTime, JournalFollower, RunState, RunSummary};
+use agentry_runtime::journal::{self, DisplayTime, RunState, RunSummary};
 use agentry_runtime::undo::UndoOutcome;
 use agentry_runtime::{RunEnding, RunEvent, RunPhase};
 
@@ -223,7 +223,8 @@ fn conversations(session: &RunSession<'_>) -> String {
     };
     let row = |run: &RunSummary| {
         let started = DisplayTime(run.about.started).to_string();
-        let said = cut(&first_message(home, &run.id), MOST_MESSAGE);
+        let said = runs::first_message(home, &run.id).unwrap_or_default();
+        let said = cut(&said, MOST_MESSAGE);
         vec![run.id.clone(), started, visible(&said).into_owned()]
     };
     let rows: Vec<_> = all.iter().rev().filter(is_like).take(MOST_CONVERSATIONS).map(row).collect();
@@ -232,16 +233,6 @@ fn conversations(session: &RunSession<'_>) -> String {
     } else {
         columns(&rows)
     }
-}
-
-/// The first line that the user sent; empty if there is none.
-fn first_message(home: &std::path::Path, id: &str) -> String {
-    let events = JournalFollower::open(home, id).and_then(|(mut follow, _)| follow.more());
-    let said = events.unwrap_or_default().into_iter().find_map(|happened| match happened.event {
-        RunEvent::Said { text } => text.lines().next().map(str::to_owned),
-        _ => None,
-    });
-    said.unwrap_or_default()
 }
 
 fn id(session: &RunSession<'_>) -> String {

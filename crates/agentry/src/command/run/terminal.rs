@@ -193,6 +193,23 @@ impl TerminalView {
         }
     }
 
+    /// Shows a turn of an earlier process: what was said, and the answer.
+    pub(super) fn recall_turn(&mut self, said: &str, answer: &str) {
+        if !self.rich {
+            return print(&format!("› {}\n{}\n", clean(said), clean(answer)));
+        }
+        let last = StyledLine::new(TextLook::Dim, "the last turn:");
+        self.show(&[
+            StyledLine::default(),
+            last,
+            StyledLine::new(TextLook::Plain, &format!("› {said}")),
+        ]);
+        self.stream(answer);
+        self.close();
+        self.show(&[StyledLine::default()]);
+        self.draw();
+    }
+
     /// Shows the whole result of a call by its number, or of the last one.
     pub(super) fn expand(&mut self, number: Option<usize>) {
         let Some((number, words, text)) = self.calls.result(number).cloned() else {
