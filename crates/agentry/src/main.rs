@@ -2,6 +2,7 @@
 
 mod args;
 mod command;
+mod command_report;
 mod config_cache;
 mod disk;
 mod engine;

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use agentry_compile::text::report::{human::ReportStyle, json, visible};
 pub(crate) use agentry_runtime::conversation::cut;
 use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
 
 use crate::args::ColorChoice;
 
@@ -222,18 +223,84 @@ pub(crate) fn style(stream: &impl IsTerminal) -> ReportStyle {
     ReportStyle { color, ..ReportStyle::default() }
 }
 
-/// Rows as aligned columns, the last one not padded.
+/// The columns of the terminal at standard output; `None` if it is no terminal.
+pub(crate) fn terminal_columns() -> Option<usize> {
+    let out = io::stdout();
+    let size = out.is_terminal().then(|| rustix::termios::tcgetwinsize(&out).ok()).flatten()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
+/// Rows as aligned columns, the last one not padded. On a terminal the last one is broken between words, so that
+/// its rows stay below each other; elsewhere a row is one line.
 pub(crate) fn columns(rows: &[Vec<String>]) -> String {
+    columns_within(rows, terminal_columns())
+}
+
+fn columns_within(rows: &[Vec<String>], most: Option<usize>) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |at: usize| {
-        rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max()
-    };
+    let width =
+        |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.width()).max();
     let widths: Vec<usize> = (0..count).map(|at| width(at).unwrap_or(0)).collect();
     let mut out = String::new();
     for row in rows {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
-        out.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        let mut line = String::new();
+        for (at, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            let start = line.width();
+            let lines = match most {
+                Some(most) if at + 1 == count && start * 2 <= most => broken(cell, most - start),
+                _ => vec![cell.as_str()],
+            };
+            line.push_str(&lines.join(&format!("\n{}", " ".repeat(start))));
+            let padding = width.saturating_sub(cell.width()) + COLUMN_GAP;
+            line.push_str(&" ".repeat(padding));
+        }
+        out.push_str(line.trim_end());
         out.push('\n');
     }
     out
+}
+
+/// Between two columns.
+const COLUMN_GAP: usize = 2;
+
+/// A text in lines of at most this many columns, broken at spaces. A word that is longer stays whole.
+fn broken(text: &str, most: usize) -> Vec<&str> {
+    let (mut lines, mut start, mut space) = (Vec::new(), 0, None);
+    for (at, char) in text.char_indices() {
+        if char == ' ' {
+            space = Some(at);
+        }
+        let is_full = text.get(start..at).map_or(0, UnicodeWidthStr::width) >= most;
+        if let Some(end) = space.filter(|_| is_full) {
+            lines.push(text.get(start..end).unwrap_or_default());
+            (start, space) = (end + 1, None);
+        }
+    }
+    lines.push(text.get(start..).unwrap_or_default());
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_column_is_broken_on_a_terminal() {
+        let rows = [["a", "日本", "one two three"], ["bbb", "x", "four"]];
+        let rows = rows.map(|row| row.map(str::to_owned).to_vec());
+        let cases = [
+            (None, "a    日本  one two three\nbbb  x     four\n"),
+            (Some(80), "a    日本  one two three\nbbb  x     four\n"),
+            (Some(24), "a    日本  one two three\nbbb  x     four\n"),
+            (Some(22), "a    日本  one two\n           three\nbbb  x     four\n"),
+            // There is no room beside the other columns.
+            (Some(20), "a    日本  one two three\nbbb  x     four\n"),
+        ];
+        for (most, expected) in cases {
+            assert_eq!(columns_within(&rows, most), expected, "{most:?}");
+        }
+        assert_eq!(broken("a-long-word and", 4), ["a-long-word", "and"]);
+        assert_eq!(broken("ab cd ef", 5), ["ab cd", "ef"]);
+        assert_eq!(broken("", 5), [""]);
+    }
 }

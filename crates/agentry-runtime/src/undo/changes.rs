@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
 
-use super::index::{PathChange, UndoIndex};
+use super::index::UndoIndex;
+use super::restore::PlacedChange;
 use super::{PathImage, there};
 use crate::tool::files;
 
@@ -37,20 +38,28 @@ pub struct RunFileChange {
 /// Returns the files that differ from what was there before the runs whose images lie in these directories.
 /// Changes nothing.
 pub fn changed_files(directories: &[PathBuf]) -> io::Result<Vec<RunFileChange>> {
-    let mut first: BTreeMap<PathBuf, (&Path, PathChange)> = BTreeMap::new();
-    for directory in directories {
-        for line in UndoIndex::look(directory)?.lines {
-            let is_earlier = first.get(&line.path).is_none_or(|(_, known)| line.at < known.at);
-            if is_earlier {
-                first.insert(line.path.clone(), (directory, line));
-            }
+    let mut changes = Vec::new();
+    for images in directories {
+        let lines = UndoIndex::look(images)?.lines.into_iter();
+        changes.extend(lines.map(|change| PlacedChange { images, change }));
+    }
+    compared_with_now(changes)
+}
+
+/// The files of these changes that differ from what they were before the first one.
+pub(super) fn compared_with_now(changes: Vec<PlacedChange<'_>>) -> io::Result<Vec<RunFileChange>> {
+    let mut first: BTreeMap<PathBuf, PlacedChange<'_>> = BTreeMap::new();
+    for placed in changes {
+        let path = &placed.change.path;
+        if first.get(path).is_none_or(|known| placed.change.at < known.change.at) {
+            first.insert(path.clone(), placed);
         }
     }
     let mut changed = Vec::new();
-    for (path, (directory, change)) in first {
+    for (path, PlacedChange { images, change }) in first {
         let now = there(&path)?;
         if now != change.before {
-            changed.push(compared(path, (directory, &change.before), &now));
+            changed.push(compared(path, (images, &change.before), &now));
         }
     }
     Ok(changed)

@@ -37,7 +37,7 @@ pub use changes::{RunFileChange, changed_files, joined_diff};
 pub use index::PathImage;
 use index::{PathChange, UndoIndex};
 pub use restore::{UndoOutcome, undo};
-pub use turn::{TurnChanges, TurnMark, undo_turn};
+pub use turn::{TurnChanges, TurnLedger, TurnMark, turn_files, undo_turn};
 
 use crate::protected_paths;
 use crate::tool::files::{self, MissingDirectory};

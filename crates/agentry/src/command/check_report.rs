@@ -12,6 +12,7 @@ use agentry_compile::{Baseline, FoundAgent, FoundHarnessFile, WorkspaceConfig, r
 use serde_json::{Value, json};
 
 use crate::args::ReportFormat;
+use crate::command_report::CommandReport;
 use crate::output::{CliFailure, complain, is_quiet, print, print_json, style};
 
 /// Prints findings in one of the formats.
@@ -137,7 +138,8 @@ impl<'a> CheckReport<'a> {
                     1 => " (1 known finding in the baseline)".to_owned(),
                     known => format!(" ({known} known findings in the baseline)"),
                 };
-                print(&format!("{}{known}\n", self.summary));
+                // The findings were printed; each ends with an empty line.
+                print(&CommandReport::new(format!("{}{known}", self.summary)).text());
             }
             ReportFormat::Github => {}
             ReportFormat::Json => {

@@ -18,6 +18,7 @@ pub(crate) mod limits;
 mod line_editor;
 mod line_helper;
 mod markdown;
+mod markdown_table;
 pub(crate) mod mcp_servers;
 pub(crate) mod memory;
 mod memory_tools;

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use agentry_compile::text::report::visible;
 use agentry_home::HomeLayout;
 use agentry_home::receipt::{RunRow, first_line};
+use agentry_runtime::RunEvent;
 use agentry_runtime::budget::dollars;
 use agentry_runtime::journal::{
     self, DisplayTime, JournalError, JournalFollower, RunDescription, RunState, RunSummary,
@@ -23,11 +24,16 @@ use super::suggestion::one_of;
 use crate::args::{ResultFormat, RunsArguments, RunsCommand};
 use crate::engine;
 use crate::home::{agentry_home, current_user};
-use crate::output::{CliFailure, CliOutcome, ExitKind, columns, cut, note, print, print_json, remark};
+use crate::output::{
+    CliFailure, CliOutcome, ExitKind, columns, cut, note, print, print_json, remark, terminal_columns,
+};
 
 /// The most characters of a prompt and of an outcome in the list.
 const MOST_PROMPT: usize = 60;
 const MOST_OUTCOME: usize = 80;
+const NARROW_OUTCOME: usize = 30;
+/// The columns of a terminal on which a run has all its columns in one line.
+const WIDE_TERMINAL: usize = 180;
 
 pub(crate) fn run(args: &RunsArguments) -> CliOutcome {
     // Without its engine, the copies of this home are shown.
@@ -51,18 +57,28 @@ fn list(args: &RunsArguments) -> CliOutcome {
     // The others stay in their order, the oldest first.
     runs.sort_by_key(|run| run.state != RunState::Parked);
     let receipts = recording::run_rows(&HomeLayout::new(&home));
-    let listed: Vec<_> = runs.iter().map(|run| ListedRun::new(run, &receipts)).collect();
+    let listed: Vec<_> = runs.iter().map(|run| ListedRun::new(&home, run, &receipts)).collect();
     match args.format {
         ResultFormat::Json => print_json(&Value::Array(listed.iter().map(full_entry).collect())),
         ResultFormat::Human if listed.is_empty() => note("there are no runs"),
         ResultFormat::Human => {
             let head = ["run", "started", "agent", "outcome", "cost", "receipt", "prompt"];
-            let head = head.map(str::to_owned).to_vec();
-            let rows = listed.iter().map(ListedRun::row);
-            print(&columns(&[head].into_iter().chain(rows).collect::<Vec<_>>()));
+            let head = head.map(str::to_owned);
+            let rows = [head].into_iter().chain(listed.iter().map(ListedRun::row));
+            let rows: Vec<_> = match terminal_columns() {
+                Some(columns) if columns < WIDE_TERMINAL => rows.map(narrow).collect(),
+                _ => rows.map(Vec::from).collect(),
+            };
+            print(&columns(&rows));
         }
     }
     Ok(ExitKind::Done)
+}
+
+/// A row without the time, which the id names, and the receipt, which `agentry receipts list` has.
+fn narrow(row: [String; 7]) -> Vec<String> {
+    let [run, _, agent, outcome, cost, _, prompt] = row;
+    vec![run, agent, cut(&outcome, NARROW_OUTCOME), cost, prompt]
 }
 
 /// A run in the list, with what its receipt adds.
@@ -74,12 +90,15 @@ struct ListedRun<'a> {
 }
 
 impl<'a> ListedRun<'a> {
-    fn new(run: &'a RunSummary, receipts: &'a BTreeMap<String, RunRow>) -> Self {
-        let prompt = run.about.prompt.as_deref().map(first_line);
+    fn new(home: &Path, run: &'a RunSummary, receipts: &'a BTreeMap<String, RunRow>) -> Self {
+        let prompt = match &run.about.prompt {
+            Some(prompt) => Some(first_line(prompt)),
+            None => first_message(home, &run.id),
+        };
         Self { run, receipt: receipts.get(&run.id), prompt }
     }
 
-    fn row(&self) -> Vec<String> {
+    fn row(&self) -> [String; 7] {
         let Self { run, receipt, prompt } = self;
         let detail = run.detail.as_deref().and_then(|detail| detail.lines().next());
         let outcome = match (run.state, detail) {
@@ -92,7 +111,7 @@ impl<'a> ListedRun<'a> {
         let outcome = cut(&visible(&outcome), MOST_OUTCOME);
         let started = started(run).unwrap_or_default();
         let prompt = visible(&prompt).into_owned();
-        vec![run.id.clone(), started, name(run), outcome, cost, id, prompt]
+        [run.id.clone(), started, name(run), outcome, cost, id, prompt]
     }
 }
 
@@ -192,6 +211,15 @@ pub(crate) fn admit_owner(id: &str, owner: &str) -> Result<(), CliFailure> {
     let message =
         format!("run `{id}` has memories of the user `{}`, which are private", visible(owner));
     Err(CliFailure::new(message).hint(format!("you are `{}`", current.as_str())).refused())
+}
+
+/// The first line that the user sent in a conversation; `None` if there is none, or its journal cannot be read.
+pub(crate) fn first_message(home: &Path, id: &str) -> Option<String> {
+    let events = JournalFollower::open(home, id).and_then(|(mut follow, _)| follow.more()).ok()?;
+    events.into_iter().find_map(|happened| match happened.event {
+        RunEvent::Said { text } => text.lines().next().map(str::to_owned),
+        _ => None,
+    })
 }
 
 /// The part of an identifier that distinguishes runs of the same moment.

@@ -170,7 +170,7 @@ fn call(args: &ToolsCallArguments) -> CliOutcome {
     consent(&ground, terms, now(), || listing(&ground, commands.words(), Vec::new()))?;
     let format = if can_ask { RunFormat::Human } else { RunFormat::Json };
     let RunObservers { person, attendant, .. } = RunObservers::new(format, AskFallback::Deny);
-    attendant.iter().for_each(|attendant| attendant.notify_by(ground.notify));
+    attendant.iter().for_each(|attendant| attendant.work_in(&ground.workspace, ground.notify));
     let directory = bench_directory()?;
     let told = |report: &QuarantineReport| remark(&format!("warning: {report}"));
     let commands = commands.of_run(&ground, directory.path(), Box::new(told));

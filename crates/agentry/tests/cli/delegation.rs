@@ -215,7 +215,7 @@ fn a_question_of_a_delegate_is_denied_or_parks_the_tree() {
     assert_eq!(states, ["parked", "parked"]);
     let before = server.count();
     let mut terminal = Terminal::new(&test, &server, "resume last");
-    let shown = terminal.sees("[l]ater › ");
+    let shown = terminal.sees("answer › ");
     assert!(shown.contains("lead › helper asks:"), "{shown}");
     terminal.types("y");
     terminal.sees("All done.");

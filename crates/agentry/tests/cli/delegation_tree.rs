@@ -134,7 +134,7 @@ fn a_command_of_a_killed_delegate_is_not_run_twice() {
     let ran = with(&test, &server, &["resume", "last", "--on-ask", "park"]).exits(3);
     assert_eq!(test.read("log"), "once\n", "{ran}");
     let mut terminal = Terminal::new(&test, &server, "resume last");
-    let shown = terminal.sees("[l]ater › ");
+    let shown = terminal.sees("answer › ");
     assert!(
         shown.contains("lead › helper asks:") && shown.contains("the run was killed"),
         "{shown}"

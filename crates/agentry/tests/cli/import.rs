@@ -282,7 +282,7 @@ fn one_agent_in_two_harnesses() {
     let toml = "---\nname: x\ndescription: d\ntools: Read\n---\nHello.\n";
     let test = Test::new().file(".claude/agents/x.md", toml).file(".claude/agents/more/x.md", toml);
     let ran = test.run("import . --to agent-toml -o out").exits(0);
-    let line = "skipped .claude/agents/x.md: it says what `.claude/agents/more/x.md` says";
+    let line = "skipped   .claude/agents/x.md: it says what `.claude/agents/more/x.md` says";
     assert!(ran.stdout.contains(line), "{ran}");
     assert!(ran.stdout.contains("imported 1 agent"), "{ran}");
 }

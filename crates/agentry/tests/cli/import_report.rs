@@ -117,12 +117,12 @@ fn what_lies_beside_agents_is_listed() {
         .file(".opencode/agents/off.md", "---\ndescription: d\ndisable: true\n---\nHello.\n");
     let ran = test.run("import . --to agent-toml -o out").exits(0);
     for line in [
-        "imported 1 agent (claude-code)\n",
-        "skipped .claude/agents/README.md: it has no metadata: no agent for Claude Code\n",
-        "skipped .claude/agents/notes.txt: its name does not end with `.md`\n",
-        "skipped .claude/agents/template.md: its metadata has no `name`: no agent for Claude Code\n",
-        "skipped .gemini/agents/far.md: it runs elsewhere (`kind: remote`)\n",
-        "skipped .opencode/agents/off.md: it is switched off (`disable`)\n",
+        "\nimported 1 agent (claude-code); nothing is lost, 5 skipped\n",
+        "  skipped   .claude/agents/README.md: it has no metadata: no agent for Claude Code\n",
+        "  skipped   .claude/agents/notes.txt: its name does not end with `.md`\n",
+        "  skipped   .claude/agents/template.md: its metadata has no `name`: no agent for Claude Code\n",
+        "  skipped   .gemini/agents/far.md: it runs elsewhere (`kind: remote`)\n",
+        "  skipped   .opencode/agents/off.md: it is switched off (`disable`)\n",
     ] {
         assert!(ran.stdout.contains(line), "{line}{ran}");
     }
@@ -144,7 +144,7 @@ fn equal_lines_are_one() {
     assert!(ran.stdout.lines().count() < 20, "{ran}");
     for line in [
         "would import 30 agents (claude-code)",
-        "  and 27 more\n",
+        "  imported  27 more\n",
         "e.g. `Frob0` is known by its name only: a tool of that name, and no other (all 30 agents, e.g. \
          .claude/agents/a0.md:4:14)",
     ] {
@@ -156,7 +156,8 @@ fn equal_lines_are_one() {
         assert!(ran.stdout.contains(&line), "{line}\n{ran}");
     }
     let ran = agents.run("import . --to agent-toml -o out --dry-run -q").exits(0);
-    assert_eq!(ran.stdout, "would import 30 agents (claude-code)\n");
+    let expected = "would import 30 agents (claude-code); 60 lost or changed in agent-toml\n";
+    assert_eq!(ran.stdout, expected);
     let ran = agents.run("import . --to agent-toml -o out --dry-run --format json").exits(0);
     assert_eq!(ran.stdout.matches("is known by its name only").count(), 30, "{ran}");
 }

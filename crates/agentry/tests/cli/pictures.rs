@@ -137,7 +137,7 @@ fn conversation() {
     save(&test, &terminal, "banner");
     terminal.types("Use cargo in the README, and run the tests");
     terminal.shows("test number 40");
-    terminal.shows("[l]ater › █");
+    terminal.shows("answer › █");
     terminal.types("d");
     terminal.shows(" works · ");
     save(&test, &terminal, "working");

@@ -183,7 +183,7 @@ fn waiting_for_a_person_is_measured() {
     let test = writer();
     let server = Server::playing([write("other.txt").into(), Turn::text("Done.").into()]);
     let mut terminal = Terminal::new(&test, &server, "run writer go --yes");
-    terminal.sees("[l]ater");
+    terminal.sees("answer ›");
     terminal.types("y");
     terminal.sees("Done.");
     terminal.ends(0);

@@ -24,8 +24,6 @@ fn without_arguments_the_workspace_is_rendered() {
     insta::assert_snapshot!(test.run("render").exits(0), @"
     $ agentry render
     --- stdout
-    rendered 2 agents for opencode: 2 created; 11 gaps
-
     opencode
       created  .opencode/agents/helper.md
       created  .opencode/agents/pusher.md
@@ -36,7 +34,9 @@ fn without_arguments_the_workspace_is_rendered() {
       gap  permissions.read                secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there (both agents)
       gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (both agents)
       = `--explain` lists all 11, with the rules of both sides
-    `agentry render --guard --target opencode` checks each call by these rules
+
+    rendered 2 agents for opencode: 2 created; 11 gaps
+      = help: `agentry render --guard --target opencode` checks each call by these rules
     --- exit 0
     ");
     let file = test.read(HELPER_FILE);
@@ -44,8 +44,6 @@ fn without_arguments_the_workspace_is_rendered() {
     insta::assert_snapshot!(test.run("render").exits(0), @"
     $ agentry render
     --- stdout
-    rendered 2 agents for opencode: 2 unchanged; 11 gaps
-
     opencode
       unchanged  2 files
 
@@ -55,7 +53,9 @@ fn without_arguments_the_workspace_is_rendered() {
       gap  permissions.read                secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there (both agents)
       gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (both agents)
       = `--explain` lists all 11, with the rules of both sides
-    `agentry render --guard --target opencode` checks each call by these rules
+
+    rendered 2 agents for opencode: 2 unchanged; 11 gaps
+      = help: `agentry render --guard --target opencode` checks each call by these rules
     --- exit 0
     ");
     // From below, it is the same workspace.
@@ -64,10 +64,10 @@ fn without_arguments_the_workspace_is_rendered() {
     insta::assert_snapshot!(test.run("render --check").exits(0), @"
     $ agentry render --check
     --- stdout
-    checked 2 agents for opencode: 2 unchanged; 11 gaps
-
     opencode
       unchanged  2 files
+
+    checked 2 agents for opencode: 2 unchanged; 11 gaps
     --- exit 0
     ");
 }
@@ -87,7 +87,7 @@ fn what_would_happen() {
       gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there
 
     would render 1 agent for opencode: 1 created; 4 gaps
-    `agentry render --guard agents/helper --target opencode` checks each call by these rules
+      = help: `agentry render --guard agents/helper --target opencode` checks each call by these rules
     --- exit 0
     ");
     assert!(!test.has(".opencode") && !test.has(".agentry"));
@@ -104,8 +104,6 @@ fn drift_is_shown_as_a_difference() {
     insta::assert_snapshot!(test.run("render --check").exits(1), @"
     $ agentry render --check
     --- stdout
-    2 agents for opencode: not as rendered: 1 updated, 1 unchanged; run `agentry render`
-
     --- .opencode/agents/helper.md
     +++ .opencode/agents/helper.md
     @@ -23,4 +23,4 @@
@@ -118,6 +116,8 @@ fn drift_is_shown_as_a_difference() {
     opencode
       would update  .opencode/agents/helper.md
       unchanged     1 file
+
+    2 agents for opencode: not as rendered: 1 updated, 1 unchanged; run `agentry render`
     --- exit 1
     ");
     test.run("render").exits(0);
@@ -233,10 +233,6 @@ fn losses_are_told_once() {
     insta::assert_snapshot!(test.run(args).exits(0), @"
     $ agentry render --target opencode,claude-code,pi --dry-run
     --- stdout
-    would render 2 agents for opencode, claude-code, pi: 6 created; 10 narrowed, 24 gaps
-    lost in claude-code: pusher loses bash; `--guard` keeps it with questions
-    lost in pi: 2 agents (helper, pusher) lose bash, edit, webfetch, websearch; `--guard` keeps them with questions, `--accept pi:permissions.bash,pi:permissions.edit,pi:permissions.webfetch,pi:permissions.websearch` without
-
     opencode
       would create  .opencode/agents/helper.md
       would create  .opencode/agents/pusher.md
@@ -261,7 +257,11 @@ fn losses_are_told_once() {
       gap       permissions.read                            secrets: the harness does not check them; e.g. `.envrc` is ask in the source and allow there for helper in opencode (both agents; all 3 targets)
       gap       permissions.webfetch                        private addresses: the harness does not check them; `http://localhost:80/` is deny in the source and ask there (both agents; opencode, claude-code)
       = `--explain` lists all 34, with the rules of both sides
-    `agentry render --guard --target opencode,claude-code,pi` checks each call by these rules
+
+    would render 2 agents for opencode, claude-code, pi: 6 created; 10 narrowed, 24 gaps
+    lost in claude-code: pusher loses bash; `--guard` keeps it with questions
+    lost in pi: 2 agents (helper, pusher) lose bash, edit, webfetch, websearch; `--guard` keeps them with questions, `--accept pi:permissions.bash,pi:permissions.edit,pi:permissions.webfetch,pi:permissions.websearch` without
+      = help: `agentry render --guard --target opencode,claude-code,pi` checks each call by these rules
     --- exit 0
     ");
     let json = test.run(&format!("{args} --format json")).json();
@@ -282,14 +282,14 @@ fn losses_of_several_targets_are_not_checked() {
     insta::assert_snapshot!(test.run("render --target opencode,pi --check").exits(0), @"
     $ agentry render --target opencode,pi --check
     --- stdout
-    checked 2 agents for opencode, pi: 4 unchanged; 8 narrowed, 15 gaps
-    lost in pi: 2 agents (helper, pusher) lose bash, edit, webfetch, websearch; `--guard` keeps them with questions, `--accept pi:permissions.bash,pi:permissions.edit,pi:permissions.webfetch,pi:permissions.websearch` without
-
     opencode
       unchanged  2 files
 
     pi
       unchanged  2 files
+
+    checked 2 agents for opencode, pi: 4 unchanged; 8 narrowed, 15 gaps
+    lost in pi: 2 agents (helper, pusher) lose bash, edit, webfetch, websearch; `--guard` keeps them with questions, `--accept pi:permissions.bash,pi:permissions.edit,pi:permissions.webfetch,pi:permissions.websearch` without
     --- exit 0
     ");
 }

@@ -32,7 +32,7 @@ fn t54_stale_files_are_removed_and_no_others() {
       gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there
 
     rendered 1 agent for opencode: 1 unchanged, 1 removed; 4 gaps
-    `agentry render --guard --target opencode` checks each call by these rules
+      = help: `agentry render --guard --target opencode` checks each call by these rules
     --- exit 0
     ");
     assert!(!test.has(PUSHER) && test.has(HELPER) && test.has(".opencode/agents/mine.md"));
@@ -83,8 +83,6 @@ fn what_was_edited_by_hand_stays() {
     insta::assert_snapshot!(test.run("render").exits(1), @"
     $ agentry render
     --- stdout
-    rendered 1 of 2 agents for opencode: 1 updated, 1 refused; 7 gaps
-
     opencode
       updated  .opencode/agents/pusher.md
       refused  helper: `.opencode/agents/helper.md` was edited after it was rendered
@@ -96,7 +94,9 @@ fn what_was_edited_by_hand_stays() {
       gap  permissions.read                secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there (pusher)
       gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (pusher)
       = `--explain` lists all 7, with the rules of both sides
-    `agentry render --guard --target opencode` checks each call by these rules
+
+    rendered 1 of 2 agents for opencode: 1 updated, 1 refused; 7 gaps
+      = help: `agentry render --guard --target opencode` checks each call by these rules
     --- exit 1
     ");
     assert_eq!(test.read(HELPER), "mine");
@@ -126,8 +126,6 @@ fn what_somebody_else_wrote_stays() {
     insta::assert_snapshot!(test.run("render").exits(1), @"
     $ agentry render
     --- stdout
-    rendered 1 of 2 agents for opencode: 1 created, 1 refused; 7 gaps
-
     opencode
       created  .opencode/agents/pusher.md
       refused  helper: `.opencode/agents/helper.md` is there already, and agentry did not write it
@@ -139,7 +137,9 @@ fn what_somebody_else_wrote_stays() {
       gap  permissions.read                secrets: OpenCode does not check them; `.envrc` is ask in the source and allow there (pusher)
       gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (pusher)
       = `--explain` lists all 7, with the rules of both sides
-    `agentry render --guard --target opencode` checks each call by these rules
+
+    rendered 1 of 2 agents for opencode: 1 created, 1 refused; 7 gaps
+      = help: `agentry render --guard --target opencode` checks each call by these rules
     --- exit 1
     ");
     assert_eq!(test.read(HELPER), "mine");

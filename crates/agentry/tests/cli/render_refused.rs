@@ -192,22 +192,22 @@ fn what_stands_in_the_way_is_named() {
 
     $ agentry render --target opencode
     --- stdout
-    rendered 1 of 2 agents for opencode: 1 created, 1 refused; 4 gaps
     opencode
       created  .opencode/agents/helper.md
       refused  general: `general` is built into OpenCode
         = help: set another name in `agentry.toml`: `[render.opencode.aliases]` `general = "…"`
-    `agentry render --guard --target opencode` checks each call by these rules
+    rendered 1 of 2 agents for opencode: 1 created, 1 refused; 4 gaps
+      = help: `agentry render --guard --target opencode` checks each call by these rules
     --- exit 1
 
     $ agentry render --target opencode
     --- stdout
-    rendered none of 2 agents for opencode: 2 refused
     opencode
       refused  helper: `.opencode/agents/helper.md` would be written for `agents/helper/agent.toml` and for `b.agent`
         = help: rename one of them; an alias would be for both
       refused  helper: `.opencode/agents/helper.md` would be written for `b.agent` and for `agents/helper/agent.toml`
         = help: rename one of them; an alias would be for both
+    rendered none of 2 agents for opencode: 2 refused
     --- exit 1
 
     $ agentry render --target copilot

@@ -138,7 +138,7 @@ fn the_report_ends_with_the_command_that_makes_it_exact() {
     let last = ran.stdout.lines().last().unwrap_or_default().to_owned();
     assert_eq!(
         last,
-        "`agentry render --guard agents --target claude-code` checks each call by these rules"
+        "  = help: `agentry render --guard agents --target claude-code` checks each call by these rules"
     );
     let ran = test.run("render agents --guard").exits(0);
     assert!(!ran.stdout.contains("checks each call by these rules"), "{ran}");

@@ -111,7 +111,7 @@ fn what_a_person_approved_is_put_to_the_person_again() {
     let ran = with(&test, &server, &["resume", "last", "--on-ask", "park"]).exits(3);
     assert_eq!(server.count(), 1, "{ran}");
     let mut terminal = Terminal::new(&test, &server, "resume last");
-    let shown = terminal.sees("[l]ater › ");
+    let shown = terminal.sees("answer › ");
     assert!(shown.contains("it is not known what it did"), "{shown}");
     terminal.types("n");
     terminal.sees("Done.");

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::run::{WRITER, write};
 use crate::server::{Reply, Server, Turn};
-use crate::terminal::{Terminal, wait_for};
+use crate::terminal::{Terminal, Window, wait_for};
 use crate::test::Test;
 
 /// An agent that asks about every command.
@@ -42,7 +42,7 @@ fn a_person_answers_in_four_ways() {
     let shown = terminal.answers("y");
     assert!(shown.contains(" echo one"), "{shown}");
     assert!(shown.contains("why you are asked"), "{shown}");
-    assert!(shown.contains("[a]lways covers: `echo` with any arguments"), "{shown}");
+    assert!(shown.contains("always in this run: `echo` with any arguments"), "{shown}");
     terminal.answers("n not now");
     terminal.answers("e");
     terminal.answers("a");
@@ -78,11 +78,14 @@ fn always_covers_other_files_only_of_what_reads() {
         ]);
         let test = asked().file("a", "").file("b", "kept\n").file("sub/a", "kept\n");
         test.write("asked/agent.toml", format!("{ASKED}{rules}"));
-        let mut terminal = Terminal::new(&test, &server, "run asked go --yes --unconfined");
+        // No line is broken.
+        let window = Window { columns: 200, ..Window::default() };
+        let args = "run asked go --yes --unconfined";
+        let mut terminal = Terminal::in_window(&test, &server, args, window);
         let shown = terminal.answers("a");
-        assert!(shown.contains("[a]lways covers: exactly `rm a` in /"), "{shown}");
+        assert!(shown.contains("always in this run: exactly `rm a` in /"), "{shown}");
         let shown = terminal.answers("n");
-        assert!(shown.contains("[a]lways covers: exactly `rm b` in /"), "{shown}");
+        assert!(shown.contains("always in this run: exactly `rm b` in /"), "{shown}");
         // The allowed part is a removal; the other parts are asked about.
         let shown = terminal.answers("y");
         assert!(shown.contains("exactly `touch a` in /"), "{shown}");
@@ -90,7 +93,7 @@ fn always_covers_other_files_only_of_what_reads() {
         assert!(shown.contains("exactly `cd sub && rm a` in /"), "{shown}");
         let shown = terminal.answers("a");
         let most = "any arguments that do no more than read, build or test";
-        assert!(shown.contains(&format!("[a]lways covers: `cat` with {most}")), "{shown}");
+        assert!(shown.contains(&format!("always in this run: `cat` with {most}")), "{shown}");
         terminal.sees("That is all.");
         terminal.ends(0);
         assert!(!test.has("a") && test.has("b") && test.has("sub/a"));
@@ -155,7 +158,7 @@ fn a_question_is_left_by_interrupting_it() {
     let server = Server::playing([bash("echo one").into(), Reply::Silent]);
     let test = asked();
     let mut terminal = Terminal::new(&test, &server, "run asked go --yes --unconfined");
-    terminal.sees("[l]ater › ");
+    terminal.sees("answer › ");
     terminal.presses("\u{3}");
     let shown = terminal.ends(130);
     assert!(shown.contains("agentry resume"), "{shown}");
@@ -198,13 +201,13 @@ fn a_result_does_not_overwrite_the_next_question() {
     make_fifo(&test.path("gate"));
     let mut terminal = Terminal::new(&test, &server, "run asked go --yes --unconfined");
     terminal.sees("may it run? bash");
-    terminal.sees("[l]ater › ");
+    terminal.sees("answer › ");
     std::fs::write(test.path("gate"), "through the gate\n").expect("the command reads it");
     let is_recorded = || test.run("runs show last").stdout.contains("through the gate");
     wait_for("the result is in the journal", is_recorded);
     terminal.types("y");
     let shown = terminal.ends(0);
-    let (answered, result) = (shown.find("[l]ater › y\r\n"), shown.find("· through the gate"));
+    let (answered, result) = (shown.find("answer › yes\r\n"), shown.find("· through the gate"));
     assert!(answered.is_some() && answered < result, "{shown}");
 }
 
@@ -228,9 +231,12 @@ fn always_does_not_cover_a_secret() {
         ]);
         let test = asked().file("a", "1\n").file("b", "2\n").file(".env", "SECRET=hidden-value\n");
         test.write("asked/agent.toml", format!("{ASKED}{rules}"));
-        let mut terminal = Terminal::new(&test, &server, "run asked go --yes --unconfined");
+        // No line is broken.
+        let window = Window { columns: 200, ..Window::default() };
+        let args = "run asked go --yes --unconfined";
+        let mut terminal = Terminal::in_window(&test, &server, args, window);
         let shown = terminal.answers("a");
-        assert!(shown.contains("[a]lways covers: `cat` with"), "{shown}");
+        assert!(shown.contains("always in this run: `cat` with"), "{shown}");
         for secret in ["cat .env", "cat b .env", "cat < .env", "cat asked/../.env"] {
             let shown = terminal.answers("n");
             assert!(shown.contains(secret), "{rules}: {shown}");

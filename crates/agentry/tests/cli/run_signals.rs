@@ -146,7 +146,7 @@ fn a_question_is_left_by_a_signal_and_the_conversation_goes_on() {
     let mut terminal = Terminal::new(&test, &server, "run asked --yes --unconfined");
     terminal.sees("› ");
     terminal.types("go");
-    terminal.sees("[l]ater › ");
+    terminal.sees("answer › ");
     signal(terminal.pid(), "-INT");
     terminal.sees("stopped");
     terminal.sees("› ");
@@ -179,7 +179,7 @@ fn a_question_of_the_agent_is_left_as_well() {
 /// The prompts that can be open, and how each is reached.
 const PROMPTS: [(&str, &str, &str); 3] = [
     ("run asked go", "run it? [y]es  [n]o › ", ""),
-    ("run asked go --yes --unconfined", "[l]ater › ", "cancelled"),
+    ("run asked go --yes --unconfined", "answer › ", "cancelled"),
     ("run asked --yes --unconfined", "› ", "cancelled"),
 ];
 

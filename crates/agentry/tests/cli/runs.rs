@@ -131,9 +131,9 @@ fn runs_are_listed_with_how_they_stand() {
     $ agentry runs
     --- stdout
     run                       started               agent      outcome                          cost     receipt                      prompt
-    RUN-2  2026-11-15T15:00:33Z  writer     parked: whether `write` may run           RECEIPT
+    RUN-2  2026-11-15T15:00:33Z  writer     parked: whether `write` may run           RECEIPT  write it
     RUN-0  2026-11-15T15:00:33Z  writer     done                             $0.0246  RECEIPT  write it\u{202e}
-    RUN-1  2026-11-15T15:00:33Z  writer     interrupted                      $0.0123  RECEIPT
+    RUN-1  2026-11-15T15:00:33Z  writer     interrupted                      $0.0123  RECEIPT  write it
     RUN-3  2026-11-15T15:00:33Z  \u{202e}x  running
     20990101-000000-000-zzzz                        ?          damaged: file is not a database
     --- exit 0

@@ -33,15 +33,15 @@ fn the_answer_to_one_call_leaves_the_question_about_the_next() {
     let server = Server::playing([calls.into(), Turn::text("That is all.").into()]);
     let test = asked();
     let mut terminal = Terminal::new(&test, &server, "run asked go --yes --unconfined");
-    let screen = terminal.shows("[l]ater › █");
+    let screen = terminal.shows("answer › █");
     assert!(screen.contains("may it run? bash echo first"), "{screen}");
     let screen = terminal.shows("2 calls wait for you:");
     assert!(screen.contains("  bash echo first\n  bash echo second"), "{screen}");
     terminal.types("y");
     let screen = terminal.shows("may it run? bash echo second");
-    assert!(screen.contains("[l]ater › y\n"), "the answer stays: {screen}");
+    assert!(screen.contains("answer › yes\n"), "the answer stays: {screen}");
     let screen = terminal
-        .shows_that("the second question", |screen| screen.trim_end().ends_with("[l]ater › █"));
+        .shows_that("the second question", |screen| screen.trim_end().ends_with("answer › █"));
     assert!(screen.contains("may it run? bash echo second"), "{screen}");
     terminal.types("n not this one");
     terminal.is_over(0);
@@ -80,7 +80,7 @@ fn a_resized_window_has_one_region() {
     let server = Server::playing([bash("echo one").into(), Turn::text("That is all.").into()]);
     let test = asked();
     let mut terminal = Terminal::new(&test, &server, "run asked go --yes --unconfined");
-    terminal.shows("[l]ater › █");
+    terminal.shows("answer › █");
     for (rows, columns) in [(24, 120), (24, 40), (12, 60), (30, 200), (24, 80)] {
         terminal.resizes(rows, columns);
         // A key is answered with a frame for the new size.
@@ -89,7 +89,7 @@ fn a_resized_window_has_one_region() {
         terminal.presses("\u{7f}");
         let screen =
             terminal.shows_that("no key", |screen| screen.replace('\n', "").contains("› █"));
-        assert_eq!(count(&screen, "[l]ater"), 1, "{rows}×{columns}:\n{screen}");
+        assert_eq!(count(&screen, "answer ›"), 1, "{rows}×{columns}:\n{screen}");
         assert_eq!(count(&screen, "█"), 1, "{rows}×{columns}:\n{screen}");
     }
     terminal.types("y");
@@ -110,8 +110,9 @@ fn wide_and_combining_characters_keep_the_region_whole() {
         let window = Window { columns, ..Window::default() };
         let args = "run asked go --yes --unconfined";
         let mut terminal = Terminal::in_window(&test, &server, args, window);
-        let screen = terminal.shows("█");
-        assert_eq!(count(&screen, "may it run?"), 1, "{screen}");
+        terminal.shows("█");
+        let all = terminal.scrollback();
+        assert_eq!(count(&all, "may it run?"), 1, "{all}");
         terminal.presses("日本x");
         terminal.shows_that("typed", |screen| screen.replace('\n', "").contains("日本x█"));
         terminal.presses("\u{7f}\u{7f}\u{7f}");
@@ -355,7 +356,7 @@ fn a_resumed_call_has_its_name() {
     let args = ["run", "asked", "go", "--yes", "--unconfined", "--on-ask", "park"];
     crate::run::with(&test, &server, &args).exits(3);
     let mut terminal = Terminal::new(&test, &server, "resume last");
-    terminal.shows("[l]ater › █");
+    terminal.shows("answer › █");
     terminal.types("y");
     terminal.is_over(0);
     let all = terminal.scrollback();
@@ -440,7 +441,7 @@ fn a_conversation_has_a_banner_completion_and_commands_of_the_user() {
     terminal.presses(" and\\\r");
     terminal.presses("write it\r");
     terminal.shows("may it run? write made.txt");
-    let screen = terminal.shows("[l]ater › █");
+    let screen = terminal.shows("answer › █");
     assert!(screen.contains("    1 +one\n    2 +two\n"), "{screen}");
     terminal.types("y");
     let screen = terminal.shows("made.txt  +2 −0");
@@ -499,7 +500,7 @@ fn a_question_calls_the_user() {
         file.iter().for_each(|(path, text)| test.write(path, text));
         let args = "run asked go --yes --unconfined";
         let mut terminal = Terminal::in_window(&test, &server, args, window);
-        terminal.sees("[l]ater › ");
+        terminal.sees("answer › ");
         terminal.types("y");
         terminal.is_over(0);
         let sent = String::from_utf8_lossy(terminal.sent()).into_owned();

@@ -315,11 +315,11 @@ fn nothing_is_done_twice_after_a_kill() {
     assert_eq!(test.read("log"), "first\nsecond\n", "{ran}");
     let mut terminal = Terminal::new(&test, &server, "resume last");
     // First the script, then the command that has no result.
-    let shown = terminal.sees("[l]ater › ");
+    let shown = terminal.sees("answer › ");
     assert!(shown.contains("`probe` failed: the run was killed"), "{shown}");
     terminal.types("y");
     terminal.sees("`bash` was under way when the run was killed");
-    let shown = terminal.sees("[l]ater › ");
+    let shown = terminal.sees("answer › ");
     assert!(shown.contains("echo second"), "{shown}");
     terminal.types("y");
     terminal.sees("Done.");

@@ -27,7 +27,7 @@ fn questions(test: &Test, server: &Server, first: &str, expected: &[&str]) -> St
     let mut terminal = Terminal::new(test, server, "run asked go --yes --unconfined");
     for (at, question) in expected.iter().enumerate() {
         terminal.sees(&format!("may it run? {question}"));
-        terminal.sees("[l]ater › ");
+        terminal.sees("answer › ");
         terminal.types(if at == 0 { first } else { "n" });
     }
     terminal.ends(0)
@@ -86,12 +86,12 @@ fn a_call_that_more_than_rules_ask_about_has_no_wider_answer() {
         let test = careful();
         let server = playing(vec![call]);
         let mut terminal = Terminal::new(&test, &server, "run asked go --yes --unconfined");
-        let shown = terminal.sees("[l]ater › ");
-        assert!(!shown.contains("[r]emember") && !shown.contains("e[d]its"), "{shown}");
+        let shown = terminal.sees("answer › ");
+        assert!(!shown.contains("remember") && !shown.contains("all edits"), "{shown}");
         // The letter of an answer that is not offered is no answer.
         terminal.types("r");
         terminal.sees("please answer with one of the letters");
-        terminal.sees("[l]ater › ");
+        terminal.sees("answer › ");
         terminal.types("n");
         terminal.ends(0);
         assert_eq!(test.run("consent list --format json").json().as_array().map(Vec::len), Some(1));

@@ -60,21 +60,49 @@ fn the_last_turn_is_undone_and_the_model_is_told() {
     ]);
     let test = editor();
     let mut terminal = Terminal::new(&test, &server, TALK);
-    says(&mut terminal, "/undo", "no turn since this process began changed a file");
+    says(&mut terminal, "/undo", "no turn that could be undone changed a file");
     says(&mut terminal, "write", "First.");
     says(&mut terminal, "again", "Second.");
     assert_eq!(test.read("made.txt"), "two\n");
-    says(&mut terminal, "/undo", "restored: /");
+    says(&mut terminal, "/undo", "restored: ");
     assert_eq!(test.read("made.txt"), "one\n");
     says(&mut terminal, "and?", "Third.");
     let said = server.asked().last().expect("a request").said.clone();
     assert!(format!("{said:?}").contains("I have undone your changes to"), "{said:?}");
     types(&mut terminal, "/undo");
-    terminal.shows_that("the second undo", |screen| screen.matches("restored: /").count() == 2);
+    terminal.shows_that("the second undo", |screen| screen.matches("restored: ").count() == 2);
     assert!(!test.has("made.txt"));
     leaves(&mut terminal);
     let shown = test.run("runs show last").stdout;
     assert_eq!(shown.matches("the person took back the changes of").count(), 2, "{shown}");
+}
+
+/// Turns of an earlier process are undone too, and only files of the turn itself are listed after it.
+#[test]
+fn a_turn_of_an_earlier_process_is_undone() {
+    let server = Server::playing([
+        write("one\n").into(),
+        Turn::text("First.").into(),
+        write("two\n").into(),
+        Turn::text("Second.").into(),
+        Turn::text("Third.").into(),
+    ]);
+    let test = editor();
+    let mut terminal = Terminal::new(&test, &server, TALK);
+    says(&mut terminal, "write", "First.");
+    says(&mut terminal, "again", "Second.");
+    leaves(&mut terminal);
+    let mut terminal = Terminal::new(&test, &server, "resume last");
+    says(&mut terminal, "and?", "Third.");
+    is_prompted(&mut terminal);
+    assert!(!terminal.scrollback().contains("made.txt  +"), "{}", terminal.screen());
+    says(&mut terminal, "/undo", "restored: ");
+    assert_eq!(test.read("made.txt"), "one\n");
+    types(&mut terminal, "/undo");
+    terminal.shows_that("the second undo", |screen| screen.matches("restored: ").count() == 2);
+    assert!(!test.has("made.txt"));
+    says(&mut terminal, "/undo", "no turn that could be undone changed a file");
+    leaves(&mut terminal);
 }
 
 #[test]

@@ -216,7 +216,7 @@ impl<'a> Terminal<'a> {
     pub(crate) fn answers(&mut self, letter: &str) -> String {
         // The prompt is drawn again with every key.
         self.sees("may it run? bash");
-        let shown = self.sees("[l]ater › ");
+        let shown = self.sees("answer › ");
         self.types(letter);
         shown
     }

@@ -7,6 +7,7 @@ use agentry_compile::text::report::{counted, visible};
 use serde_json::{Value, json};
 
 use crate::args::{ImportArguments, ResultFormat};
+use crate::command_report::CommandReport;
 use crate::output::{columns, print, print_json};
 
 use super::search::SkippedFile;
@@ -26,26 +27,48 @@ pub(super) fn print_report(
         print_json(&to_json(agents, skipped));
         return;
     }
-    let verb = if args.dry_run || refused { "would import" } else { "imported" };
     // The reason why there is none was reported.
-    if !agents.is_empty() || !refused {
-        print(&format!("{verb} {}{}\n", counted(agents.len(), "agent"), by_harness(agents)));
+    let mut report = CommandReport::new(match agents.is_empty() && refused {
+        true => String::new(),
+        false => counts(args, agents, skipped, refused),
+    });
+    if !args.quiet {
+        let files = files(agents, args.verbose) + &skipped_lines(skipped, args.verbose);
+        report.section("files", &files);
+        report.section("losses", &losses(args, agents));
     }
-    if args.quiet {
-        return;
-    }
-    print(&files(agents, args.verbose));
-    print(&skipped_lines(skipped, args.verbose));
+    print(&report.text());
+}
+
+/// The line of counts.
+fn counts(
+    args: &ImportArguments,
+    agents: &[ImportedFiles],
+    skipped: &[SkippedFile],
+    refused: bool,
+) -> String {
+    let verb = if args.dry_run || refused { "would import" } else { "imported" };
+    let losses: usize = agents.iter().map(|agent| agent.losses.len()).sum();
+    let lost = match losses {
+        _ if agents.is_empty() => None,
+        0 => Some("nothing is lost".to_owned()),
+        losses => Some(format!("{losses} lost or changed in {}", args.to)),
+    };
+    let skipped = (!skipped.is_empty()).then(|| format!("{} skipped", skipped.len()));
+    let more: Vec<String> = lost.into_iter().chain(skipped).collect();
+    let more = if more.is_empty() { String::new() } else { format!("; {}", more.join(", ")) };
+    format!("{verb} {}{}{more}", counted(agents.len(), "agent"), by_harness(agents))
+}
+
+/// What is lost or changed, and how to see all of it.
+fn losses(args: &ImportArguments, agents: &[ImportedFiles]) -> String {
     let rows = if args.verbose { each(agents) } else { grouped(agents) };
     let all: usize = agents.iter().map(|agent| agent.losses.len()).sum();
-    match (agents.is_empty(), rows.is_empty()) {
-        (true, _) => {}
-        (false, true) => print("nothing is lost\n"),
-        (false, false) => print(&format!("lost or changed in {}:\n{}", args.to, columns(&rows))),
-    }
-    if rows.len() < all {
-        print(&format!("  = `--verbose` lists all {all}\n"));
-    }
+    let more = match rows.len() < all {
+        true => format!("  = `--verbose` lists all {all}\n"),
+        false => String::new(),
+    };
+    columns(&rows) + &more
 }
 
 /// How many agents each harness has, if there are several agents.
@@ -68,11 +91,12 @@ fn files(agents: &[ImportedFiles], verbose: bool) -> String {
     for ImportedFiles { source, files, .. } in agents.iter().take(most) {
         for (at, (path, _)) in files.iter().enumerate() {
             let source = if at == 0 { visible(source) } else { "".into() };
-            rows.push(vec![format!("  {source}"), format!("-> {}", visible(path))]);
+            let word = if at == 0 { "  imported" } else { "" };
+            rows.push(vec![word.to_owned(), source.into_owned(), format!("-> {}", visible(path))]);
         }
     }
     let more = agents.len().saturating_sub(most);
-    let more = if more == 0 { String::new() } else { format!("  and {more} more\n") };
+    let more = if more == 0 { String::new() } else { format!("  imported  {more} more\n") };
     columns(&rows) + &more
 }
 
@@ -87,7 +111,7 @@ fn skipped_lines(skipped: &[SkippedFile], verbose: bool) -> String {
         let names: Vec<_> = paths.iter().take(most).map(|path| visible(path)).collect();
         let more = paths.len() - names.len();
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        format!("skipped {}{more}: {}\n", names.join(", "), visible(reason))
+        format!("  skipped   {}{more}: {}\n", names.join(", "), visible(reason))
     };
     reasons.into_iter().map(line).collect()
 }

@@ -8,6 +8,7 @@ use agentry_compile::text::report::{counted, visible};
 use serde_json::{Value, json};
 
 use crate::args::{RenderArguments, ResultFormat};
+use crate::command_report::CommandReport;
 use crate::output::{ExitKind, columns};
 
 use super::files::{self, word};
@@ -374,22 +375,19 @@ impl<'a> RenderReport<'a> {
         (SCREEN - BESIDE_LOSSES).saturating_sub(used).max(FEWEST_LOSSES)
     }
 
-    /// The report as text; of several agents, first the counts and what matters most.
+    /// The report as text.
     pub(super) fn text(&self) -> String {
-        let advice = guard_advice::command(self.args, &self.unguarded);
-        let advice =
-            advice.map_or(String::new(), |it| format!("`{it}` checks each call by these rules\n"));
-        let summary = self.summary();
+        let mut report = CommandReport::new(self.summary());
         if self.args.quiet {
-            return format!("{summary}\n{}", self.refused());
+            self.refused().lines().for_each(|line| report.detail(line));
+            return report.text();
         }
-        let lost: String = self.lost_tools.lines(self.args).concat();
-        // The report about one agent fits a screen in any order, and its result is at the end.
-        if self.counts.agents < 2 {
-            return format!("{}{summary}\n{lost}{advice}", self.text);
+        report.sections(&self.text);
+        self.lost_tools.lines(self.args).iter().for_each(|line| report.detail(line));
+        if let Some(command) = guard_advice::command(self.args, &self.unguarded) {
+            report.hint(&format!("`{command}` checks each call by these rules"));
         }
-        let gap = if self.text.is_empty() { "" } else { "\n" };
-        format!("{summary}\n{lost}{gap}{}\n{advice}", self.text.trim_end())
+        report.text()
     }
 
     /// The report as JSON.

@@ -1,5 +1,6 @@
 //! Asks the user at the terminal: shows the exact call, the rule and a preview, and reads the decision.
 
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -11,52 +12,69 @@ use agentry_runtime::tool::BoxedFuture;
 use rustyline::error::ReadlineError;
 
 use super::call_user::call_user;
-use super::call_words::{call_words, diff_lines, other_arguments};
+use super::call_words::{call_words, other_arguments, preview_lines};
 use super::line_editor::{self, LineEditor, TypedInput};
 use super::screen::keyboard::{KeyListener, Keyboard};
 use super::screen::styled_line::{StyledLine, TextLook};
 use super::stop::StopSwitch;
 use super::terminal::TerminalView;
-use super::typed_lines::KeyMeaning;
+use super::typed_lines::{KeyMeaning, OfferedAnswer};
 use crate::output::print;
 
 /// An answer to a question, and what the user sees of it.
 struct AnswerChoice {
-    /// The letter and the word that choose it.
-    words: [&'static str; 2],
-    label: &'static str,
+    offer: OfferedAnswer,
+    /// The word that chooses it as well as its letter.
+    word: &'static str,
+    /// What it covers.
+    covers: String,
     reply: ApprovalReply,
 }
 
-/// The answers that remember something, in the order of their reach.
-fn wider_choices(decision: &CallDecision) -> Vec<AnswerChoice> {
-    let has_rules = !decision.rules.is_empty();
-    let choice = |is_offered: bool, words, label, reply| {
-        is_offered.then_some(AnswerChoice { words, label, reply })
-    };
-    let exact = !decision.exact.is_empty();
-    let (edits, standing) = (decision.offer.all_edits, decision.offer.standing && has_rules);
-    let choices = [
-        choice(exact, ["e", "exact"], "always for this [e]xact call", ApprovalReply::AlwaysExact),
-        choice(
-            has_rules && exact,
-            ["a", "always"],
-            "[a]lways for this run",
-            ApprovalReply::AlwaysRules,
-        ),
-        choice(edits, ["d", "edits"], "all e[d]its in this run", ApprovalReply::AllEdits),
-        choice(standing, ["r", "remember"], "[r]emember", ApprovalReply::Remember),
-    ];
-    choices.into_iter().flatten().collect()
+impl AnswerChoice {
+    const fn new(
+        [key, word, label]: [&'static str; 3],
+        covers: String,
+        reply: ApprovalReply,
+    ) -> Self {
+        Self { offer: OfferedAnswer { key, label }, word, covers, reply }
+    }
 }
 
-/// The line that lists the answers.
-fn prompt(choices: &[AnswerChoice]) -> String {
-    let no = if choices.is_empty() { "[n]o" } else { "[n]o, with a reason if you like" };
-    let wider = choices.iter().map(|choice| choice.label);
-    let all: Vec<&str> = ["[y]es", no].into_iter().chain(wider).chain(["[l]ater › "]).collect();
-    all.join("  ")
+/// What a remembered approval covers.
+const STANDING: &str = ": the same in every run of this agent here, until its policy changes";
+
+/// The answers, in the order of their reach. Only some calls have those that remember something.
+fn choices(decision: Option<&CallDecision>) -> Vec<AnswerChoice> {
+    // Only a model reads a reason.
+    let no = decision.map_or("", |_| ": what you type after it is the reason").to_owned();
+    let mut choices = vec![
+        AnswerChoice::new(["y", "yes", "yes"], String::new(), ApprovalReply::Yes),
+        AnswerChoice::new(["n", "no", "no"], no, ApprovalReply::No(None)),
+    ];
+    if let Some(decision) = decision {
+        let (has_rules, has_exact) = (!decision.rules.is_empty(), !decision.exact.is_empty());
+        let mut add = |is_offered: bool, words, covers: String, reply| {
+            choices.extend(is_offered.then(|| AnswerChoice::new(words, covers, reply)));
+        };
+        let exact = ["e", "exact", "always for exactly this call"];
+        add(has_exact, exact, ", in this run".to_owned(), ApprovalReply::AlwaysExact);
+        let rules = format!(": {}", decision.rules.join("; "));
+        let always = ["a", "always", "always in this run"];
+        add(has_rules && has_exact, always, rules, ApprovalReply::AlwaysRules);
+        let (edits, covered) = (["d", "edits", "all edits in this run"], format!(": {ALL_EDITS}"));
+        add(decision.offer.all_edits, edits, covered, ApprovalReply::AllEdits);
+        let standing = decision.offer.standing && has_rules;
+        let remember = ["r", "remember", "remember"];
+        add(standing, remember, STANDING.to_owned(), ApprovalReply::Remember);
+    }
+    let later = ": `agentry resume` asks again".to_owned();
+    choices.push(AnswerChoice::new(["l", "later", "later"], later, ApprovalReply::Park));
+    choices
 }
+
+/// The line that an answer is typed in.
+const ANSWER: &str = "answer › ";
 
 /// Approvals by the user at this terminal.
 pub(crate) struct TerminalApprover {
@@ -67,6 +85,8 @@ pub(crate) struct TerminalApprover {
     stop: Arc<OnceLock<Arc<StopSwitch>>>,
     /// How the user is called to a question; not at all if nothing says it.
     notify: OnceLock<NotifySettings>,
+    /// Paths in it are shown relative to it.
+    workspace: OnceLock<PathBuf>,
     /// Held while a question is open: delegates ask at the same terminal.
     asking: tokio::sync::Mutex<()>,
 }
@@ -78,7 +98,8 @@ impl TerminalApprover {
         let lines = LineEditor::new()?;
         let is_live = terminal.lock().unwrap_or_else(PoisonError::into_inner).is_live();
         let keyboard = is_live.then(|| keyboard(&terminal, &stop)).transpose()?;
-        Ok(Self { lines, terminal, keyboard, stop, notify: OnceLock::new(), asking })
+        let (notify, workspace) = (OnceLock::new(), OnceLock::new());
+        Ok(Self { lines, terminal, keyboard, stop, notify, workspace, asking })
     }
 
     /// Sets the switch by which Ctrl-C at a question stops the turn.
@@ -86,9 +107,10 @@ impl TerminalApprover {
         let _ = self.stop.set(Arc::clone(stop));
     }
 
-    /// Sets how the user is called to a question.
-    pub(crate) fn notify_by(&self, notify: NotifySettings) {
+    /// Sets how the user is called to a question, and the workspace that it is about.
+    pub(crate) fn work_in(&self, workspace: &Path, notify: NotifySettings) {
         let _ = self.notify.set(notify);
+        let _ = self.workspace.set(workspace.to_path_buf());
     }
 
     fn call_user(&self) {
@@ -124,9 +146,10 @@ impl TerminalApprover {
 
     /// Shows a question and reads the answer to it. Until then the run prints nothing: other calls may
     /// still be under way, and their results would separate the question from its answer.
-    async fn ask(&self, question: &[StyledLine], prompt: &str) -> TypedInput {
+    async fn ask(&self, question: &[StyledLine], choices: &[AnswerChoice]) -> TypedInput {
+        let offers: Vec<_> = choices.iter().map(|it| (it.offer, self.short(&it.covers))).collect();
         let Some(keyboard) = &self.keyboard else {
-            return self.ask_by_line(question, prompt).await;
+            return self.ask_by_line(question, &offers).await;
         };
         let answer = {
             let mut view = self.view();
@@ -136,7 +159,7 @@ impl TerminalApprover {
             // The question is on the screen: what is typed from now on is an answer to it. The choices
             // follow, so that the user who sees them can answer.
             line_editor::discard_typed();
-            let answer = view.typed.open(prompt);
+            let answer = view.typed.open(ANSWER, offers);
             view.draw();
             self.call_user();
             answer
@@ -147,14 +170,26 @@ impl TerminalApprover {
     }
 
     /// Asks where there is no live region.
-    async fn ask_by_line(&self, question: &[StyledLine], prompt: &str) -> TypedInput {
+    async fn ask_by_line(
+        &self,
+        question: &[StyledLine],
+        offers: &[(OfferedAnswer, String)],
+    ) -> TypedInput {
         self.view().hold();
         let _open = OpenedQuestion(&self.terminal);
-        let lines = question.iter().map(|line| format!("{}\n", line.painted(false)));
-        print(&lines.collect::<String>());
+        let line = |(OfferedAnswer { key, label }, covers): &(OfferedAnswer, String)| {
+            StyledLine::new(TextLook::Plain, &format!("  {key}  {label}{covers}"))
+        };
+        let lines = question.iter().cloned().chain(offers.iter().map(line));
+        print(&lines.map(|line| format!("{}\n", line.painted(false))).collect::<String>());
         line_editor::discard_typed();
         self.call_user();
-        self.lines.read(prompt, String::new()).await
+        self.lines.read(ANSWER, String::new()).await
+    }
+
+    /// A text that names files of the workspace by their relative paths.
+    fn short(&self, text: &str) -> String {
+        short_paths(text, self.workspace.get())
     }
 
     /// Handles Esc or Ctrl-C at a question: it stops the turn.
@@ -163,11 +198,10 @@ impl TerminalApprover {
     }
 
     async fn choose(&self, question: &[StyledLine], choices: Vec<AnswerChoice>) -> ApprovalReply {
-        let prompt = prompt(&choices);
         let again = [StyledLine::new(TextLook::Warning, "please answer with one of the letters")];
         let mut question = question;
         loop {
-            let line = match self.ask(question, &prompt).await {
+            let line = match self.ask(question, &choices).await {
                 TypedInput::Line(line) => line,
                 TypedInput::Interrupt => {
                     self.interrupt();
@@ -177,19 +211,14 @@ impl TerminalApprover {
                 TypedInput::End => return ApprovalReply::Park,
             };
             let (word, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
-            let word = word.to_lowercase();
-            let is_chosen = |choice: &&AnswerChoice| choice.words.contains(&word.as_str());
-            if let Some(chosen) = choices.iter().find(is_chosen) {
-                return chosen.reply.clone();
-            }
-            match word.as_str() {
-                "y" | "yes" => return ApprovalReply::Yes,
-                "n" | "no" => {
-                    let why = rest.trim();
-                    return ApprovalReply::No((!why.is_empty()).then(|| why.to_owned()));
+            let (word, why) = (word.to_lowercase(), rest.trim());
+            let is_chosen = |it: &&AnswerChoice| word == it.offer.key || word == it.word;
+            match choices.iter().find(is_chosen).map(|chosen| &chosen.reply) {
+                Some(ApprovalReply::No(_)) if !why.is_empty() => {
+                    return ApprovalReply::No(Some(why.to_owned()));
                 }
-                "l" | "later" => return ApprovalReply::Park,
-                _ => question = &again,
+                Some(reply) => return reply.clone(),
+                None => question = &again,
             }
         }
     }
@@ -244,7 +273,7 @@ fn call_text(call: &ToolCall, decision: &CallDecision, preview: Option<&str>) ->
     let mut lines = vec![StyledLine::default(), title];
     let others = other_arguments(&call.arguments, preview.is_some());
     lines.extend(others.iter().map(|line| StyledLine::new(TextLook::Plain, &format!("  {line}"))));
-    lines.extend(preview.map(diff_lines).unwrap_or_default());
+    lines.extend(preview.map(|diff| preview_lines(call, diff)).unwrap_or_default());
     let mut add = |label: &str, text: &str| {
         lines.push(StyledLine::new(TextLook::Dim, label).with(TextLook::Plain, text));
     };
@@ -252,16 +281,16 @@ fn call_text(call: &ToolCall, decision: &CallDecision, preview: Option<&str>) ->
     if !decision.places.is_empty() {
         add("written at: ", &decision.places.join(", "));
     }
-    if !decision.rules.is_empty() {
-        add("[a]lways covers: ", &decision.rules.join("; "));
-    }
-    if decision.offer.all_edits {
-        add("all e[d]its covers: ", ALL_EDITS);
-    }
-    if decision.offer.standing && !decision.rules.is_empty() {
-        add("[r]emember covers: ", "the same in every run of this agent, until its policy changes");
-    }
     lines
+}
+
+/// A text that names files of the workspace by their relative paths. Only a quoted path is shortened, and only
+/// at its start, so that it cannot be taken for another one.
+fn short_paths(text: &str, workspace: Option<&PathBuf>) -> String {
+    let Some(workspace) = workspace.and_then(|it| it.to_str()).filter(|it| it.len() > 1) else {
+        return text.to_owned();
+    };
+    text.replace(&format!("`{workspace}/"), "`")
 }
 
 /// A question in plain lines.
@@ -281,9 +310,14 @@ impl Approver for TerminalApprover {
                 // There is only one wrapper, which is gone.
                 ApprovalRequest::Of(..) => return ApprovalReply::No(None),
                 ApprovalRequest::Call { call, decision, preview } => {
-                    question.extend(call_text(call, decision, preview));
+                    let reason = self.short(&decision.reason);
+                    question.extend(call_text(
+                        call,
+                        &CallDecision { reason, ..decision.clone() },
+                        preview,
+                    ));
                     // A human gate has nothing that a wider approval could cover.
-                    return self.choose(&question, wider_choices(decision)).await;
+                    return self.choose(&question, choices(Some(decision))).await;
                 }
                 ApprovalRequest::Unfinished(call) => format!(
                     "\n`{}` was under way when the run was killed: it is not known what it did\n\
@@ -302,7 +336,7 @@ impl Approver for TerminalApprover {
                 }
             };
             question.extend(plain_text(&text));
-            self.choose(&question, Vec::new()).await
+            self.choose(&question, choices(None)).await
         })
     }
 
@@ -317,7 +351,7 @@ impl Approver for TerminalApprover {
             for (number, choice) in (1..).zip(choices) {
                 lines.push(StyledLine::new(TextLook::Plain, &format!("  {number}. {choice}")));
             }
-            let line = match self.ask(&lines, "answer › ").await {
+            let line = match self.ask(&lines, &[]).await {
                 TypedInput::Line(line) => line,
                 TypedInput::Interrupt => {
                     self.interrupt();

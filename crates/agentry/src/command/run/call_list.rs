@@ -14,6 +14,10 @@ use super::screen::styled_line::{StyledLine, TextLook};
 const TAIL_LINES: usize = 3;
 /// The lines of a failed call that are shown.
 const FAILED_LINES: usize = 3;
+/// The least time of a call that is shown when it has ended.
+const NOTICED: Duration = Duration::from_millis(100);
+/// The most characters of a result that stands in the line of its call.
+const SHORT_RESULT: usize = 80;
 /// The most bytes of a running call that are kept for its last lines.
 const TAIL_BYTES: usize = 4_096;
 /// The most calls whose results `/expand` can show.
@@ -154,7 +158,9 @@ impl ShownCall {
         if *verdict == CallJudgement::Deny {
             return vec![head.with(TextLook::Bad, &format!("denied: {reason}"))];
         }
-        let time = started.map(|started| time_words(started.elapsed()));
+        // A call that took no time that one would notice has none.
+        let time = started.map(|started| started.elapsed()).filter(|it| *it >= NOTICED);
+        let time = time.map(time_words);
         let verdict = match (verdict, started) {
             (CallJudgement::Ask, None) => "refused",
             (CallJudgement::Ask, Some(_)) => "approved",
@@ -165,7 +171,9 @@ impl ShownCall {
             .flatten()
             .collect();
         let mut lines = vec![head.with(TextLook::Dim, &facts.join(" · "))];
-        if failed {
+        let is_repeated =
+            text.trim().lines().count() == 1 && text.trim().chars().count() <= SHORT_RESULT;
+        if failed && !is_repeated {
             let shown = text.lines().filter(|line| !line.trim().is_empty());
             let shown = shown.take(FAILED_LINES).map(|line| {
                 StyledLine::new(TextLook::Bad, &format!("    {}", crate::output::cut(line, 300)))
@@ -192,7 +200,7 @@ fn result_words(text: &str) -> String {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     match lines.as_slice() {
         [] => "no output".to_owned(),
-        [line] => crate::output::cut(line.trim(), 80),
+        [line] => crate::output::cut(line.trim(), SHORT_RESULT),
         lines => counted(lines.len(), "line"),
     }
 }

@@ -1,5 +1,6 @@
 //! A call in words: `edit README.md`, and a diff with line numbers.
 
+use agentry_runtime::ToolCall;
 use serde_json::Value;
 
 use super::screen::styled_line::{StyledLine, TextLook};
@@ -65,6 +66,34 @@ fn one_line(text: &str) -> String {
 
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// What a call would change. The file that the call names is not named again.
+pub(super) fn preview_lines(call: &ToolCall, diff: &str) -> Vec<StyledLine> {
+    let path = call.arguments.get("path").and_then(Value::as_str).unwrap_or_default();
+    let mut lines = diff.lines();
+    let is_new = match (lines.next(), lines.next()) {
+        (Some("--- /dev/null"), Some(to)) if to == format!("+++ b/{path}") => true,
+        (Some(from), Some(to))
+            if from == format!("--- a/{path}") && to == format!("+++ b/{path}") =>
+        {
+            false
+        }
+        _ => return diff_lines(diff),
+    };
+    let label = if is_new { "      a new file" } else { "" };
+    let mut out = vec![StyledLine::new(TextLook::Dim, label)];
+    // The numbers say where a hunk is; its header is only a gap to the hunk before.
+    let is_header = |line: &StyledLine| line.starts_with("@@ -");
+    let shown = diff_lines(diff).into_iter().skip(2);
+    for (at, line) in shown.enumerate() {
+        match is_header(&line) {
+            true if at == 0 => {}
+            true => out.push(StyledLine::new(TextLook::Dim, "    ⋮")),
+            false => out.push(line),
+        }
+    }
+    out.into_iter().filter(|line| !line.is_empty()).collect()
 }
 
 /// A unified diff with line numbers and colours.
@@ -183,5 +212,36 @@ mod tests {
         assert_eq!(shown, expected);
         assert_eq!(diff_stat(diff), Some((1, 2)));
         assert_eq!(diff_stat("no diff"), None);
+    }
+
+    #[test]
+    fn a_preview_does_not_repeat_the_name_of_its_file() {
+        let hunks = "@@ -1 +1 @@\n-a\n+b\n@@ -9 +9 @@\n-c\n+d\n";
+        let of_hunks = ["    1 -a", "    1 +b", "    ⋮", "    9 -c", "    9 +d"];
+        let with = |first: &[&str]| {
+            first.iter().chain(&of_hunks).map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let whole = |from: &str, to: &str| {
+            let diff = format!("--- {from}\n+++ {to}\n{hunks}");
+            diff_lines(&diff).iter().map(|line| line.painted(false)).collect()
+        };
+        let cases = [
+            ("a/x", "b/x", with(&[])),
+            ("/dev/null", "b/x", with(&["      a new file"])),
+            // Another file than the named one is shown.
+            ("a/x", "b/y", whole("a/x", "b/y")),
+            ("/dev/null", "b/y", whole("/dev/null", "b/y")),
+        ];
+        for (from, to, expected) in cases {
+            let call = ToolCall {
+                id: String::new(),
+                tool: "edit".to_owned(),
+                arguments: json!({"path": "x"}),
+                opaque: None,
+            };
+            let lines = preview_lines(&call, &format!("--- {from}\n+++ {to}\n{hunks}"));
+            let lines: Vec<String> = lines.iter().map(|line| line.painted(false)).collect();
+            assert_eq!(lines, expected, "{from} {to}");
+        }
     }
 }

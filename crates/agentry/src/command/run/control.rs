@@ -172,7 +172,7 @@ pub(super) async fn converse(
         };
         session.stop.anew();
         // The turn begins first; then it can be cancelled.
-        let turn = session.driver.say(text);
+        let turn = session.say(text);
         let (ending, ()) = tokio::join!(biased; turn, async { control.cancel_early(number) });
         last = Some(ending?);
         // A reached limit, a failure or a parked question ends the run, not only the turn.

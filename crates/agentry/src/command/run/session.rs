@@ -14,7 +14,7 @@ use agentry_runtime::journal::{self, Journal, RunSettings};
 use agentry_runtime::provider::http;
 use agentry_runtime::tool::SearchClient;
 use agentry_runtime::tool::mcp::ServerPrompt;
-use agentry_runtime::undo::{RunFileChange, changed_files};
+use agentry_runtime::undo::{RunFileChange, TurnLedger, changed_files};
 use agentry_runtime::{RunEnding, RunPhase, StepState, TimedEvent};
 use serde_json::Value;
 use tokio::runtime::Runtime;
@@ -33,7 +33,6 @@ use super::recording::{PendingRecording, admitted, recorded};
 use super::stop::StopSwitch;
 use super::talk_commands::stat_lines;
 use super::terminal::TerminalView;
-use super::turn_history::TurnHistory;
 use super::workers::workers;
 use super::{exit, standing, talk, talk_requests};
 use crate::args::{AskFallback, ResumeArguments, RunArguments, RunFormat};
@@ -51,8 +50,8 @@ pub(crate) struct RunSession<'a> {
     pub(super) prompts: Vec<Arc<ServerPrompt>>,
     recording: Option<PendingRecording>,
     pub(super) journal: SharedJournal,
-    /// What each turn of this process changed.
-    pub(super) turns: TurnHistory,
+    /// What each turn changed.
+    pub(super) turns: TurnLedger,
     /// The run to continue after this one.
     pub(super) next: Option<String>,
     /// What the user does without.
@@ -172,6 +171,7 @@ impl<'a> RunSession<'a> {
             delegates.attach(scope);
         }
         let journal = SharedJournal(Arc::new(Mutex::new(journal)));
+        let turns = TurnLedger::read(&directory);
         let plan = (engine.names.len(), engine.window);
         let log = Box::new(journal.clone());
         let (models, log) = recorded(recording.as_ref(), engine.models, log);
@@ -201,7 +201,7 @@ impl<'a> RunSession<'a> {
             prompts: ready.declared.prompts.clone(),
             recording,
             journal,
-            turns: TurnHistory::default(),
+            turns,
             next: None,
             without: setting.without,
             sandbox,
@@ -240,8 +240,7 @@ impl<'a> RunSession<'a> {
                 (prompt, Some(control)) => control::converse(&mut self, &control, prompt).await,
                 (Some(prompt), None) => {
                     self.watching.begin();
-                    let ending = self.driver.say(prompt).await?;
-                    self.show_changes();
+                    let ending = self.say(prompt).await?;
                     self.settle(Some(ending)).await
                 }
                 (None, None) => talk::talk(&mut self).await,
@@ -268,11 +267,11 @@ impl<'a> RunSession<'a> {
         changed_files(&[journal::images(journal.directory())]).unwrap_or_default()
     }
 
-    /// Shows the changed files at the end of a turn.
-    pub(super) fn show_changes(&self) {
+    /// Shows the files that a turn changed.
+    pub(super) fn show_changes(&self, changed: &[RunFileChange]) {
         let mut view = self.watching.view();
         if view.is_live() {
-            view.show(&stat_lines(&self.changed_files()));
+            view.show(&stat_lines(self, changed));
             view.draw();
         }
     }
@@ -339,7 +338,7 @@ impl<'a> RunSession<'a> {
                     let last = converse_on(&mut self, program, prompt).await?;
                     Ok(last.or(ending))
                 }
-                Some(prompt) => self.driver.say(prompt).await.map(Some),
+                Some(prompt) => self.say(prompt).await.map(Some),
                 // A conversation continues at the prompt, once the unfinished step is done.
                 None if talks => talk::talk(&mut self).await,
                 None => self.settle(ending).await,
@@ -475,7 +474,8 @@ impl RunObservers {
             Some(_) => Self::with(TerminalView::aside(), RunFormat::Human, *on_ask, *format),
         };
         let attendant = observers.attendant.iter();
-        attendant.for_each(|attendant| attendant.notify_by(setting.ground.notify));
+        let ground = setting.ground;
+        attendant.for_each(|attendant| attendant.work_in(&ground.workspace, ground.notify));
         observers
     }
 

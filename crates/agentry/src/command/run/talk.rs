@@ -1,12 +1,14 @@
 //! A conversation at the terminal: messages to the agent, and commands to Agentry such as `/why`.
 
 use agentry_compile::policy::Action;
-use agentry_runtime::RunEnding;
+use agentry_runtime::conversation::{Message, MessageBlock, MessageRole};
 use agentry_runtime::driver::BrokenRun;
 use agentry_runtime::tool::mcp::ServerPrompt;
+use agentry_runtime::{RunEnding, RunPhase};
 
 use super::approver::TerminalApprover;
 use super::line_editor::TypedInput;
+use super::screen::styled_line::StyledLine;
 use super::session::RunSession;
 use super::stop::StopSwitch;
 use super::talk_commands;
@@ -22,6 +24,7 @@ pub(super) async fn talk(session: &mut RunSession<'_>) -> Result<Option<RunEndin
     attendant.lines.complete(completions(session), &session.ground.workspace);
     session.show_model();
     session.watching.view().banner(&session.banner());
+    recall_last_turn(session);
     if let Some(greeting) = &session.ground.agent.identity.greeting {
         print(&format!("{}\n", clean(&greeting.value)));
     }
@@ -57,20 +60,38 @@ pub(super) async fn talk(session: &mut RunSession<'_>) -> Result<Option<RunEndin
                 attendant.lines.remember(&session.ground.redactor.text(&line), &history);
                 session.stop.anew();
                 session.watching.begin();
-                session.begin_turn();
-                let ending = session.driver.say(message).await?;
-                session.end_turn();
-                let over =
-                    matches!(session.driver.state().phase, agentry_runtime::RunPhase::Ended(_));
-                session.show_changes();
+                let ending = session.say(message).await?;
+                // The next message stands apart from this turn.
+                session.watching.view().show(&[StyledLine::default()]);
                 last = Some(ending);
-                // A reached limit or a failure ends the run, not only the turn.
-                if over {
+                // A reached limit ends the run, not only the turn. After a failure the next message tries again.
+                let phase = &session.driver.state().phase;
+                let is_failed = matches!(phase, RunPhase::Ended(RunEnding::Failed { .. }));
+                if matches!(phase, RunPhase::Ended(_)) && !is_failed {
                     return Ok(last);
                 }
             }
         }
     }
+}
+
+/// Shows the last message of a continued conversation and the answer to it.
+fn recall_last_turn(session: &RunSession<'_>) {
+    let messages = &session.driver.state().messages;
+    let last = |role: MessageRole| messages.iter().rev().filter(move |it| it.role == role);
+    let said = last(MessageRole::User).find_map(|message| text_of(message));
+    let Some(said) = said.and_then(|text| text.lines().next()) else { return };
+    let answer = messages.last().filter(|it| it.role == MessageRole::Assistant);
+    let answer = answer.and_then(|message| text_of(message)).unwrap_or_default();
+    session.watching.view().recall_turn(said, answer);
+}
+
+/// The text of a message that has no results of tools.
+fn text_of(message: &Message) -> Option<&str> {
+    message.blocks.iter().rev().find_map(|block| match block {
+        MessageBlock::Text { text } => Some(text.as_str()),
+        _ => None,
+    })
 }
 
 fn is_no_cancel(ending: &RunEnding) -> bool {

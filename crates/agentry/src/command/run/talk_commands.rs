@@ -128,7 +128,7 @@ fn help(session: &RunSession<'_>) -> String {
 /// Shows the changed files with their differences.
 fn diff(session: &RunSession<'_>) {
     let changed = session.changed_files();
-    let mut lines = stat_lines(&changed);
+    let mut lines = stat_lines(session, &changed);
     if lines.is_empty() {
         lines.push(StyledLine::new(TextLook::Dim, "no tool of the run changed a file"));
     }
@@ -141,11 +141,14 @@ fn diff(session: &RunSession<'_>) {
 }
 
 /// The changed files, each with the number of its new and removed lines.
-pub(super) fn stat_lines(changed: &[RunFileChange]) -> Vec<StyledLine> {
+pub(super) fn stat_lines(session: &RunSession<'_>, changed: &[RunFileChange]) -> Vec<StyledLine> {
     let line = |file: &RunFileChange| {
-        StyledLine::new(TextLook::Plain, &format!("  {} ", file.path.display()))
-            .with(TextLook::Good, &format!(" +{}", file.added))
-            .with(TextLook::Bad, &format!(" −{}", file.removed))
+        StyledLine::new(
+            TextLook::Plain,
+            &format!("  {} ", session.short_path(&file.path).display()),
+        )
+        .with(TextLook::Good, &format!(" +{}", file.added))
+        .with(TextLook::Bad, &format!(" −{}", file.removed))
     };
     changed.iter().map(line).collect()
 }

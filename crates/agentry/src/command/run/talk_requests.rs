@@ -2,13 +2,13 @@
 //! `/resume`; and `/memory`. Each change is an event of the journal, so that a resumed run has it too.
 
 use agentry_posix::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::Command;
 use std::sync::PoisonError;
 
 use agentry_compile::text::report::visible;
 use agentry_runtime::driver::BrokenRun;
-use agentry_runtime::journal::{self, DisplayTime, JournalFollower, RunState, RunSummary};
+use agentry_runtime::journal::{self, DisplayTime, RunState, RunSummary};
 use agentry_runtime::undo::UndoOutcome;
 use agentry_runtime::{RunEnding, RunEvent, RunPhase};
 
@@ -131,7 +131,7 @@ fn undo(session: &mut RunSession<'_>) -> Result<(), BrokenRun> {
         None => {
             let id = id(session);
             print(&format!(
-                "no turn since this process began changed a file with a tool\n\
+                "no turn that could be undone changed a file with a tool\n\
                  `agentry runs undo {id}` restores the files of the whole run\n"
             ));
             return Ok(());
@@ -143,11 +143,12 @@ fn undo(session: &mut RunSession<'_>) -> Result<(), BrokenRun> {
     if !paths.is_empty() {
         session.driver.note(RunEvent::Undone { paths })?;
     }
-    print(&listed(undone.iter().map(undone_line), "nothing was changed"));
+    let lines = undone.iter().map(|(path, outcome)| undone_line(session.short_path(path), outcome));
+    print(&listed(lines, "nothing was changed"));
     Ok(())
 }
 
-fn undone_line((path, outcome): &(PathBuf, UndoOutcome)) -> String {
+fn undone_line(path: &Path, outcome: &UndoOutcome) -> String {
     let path = path.display();
     match outcome {
         UndoOutcome::Back => format!("restored: {path}"),
@@ -222,7 +223,8 @@ fn conversations(session: &RunSession<'_>) -> String {
     };
     let row = |run: &RunSummary| {
         let started = DisplayTime(run.about.started).to_string();
-        let said = cut(&first_message(home, &run.id), MOST_MESSAGE);
+        let said = runs::first_message(home, &run.id).unwrap_or_default();
+        let said = cut(&said, MOST_MESSAGE);
         vec![run.id.clone(), started, visible(&said).into_owned()]
     };
     let rows: Vec<_> = all.iter().rev().filter(is_like).take(MOST_CONVERSATIONS).map(row).collect();
@@ -231,16 +233,6 @@ fn conversations(session: &RunSession<'_>) -> String {
     } else {
         columns(&rows)
     }
-}
-
-/// The first line that the user sent; empty if there is none.
-fn first_message(home: &std::path::Path, id: &str) -> String {
-    let events = JournalFollower::open(home, id).and_then(|(mut follow, _)| follow.more());
-    let said = events.unwrap_or_default().into_iter().find_map(|happened| match happened.event {
-        RunEvent::Said { text } => text.lines().next().map(str::to_owned),
-        _ => None,
-    });
-    said.unwrap_or_default()
 }
 
 fn id(session: &RunSession<'_>) -> String {

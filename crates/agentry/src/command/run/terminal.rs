@@ -14,7 +14,8 @@ use serde_json::Value;
 
 use super::call_list::CallList;
 use super::call_words::{brief, call_words};
-use super::markdown::MarkdownStream;
+use super::markdown::{MarkdownBlock, MarkdownStream, hanging_indent};
+use super::markdown_table::laid_out;
 use super::run_status::RunStatus;
 use super::screen::TerminalSize;
 use super::screen::frame::LiveScreen;
@@ -192,6 +193,23 @@ impl TerminalView {
         }
     }
 
+    /// Shows a turn of an earlier process: what was said, and the answer.
+    pub(super) fn recall_turn(&mut self, said: &str, answer: &str) {
+        if !self.rich {
+            return print(&format!("› {}\n{}\n", clean(said), clean(answer)));
+        }
+        let last = StyledLine::new(TextLook::Dim, "the last turn:");
+        self.show(&[
+            StyledLine::default(),
+            last,
+            StyledLine::new(TextLook::Plain, &format!("› {said}")),
+        ]);
+        self.stream(answer);
+        self.close();
+        self.show(&[StyledLine::default()]);
+        self.draw();
+    }
+
     /// Shows the whole result of a call by its number, or of the last one.
     pub(super) fn expand(&mut self, number: Option<usize>) {
         let Some((number, words, text)) = self.calls.result(number).cloned() else {
@@ -211,8 +229,23 @@ impl TerminalView {
 
     /// Ends the open line of the model, so that other text can follow.
     pub(crate) fn close(&mut self) {
-        if let Some(rest) = self.markdown.finish() {
-            self.screen.commit(&rest);
+        for block in self.markdown.finish() {
+            self.commit(&block);
+        }
+    }
+
+    /// Adds a block of the answer to the scrollback, broken between words where it is prose.
+    fn commit(&mut self, block: &MarkdownBlock) {
+        let columns = TerminalSize::now().columns;
+        match block {
+            MarkdownBlock::Code(line) => self.screen.commit(line),
+            MarkdownBlock::Prose(line) => {
+                let rows = line.rows_below(columns - 1, hanging_indent(line));
+                rows.iter().for_each(|row| self.screen.commit(row));
+            }
+            MarkdownBlock::Table(rows) => {
+                laid_out(rows, columns - 1).iter().for_each(|row| self.screen.commit(row));
+            }
         }
     }
 
@@ -261,7 +294,10 @@ impl TerminalView {
         }
         let size = TerminalSize::now();
         let open = self.markdown.open_line();
-        let mut lines = if open.is_empty() { Vec::new() } else { open.rows(size.columns - 1) };
+        let mut lines = laid_out(self.markdown.open_table(), size.columns - 1);
+        if !open.is_empty() {
+            lines.extend(open.rows_below(size.columns - 1, hanging_indent(open)));
+        }
         lines.extend(self.calls.region(self.status.spinner()));
         match self.typed.question_lines(size.columns - 1) {
             Some(question) => {
@@ -283,8 +319,8 @@ impl TerminalView {
     }
 
     fn stream(&mut self, text: &str) {
-        for line in self.markdown.push(text) {
-            self.screen.commit(&line);
+        for block in self.markdown.push(text) {
+            self.commit(&block);
         }
         let size = TerminalSize::now();
         let columns = size.columns - 1;

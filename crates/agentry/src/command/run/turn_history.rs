@@ -1,51 +1,64 @@
-//! What the turns of a conversation changed, so that the user can undo the last one.
+//! What the turns of a conversation changed, so that the user can undo the last one: also one of an earlier
+//! process that this one continues.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
+use agentry_runtime::RunEnding;
+use agentry_runtime::driver::BrokenRun;
 use agentry_runtime::journal;
-use agentry_runtime::undo::{TurnChanges, TurnMark, UndoOutcome, undo_turn};
+use agentry_runtime::undo::{TurnMark, UndoOutcome, turn_files, undo_turn};
 
 use super::session::RunSession;
 
-/// The turns of this process that changed files, the oldest first.
-#[derive(Debug, Default)]
-pub(super) struct TurnHistory {
-    /// The state before the turn under way.
-    begun: Option<TurnMark>,
-    ended: Vec<TurnChanges>,
-}
-
 impl RunSession<'_> {
-    /// Notes what was changed before a turn.
-    pub(super) fn begin_turn(&mut self) {
-        self.turns.begun = self.mark();
+    /// Sends a message as a turn of its own, and shows what the turn changed.
+    pub(super) async fn say(&mut self, message: String) -> Result<RunEnding, BrokenRun> {
+        self.begin_turn();
+        let ending = self.driver.say(message).await?;
+        self.end_turn();
+        Ok(ending)
     }
 
-    /// Notes what was changed in the turn.
+    /// Notes what was changed before a turn.
+    pub(super) fn begin_turn(&mut self) {
+        let (now, directory) = (self.mark(), self.directory());
+        self.turns.begin(&directory, now);
+    }
+
+    /// Notes what was changed in the turn, and shows it.
     pub(super) fn end_turn(&mut self) {
-        // A turn whose changes cannot be counted cannot be undone alone.
-        if let (Some(from), Some(to)) = (self.turns.begun.take(), self.mark())
-            && from != to
-        {
-            self.turns.ended.push(TurnChanges { from, to });
+        let (now, directory) = (self.mark(), self.directory());
+        if let Some(turn) = self.turns.end(&directory, now) {
+            // Only shown: a file that cannot be read now is left out, and the run goes on.
+            let changed = turn_files(&journal::runs(&self.ground.home), &turn);
+            self.show_changes(&changed.unwrap_or_default());
         }
     }
 
     /// Undoes the last turn that changed files; `None` if there is none.
     pub(super) fn undo_last(&mut self) -> Option<Result<Vec<(PathBuf, UndoOutcome)>, String>> {
-        let turn = self.turns.ended.last()?;
-        let own = {
-            let journal = self.journal.0.lock().unwrap_or_else(PoisonError::into_inner);
-            journal.images()
-        };
-        let undone = undo_turn(&own, turn).map_err(|error| error.to_string());
+        let turn = self.turns.last()?;
+        let directory = self.directory();
+        let runs = journal::runs(&self.ground.home);
+        let undone = undo_turn(&runs, &journal::images(&directory), turn);
+        let undone = undone.map_err(|error| error.to_string());
         let is_kept = |(_, it): &(PathBuf, UndoOutcome)| matches!(it, UndoOutcome::Kept(_));
         // What was kept can be tried again.
         if undone.as_ref().is_ok_and(|undone| !undone.iter().any(is_kept)) {
-            self.turns.ended.pop();
+            self.turns.pop(&directory);
         }
         Some(undone)
+    }
+
+    /// A path as the user names it: relative to the workspace if it is in it.
+    pub(super) fn short_path<'a>(&self, path: &'a Path) -> &'a Path {
+        path.strip_prefix(&self.ground.workspace).unwrap_or(path)
+    }
+
+    fn directory(&self) -> PathBuf {
+        let journal = self.journal.0.lock().unwrap_or_else(PoisonError::into_inner);
+        journal.directory().to_path_buf()
     }
 
     /// Counts the changes of the run and of its delegates.
@@ -55,9 +68,8 @@ impl RunSession<'_> {
             journal.id().to_owned()
         };
         let home = &self.ground.home;
-        let runs = journal::runs(home);
         let tree = journal::tree(home, &id).ok()?;
-        let images: Vec<PathBuf> = tree.iter().map(|id| journal::images(&runs.join(id))).collect();
-        TurnMark::now(&images).ok()
+        let images: Vec<PathBuf> = tree.iter().map(|id| journal::images(Path::new(id))).collect();
+        TurnMark::now(&journal::runs(home), &images).ok()
     }
 }

@@ -25,10 +25,23 @@ pub(super) struct TypedLines {
     queue: VecDeque<String>,
 }
 
+/// An answer that can be chosen.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OfferedAnswer {
+    /// The letter that chooses it.
+    pub(super) key: &'static str,
+    /// What it means, in a few words.
+    pub(super) label: &'static str,
+}
+
 /// A question on the screen.
 struct OpenQuestion {
     prompt: String,
     draft: String,
+    /// The answers to choose from, each with what it covers.
+    offers: Vec<(OfferedAnswer, String)>,
+    /// The answer that the arrow keys have reached.
+    marked: Option<usize>,
     reply: Option<oneshot::Sender<TypedInput>>,
 }
 
@@ -51,11 +64,16 @@ impl TypedLines {
 
     /// Opens a question that is on the screen; its answer comes from the receiver. Keys that were read before
     /// are no answers.
-    pub(super) fn open(&mut self, prompt: &str) -> oneshot::Receiver<TypedInput> {
+    pub(super) fn open(
+        &mut self,
+        prompt: &str,
+        offers: Vec<(OfferedAnswer, String)>,
+    ) -> oneshot::Receiver<TypedInput> {
         self.next_epoch();
         let (reply, answer) = oneshot::channel();
-        let (prompt, draft) = (prompt.to_owned(), String::new());
-        self.question = Some(OpenQuestion { prompt, draft, reply: Some(reply) });
+        let (prompt, draft, reply) = (prompt.to_owned(), String::new(), Some(reply));
+        // No answer is marked: Enter alone, pressed too early or by mistake, approves nothing.
+        self.question = Some(OpenQuestion { prompt, draft, offers, marked: None, reply });
         answer
     }
 
@@ -68,7 +86,7 @@ impl TypedLines {
         let question = self.question.take()?;
         // Keys that were read for this question must not reach the next one.
         self.next_epoch();
-        Some(prompt_line(&question.prompt, &question.draft))
+        Some(prompt_line(&question.prompt, &question.answer_in_words()))
     }
 
     /// Takes a key that was read while question number `at` was the last one.
@@ -110,8 +128,18 @@ impl TypedLines {
     /// The lines of the question, in rows of this many columns.
     pub(super) fn question_lines(&self, columns: usize) -> Option<Vec<StyledLine>> {
         let question = self.question.as_ref()?;
+        let mut lines: Vec<StyledLine> = Vec::new();
+        for (at, (OfferedAnswer { key, label }, covers)) in question.offers.iter().enumerate() {
+            let is_marked = question.marked == Some(at);
+            let look = if is_marked { TextLook::Bold } else { TextLook::Plain };
+            let sign = if is_marked { "❯ " } else { "  " };
+            let line = StyledLine::new(TextLook::Code, &format!("{sign}{key}  "));
+            let line = line.with(look, label).with(TextLook::Dim, covers);
+            lines.extend(line.rows_below(columns, OFFER_INDENT));
+        }
         let cursor = prompt_line(&question.prompt, &question.draft).with(TextLook::Code, "█");
-        Some(cursor.rows(columns))
+        lines.extend(cursor.rows(columns));
+        Some(lines)
     }
 
     /// The messages for later.
@@ -129,12 +157,45 @@ impl TypedLines {
     }
 }
 
+/// The column in which the words of an answer start.
+const OFFER_INDENT: usize = 5;
+
 impl OpenQuestion {
+    /// The answer that was typed or is marked, with the words of its letter.
+    fn answer_in_words(&self) -> String {
+        let (word, rest) = self.draft.trim().split_once(' ').unwrap_or((self.draft.trim(), ""));
+        match self.offers.iter().find(|(offer, _)| offer.key == word.to_lowercase()) {
+            Some((offer, _)) if rest.is_empty() => offer.label.to_owned(),
+            Some((offer, _)) => format!("{}: {rest}", offer.label),
+            None => self.draft.clone(),
+        }
+    }
+
+    /// Moves the mark by one answer, from one end to the other.
+    fn mark(&mut self, is_down: bool) {
+        let count = self.offers.len();
+        self.marked = match self.marked {
+            _ if count == 0 => None,
+            None => Some(if is_down { 0 } else { count - 1 }),
+            Some(at) => Some((at + if is_down { 1 } else { count - 1 }) % count),
+        };
+    }
+
     fn press(&mut self, key: Option<PressedKey>) -> KeyMeaning {
         let answer = match key {
             None => TypedInput::End,
             Some(PressedKey::Control('d')) if self.draft.is_empty() => TypedInput::End,
-            Some(PressedKey::Enter) => TypedInput::Line(self.draft.clone()),
+            Some(PressedKey::Enter) => {
+                let marked = self.marked.and_then(|at| self.offers.get(at));
+                if let Some((offer, _)) = marked.filter(|_| self.draft.is_empty()) {
+                    offer.key.clone_into(&mut self.draft);
+                }
+                TypedInput::Line(self.draft.clone())
+            }
+            Some(key @ (PressedKey::Up | PressedKey::Down)) => {
+                self.mark(key == PressedKey::Down);
+                return KeyMeaning::Typed;
+            }
             Some(PressedKey::Escape) => TypedInput::Interrupt,
             Some(key) => {
                 edit(&mut self.draft, &key);
@@ -182,7 +243,7 @@ mod tests {
     fn only_keys_after_the_question_answer_it() {
         let mut typed = TypedLines::default();
         let before = typed.epoch().load(Ordering::SeqCst);
-        let mut answer = typed.open("sure? ");
+        let mut answer = typed.open("sure? ", Vec::new());
         typed.press(before, Some(text("y")));
         typed.press(before, Some(PressedKey::Enter));
         assert!(answer.try_recv().is_err());
@@ -192,7 +253,7 @@ mod tests {
         }
         assert!(matches!(answer.try_recv(), Ok(TypedInput::Line(line)) if line == "n"));
         typed.close();
-        let mut next = typed.open("and this? ");
+        let mut next = typed.open("and this? ", Vec::new());
         typed.press(now, Some(text("y")));
         typed.press(now, Some(PressedKey::Enter));
         assert!(next.try_recv().is_err(), "it was read for the question before");
@@ -216,5 +277,36 @@ mod tests {
         assert_eq!(typed.press(0, Some(PressedKey::Escape)), KeyMeaning::Typed);
         assert_eq!(typed.take_draft(), "");
         assert_eq!(typed.press(0, Some(PressedKey::Escape)), KeyMeaning::Stop);
+    }
+
+    #[test]
+    fn an_answer_is_chosen_by_its_letter_or_by_arrows() {
+        let offer = |key, label| (OfferedAnswer { key, label }, String::new());
+        let offers = || vec![offer("y", "yes"), offer("n", "no"), offer("l", "later")];
+        let (up, down) = (PressedKey::Up, PressedKey::Down);
+        let cases = [
+            (vec![], "", ""),
+            (vec![text("y")], "y", "yes"),
+            (vec![text("n not here")], "n not here", "no: not here"),
+            (vec![text("other")], "other", "other"),
+            (vec![down.clone()], "y", "yes"),
+            (vec![up.clone()], "l", "later"),
+            (vec![down.clone(), down.clone(), down.clone(), down.clone()], "y", "yes"),
+            (vec![down.clone(), up.clone()], "l", "later"),
+            // What is typed counts more than the mark.
+            (vec![down, text("n")], "n", "no"),
+        ];
+        for (keys, expected, shown) in cases {
+            let mut typed = TypedLines::default();
+            let mut answer = typed.open("answer › ", offers());
+            let now = typed.epoch().load(Ordering::SeqCst);
+            for key in keys.iter().cloned().chain([PressedKey::Enter]) {
+                typed.press(now, Some(key));
+            }
+            let line = answer.try_recv();
+            assert!(matches!(line, Ok(TypedInput::Line(line)) if line == expected), "{keys:?}");
+            let closed = typed.close().map(|line| line.painted(false));
+            assert_eq!(closed, Some(format!("answer › {shown}")), "{keys:?}");
+        }
     }
 }

@@ -9,6 +9,8 @@ pub(in crate::command::run) enum PressedKey {
     Enter,
     Backspace,
     Escape,
+    Up,
+    Down,
     /// A letter with Ctrl: `'u'`.
     Control(char),
 }
@@ -73,12 +75,23 @@ fn sequence(bytes: &[u8]) -> Option<(Option<PressedKey>, usize)> {
         // A control sequence ends with a letter or one of `@`, `[` … `~`.
         b'[' => {
             let end = bytes.iter().skip(2).position(|byte| matches!(byte, 0x40..=0x7e))?;
-            Some((None, end + 3))
+            // With a number it is another key, or one with a modifier.
+            let letter = bytes.get(2).filter(|_| end == 0);
+            Some((letter.and_then(arrow), end + 3))
         }
-        b'O' => bytes.get(2).map(|_| (None, 3)),
+        b'O' => bytes.get(2).map(|letter| (arrow(letter), 3)),
         0x1b => Some((Some(PressedKey::Escape), 1)),
         // A key with Alt.
         _ => Some((None, 2)),
+    }
+}
+
+/// The arrow key whose sequence ends with this letter.
+const fn arrow(letter: &u8) -> Option<PressedKey> {
+    match *letter {
+        b'A' => Some(PressedKey::Up),
+        b'B' => Some(PressedKey::Down),
+        _ => None,
     }
 }
 
@@ -113,11 +126,14 @@ mod tests {
         let cases: [(&[u8], Vec<PressedKey>); 7] = [
             (b"y\r", vec![text("y"), PressedKey::Enter]),
             ("é日".as_bytes(), vec![text("é"), text("日")]),
-            (b"\x1b[A\x1bOB\x1b[1;5Cx", vec![text("x")]),
+            (
+                b"\x1b[A\x1bOB\x1b[1;5Ax\x1b[Cy",
+                vec![PressedKey::Up, PressedKey::Down, text("x"), text("y")],
+            ),
             (b"\x1b[200~a\rb\x1b[201~\r", vec![text("a\rb"), PressedKey::Enter]),
             (b"a\x7f\x15", vec![text("a"), PressedKey::Backspace, PressedKey::Control('u')]),
             (b"\xff\xfeok", vec![text("o"), text("k")]),
-            (b"\x1bx\x1b\x1b[A", vec![PressedKey::Escape]),
+            (b"\x1bx\x1b\x1b[A", vec![PressedKey::Escape, PressedKey::Up]),
         ];
         for (bytes, expected) in cases {
             for size in 1..=bytes.len() {

@@ -57,6 +57,26 @@ impl StyledLine {
         self
     }
 
+    /// The line with another one after it.
+    pub(in crate::command::run) fn and(mut self, other: &Self) -> Self {
+        other.characters().for_each(|(look, char)| self.push_visible(look, char));
+        self
+    }
+
+    /// The line without spaces at its ends.
+    pub(in crate::command::run) fn trimmed(&self) -> Self {
+        let all: Vec<_> = self.characters().collect();
+        let is_text = |(_, char): &(TextLook, char)| *char != ' ';
+        let start = all.iter().position(is_text).unwrap_or(all.len());
+        let end = all.iter().rposition(is_text).map_or(start, |at| at + 1);
+        Self::of(all.get(start..end).unwrap_or_default())
+    }
+
+    /// Its pieces of text, each with one look.
+    pub(in crate::command::run) fn pieces(&self) -> &[(TextLook, String)] {
+        &self.pieces
+    }
+
     /// Adds text, without anything that controls the terminal.
     pub(in crate::command::run) fn push(&mut self, look: TextLook, text: &str) {
         let text = without_tabs(text);
@@ -80,6 +100,11 @@ impl StyledLine {
 
     pub(in crate::command::run) fn is_empty(&self) -> bool {
         self.pieces.is_empty()
+    }
+
+    /// Whether its text starts with this one, in one look.
+    pub(in crate::command::run) fn starts_with(&self, text: &str) -> bool {
+        self.pieces.first().is_some_and(|(_, first)| first.starts_with(text))
     }
 
     /// The columns that it takes. Never fewer than on a terminal that joins characters of an emoji.
@@ -123,6 +148,22 @@ impl StyledLine {
         }
         rows.push(Self::of(&row));
         rows
+    }
+
+    /// Like [`StyledLine::rows`]; all rows but the first are indented, so that they stand below its text.
+    pub(in crate::command::run) fn rows_below(&self, most: usize, indent: usize) -> Vec<Self> {
+        if self.columns <= most || most < indent * 2 {
+            return self.rows(most);
+        }
+        let mut first = self.rows(most);
+        let rest = first.split_off(1);
+        let mut line = Self::default();
+        rest.iter()
+            .flat_map(Self::characters)
+            .for_each(|(look, char)| line.push_visible(look, char));
+        let indented = |row: &Self| Self::new(TextLook::Plain, &" ".repeat(indent)).and(row);
+        first.extend(line.rows(most - indent).iter().map(indented));
+        first
     }
 
     /// The line as it is written to the terminal.
