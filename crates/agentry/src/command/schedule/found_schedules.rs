@@ -6,7 +6,7 @@ use agentry_compile::formats::info;
 use agentry_compile::model::Schedule;
 use agentry_compile::{CompiledAgent, FileTree as _, FoundAgent, resolved};
 use agentry_home::InstalledAgent;
-use agentry_home::schedule::WatchedSchedule;
+use agentry_home::schedule::{PlanMemo, WatchedSchedule};
 
 use super::seconds;
 use crate::command::{find, find_here, find_one, home_agents, usable};
@@ -34,10 +34,10 @@ pub(crate) struct FoundSchedule {
 impl FoundSchedule {
     fn new(
         (key, path): (&str, &str),
-        agent: &str,
-        schedule: &Schedule,
+        (agent, schedule): (&str, &Schedule),
+        memo: &mut PlanMemo,
     ) -> Result<Self, CliFailure> {
-        let watched = WatchedSchedule::new(key, schedule);
+        let watched = WatchedSchedule::with(key, schedule, memo);
         let text = |it: &Option<agentry_compile::text::Spanned<String>>| {
             it.as_ref().map(|it| it.value.clone()).unwrap_or_default()
         };
@@ -88,13 +88,14 @@ pub(crate) fn found(paths: &[String]) -> (Vec<FoundSchedule>, ExitKind) {
     let (agents, wrong) =
         if paths.is_empty() { here_and_installed(&disk) } else { find(&disk, paths, None) };
     let (mut schedules, mut exit) = (Vec::new(), ExitKind::Done);
+    let mut memo = PlanMemo::default();
     let mut report = |failure: CliFailure| {
         complain(&failure);
         exit = exit.max(failure.exit);
     };
     wrong.into_iter().for_each(&mut report);
     for agent in agents {
-        match usable(&disk, &agent).and_then(|compiled| of_compiled(&disk, &compiled)) {
+        match usable(&disk, &agent).and_then(|it| of_compiled(&disk, &it, &mut memo)) {
             Ok(own) => schedules.extend(own),
             Err(failure) => report(failure),
         }
@@ -128,7 +129,7 @@ fn here_and_installed(disk: &DiskWorld) -> (Vec<FoundAgent>, Vec<CliFailure>) {
 pub(crate) fn of_agent(path: &str) -> Result<Vec<FoundSchedule>, CliFailure> {
     let disk = DiskWorld::default();
     let agent = find_one(&disk, path, None)?;
-    let schedules = of_compiled(&disk, &usable(&disk, &agent)?)?;
+    let schedules = of_compiled(&disk, &usable(&disk, &agent)?, &mut PlanMemo::default())?;
     if schedules.is_empty() {
         return Err(CliFailure::new(format!("`{path}` has no schedule"))
             .hint("an agent directory has them in `schedules/*.md`"));
@@ -139,12 +140,13 @@ pub(crate) fn of_agent(path: &str) -> Result<Vec<FoundSchedule>, CliFailure> {
 fn of_compiled(
     disk: &DiskWorld,
     compiled: &CompiledAgent,
+    memo: &mut PlanMemo,
 ) -> Result<Vec<FoundSchedule>, CliFailure> {
     let agent = resolved(compiled);
     let path = compiled.found.path.as_str();
     let key = key(disk, compiled);
     let schedules = agent.schedules.iter();
-    let found = schedules.map(|it| FoundSchedule::new((&key, path), agent.name(), it));
+    let found = schedules.map(|it| FoundSchedule::new((&key, path), (agent.name(), it), memo));
     let is_heartbeat = |name: &str| info(compiled.found.format).heartbeat == Some(name);
     found
         .map(|found| found.map(|it| FoundSchedule { is_heartbeat: is_heartbeat(&it.name), ..it }))
