@@ -1,8 +1,10 @@
 //! Measures receipts: writing one, verifying a long chain, that one changed byte is found, and loading schedules.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use agentry_home::HomeLayout;
@@ -20,6 +22,10 @@ const CHAIN: u64 = 10_000;
 const CHANGES: usize = 20;
 /// The schedules that are loaded.
 const SCHEDULES: usize = 10_000;
+
+/// How long `serve` gets for its first look, and how long it is observed then.
+const SETTLING: Duration = Duration::from_secs(5);
+const IDLE: Duration = Duration::from_secs(30);
 
 /// Writes a chain, verifies it, and changes bytes of it.
 pub(crate) fn chaining(folder: &Path, table: &mut Table) -> Result<(), String> {
@@ -75,7 +81,7 @@ fn change_bytes(layout: &HomeLayout, files: &[ReceiptFile], table: &mut Table) -
     Ok(())
 }
 
-/// Loads many schedules of one agent each time.
+/// Loads many schedules, and keeps them without anything to do.
 pub(crate) fn scheduling(program: &Path, folder: &Path, table: &mut Table) -> Result<(), String> {
     let workspace = folder.join("schedules");
     eprintln!("writing {SCHEDULES} schedules");
@@ -86,7 +92,8 @@ pub(crate) fn scheduling(program: &Path, folder: &Path, table: &mut Table) -> Re
         fs::write(directory.join("instructions.md"), "You report.\n").map_err(failed)?;
         fs::write(directory.join("agent.acl"), "").map_err(failed)?;
         for number in 0..100 {
-            let text = format!("---\ncron: {} {} * * *\n---\n\nReport.\n", number % 60, agent % 24);
+            // At the turn of the year, so that none fires meanwhile.
+            let text = format!("---\ncron: {} {} 1 1 *\n---\n\nReport.\n", number % 60, agent % 24);
             fs::write(directory.join(format!("schedules/s{number}.md")), text).map_err(failed)?;
         }
     }
@@ -99,7 +106,49 @@ pub(crate) fn scheduling(program: &Path, folder: &Path, table: &mut Table) -> Re
         return Err("`schedule list` failed".to_owned());
     }
     limit(table, &format!("load {SCHEDULES} schedules"), time, Duration::from_secs(1));
+    idling(program, (&workspace, &folder.join("home")), table)
+}
+
+/// Measures `serve --schedules`: until it keeps the schedules, and then its part of a core.
+fn idling(program: &Path, (workspace, home): (&Path, &Path), table: &mut Table) -> Result<(), String> {
+    let failed = |error: std::io::Error| error.to_string();
+    let mut command = quiet(program, ["serve", "--schedules"]);
+    command.current_dir(workspace).env("AGENTRY_HOME", home).stdout(Stdio::piped());
+    let start = Instant::now();
+    let mut serve = command.spawn().map_err(failed)?;
+    let mut lines = BufReader::new(serve.stdout.take().ok_or("no output")?).lines();
+    let first = lines.next().transpose().map_err(failed)?.unwrap_or_default();
+    let time = start.elapsed();
+    // The pipe must not fill up.
+    std::thread::spawn(move || lines.for_each(drop));
+    std::thread::sleep(SETTLING);
+    let before = processor_time(serve.id());
+    std::thread::sleep(IDLE);
+    let after = processor_time(serve.id());
+    serve.kill().and_then(|()| serve.wait()).map_err(failed)?;
+    if !first.contains("keeping") {
+        return Err(format!("`serve --schedules` does not keep them: {first}"));
+    }
+    limit(table, &format!("serve keeps {SCHEDULES} schedules"), time, Duration::from_secs(1));
+    let used = after.zip(before).map(|(after, before)| after.saturating_sub(before));
+    let part = used.ok_or("`/proc` is not there")?.as_secs_f64() / IDLE.as_secs_f64();
+    table.add(Row {
+        what: format!("serve with {SCHEDULES} schedules and nothing to do"),
+        measured: format!("{:.2} % of a core", part * 100.0),
+        ratio: format!("{part:.4}"),
+        target: "< 1 %".to_owned(),
+        is_met: part < 0.01,
+    });
     Ok(())
+}
+
+/// The processor time of a process: `/proc` counts it in hundredths of a second.
+fn processor_time(process: u32) -> Option<Duration> {
+    let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name of the program may have spaces.
+    let fields: Vec<&str> = text.rsplit(')').next()?.split_whitespace().collect();
+    let ticks = |at: usize| fields.get(at)?.parse::<u64>().ok();
+    Some(Duration::from_millis((ticks(11)? + ticks(12)?) * 10))
 }
 
 fn limit(table: &mut Table, what: &str, time: Duration, most: Duration) {

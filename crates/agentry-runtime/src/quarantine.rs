@@ -28,7 +28,7 @@ use crate::commands::{CommandConfinement, CommandStarter, ProgramLaunch, WriteRe
 use crate::tool::{CommandStreams, StartedCommand};
 use settle::Quarantine;
 
-pub use leftover::left;
+pub use leftover::{ChangeSinceKill, changes_since_kill, left};
 pub use recording::note;
 pub use report::{QuarantineAct, QuarantineReport};
 

@@ -95,15 +95,27 @@ fn find(
         return (agents, wrong);
     }
     let found = discover(disk, &others, format, &|_| false);
-    wrong.extend(failures(disk, &found));
-    wrong.extend(found.diagnostics.iter().map(|diagnostic| {
-        let path = found.sources.path(diagnostic.span);
-        let failure = CliFailure::new(format!("`{path}`: {}", diagnostic.message));
-        failure.hint_opt(diagnostic.hint.clone()).finding()
-    }));
+    wrong.extend(problems(disk, &found));
     wrong.extend(found.empty.iter().map(|path| none_in(disk, path)));
     agents.extend(found.agents);
     (agents, wrong)
+}
+
+/// Finds the agents of the current directory, which may have none.
+fn find_here(disk: &DiskWorld) -> (Vec<FoundAgent>, Vec<CliFailure>) {
+    let found = discover(disk, &[".".to_owned()], None, &|_| false);
+    let wrong = problems(disk, &found);
+    (found.agents, wrong)
+}
+
+/// What a search could not read.
+fn problems(disk: &DiskWorld, found: &AgentDiscovery) -> Vec<CliFailure> {
+    let unread = found.diagnostics.iter().map(|diagnostic| {
+        let path = found.sources.path(diagnostic.span);
+        let failure = CliFailure::new(format!("`{path}`: {}", diagnostic.message));
+        failure.hint_opt(diagnostic.hint.clone()).finding()
+    });
+    failures(disk, found).into_iter().chain(unread).collect()
 }
 
 /// Finds the one agent at `path`.

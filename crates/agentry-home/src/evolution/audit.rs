@@ -24,7 +24,7 @@ pub struct AuditEntry<'a> {
     /// The proposal, if it was stored.
     pub proposal: Option<&'a str>,
     /// What became of it: `applied`, `pending`, `refused`, `accepted`, `rejected`; `denied` for a call that would have
-    /// changed something protected, `restored` for a command that did.
+    /// changed something protected, `restored` for a command that did, `left` if the run was killed before that.
     pub outcome: &'a str,
     /// Why it was made, or why it was refused.
     pub reason: &'a str,

@@ -4,7 +4,7 @@
 use agentry_compile::{EvolutionMode, EvolutionRules};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::area::{ChangeRisk, EvolutionArea};
+use super::area::{ChangeRisk, EvolutionArea, ReadScope};
 use super::audit::{AuditEntry, AuditLog};
 use super::proposal::{
     COLUMNS, ProposalError, ProposalState, ProposedChange, ProposedText, StoredProposal, row,
@@ -25,6 +25,8 @@ const TABLES: &str = "
 ";
 /// The most bytes of a proposed file.
 const MOST_BYTES: usize = 256 * 1024;
+/// Why a change waits that would be applied otherwise.
+const PRIVATE: &str = "it waits because its run could have read private memories of a user";
 /// The most proposals of one agent that wait.
 const MOST_PENDING: usize = 200;
 
@@ -85,6 +87,11 @@ impl<'a> ProposalLedger<'a> {
             return self.refuse(id, change, "too many proposals of this agent wait for the user");
         }
         let mut proposal = stored(id, change, &it, state);
+        if state == ProposalState::Pending
+            && it.area.mode(rules, ReadScope::Public) == EvolutionMode::Auto
+        {
+            proposal.outcome = Some(PRIVATE.to_owned());
+        }
         // Before anything changes: an attempt that cannot be recorded does not happen.
         self.audit(&proposal, state.as_str(), &change.reason)?;
         if state == ProposalState::Applied {

@@ -7,6 +7,7 @@ use agentry_runtime::conversation::cut;
 use agentry_runtime::journal::{
     self, JournalError, JournalFollower, RunDescription, RunState, RunSummary,
 };
+use agentry_runtime::quarantine;
 
 use super::ReceiptError;
 use super::account::RunAccount;
@@ -15,11 +16,13 @@ use super::chain::AgentChain;
 use super::draft::{ReceiptAgent, ReceiptDraft, ReceiptFiring, ReceiptStatus};
 use super::file::receipts_of;
 use super::head_copy::HeadCopy;
-use crate::evolution::{AuditLog, ProtectedAttempt};
+use crate::evolution::{AuditEntry, AuditLog, ProtectedAttempt};
 use crate::layout::{HomeLayout, is_identifier};
 
 /// The most characters of a summary.
 const SUMMARY: usize = 200;
+/// What became of a change that a killed run may have made: it was not rolled back.
+const LEFT: &str = "left";
 /// What stands for a text that may hold a private memory.
 const WITHHELD: &str = "withheld: the run could read private memories of its user";
 
@@ -234,6 +237,31 @@ fn collect_one(
         Err(JournalError::Busy { .. } | JournalError::NoRun(_)) => return Ok(()),
         Err(error) => return Err(error.into()),
     };
+    if ending.status == ReceiptStatus::Killed {
+        audit_changes_since_kill(&context.layout, run);
+    }
     let draft = draft_of_run(context, run, ending)?;
     book.append(std::slice::from_ref(&draft)).map(drop)
+}
+
+/// Adds to the attempts of a killed run what its last command may have changed of protected files.
+fn audit_changes_since_kill(layout: &HomeLayout, run: &str) {
+    let log = AuditLog::new(layout);
+    // A receipt that could not be written is tried again.
+    if log.of_run(run).iter().any(|attempt| attempt.outcome == LEFT) {
+        return;
+    }
+    let changes = quarantine::changes_since_kill(&journal::runs(layout.root()).join(run));
+    if changes.is_empty() {
+        return;
+    }
+    let Ok((_, about)) = JournalFollower::open(layout.root(), run) else { return };
+    let chain = AgentChain::of(layout, &about.agent, &about.name);
+    for change in changes {
+        let (file, reason) = (change.path.as_str(), change.line.as_str());
+        let (agent, run) = (chain.as_str(), Some(run));
+        let entry = AuditEntry { agent, run, file, proposal: None, outcome: LEFT, reason };
+        // The user gets the same lines at the next run there.
+        let _ = log.append(&entry);
+    }
 }

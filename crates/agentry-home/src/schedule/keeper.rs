@@ -7,7 +7,7 @@ use agentry_compile::formats::agent_dir::seconds;
 use agentry_compile::model::{MisfirePolicy, OverlapPolicy, Schedule};
 
 use super::ledger::{FiringRow, FiringState, LedgerError, ScheduleLedger};
-use super::plan::{FiringPlan, PlanProblem};
+use super::plan::{FiringPlan, PlanMemo, PlanProblem};
 use super::{FiringIdentity, PlannedTimes};
 
 /// How late a firing may start without being missed, in seconds.
@@ -20,6 +20,9 @@ const MOST_SKIPPED: usize = 1_000;
 const MOST_TIMES: usize = 100_000;
 /// The most firings of a schedule that wait for each other.
 const MOST_WAITING: usize = 100;
+
+/// How often the process of a firing is started that ends before its run begins.
+const MOST_STARTS: i64 = 3;
 
 /// A schedule that is kept.
 #[derive(Debug)]
@@ -42,11 +45,20 @@ pub struct WatchedSchedule {
 impl WatchedSchedule {
     /// Reads a schedule of an agent.
     pub fn new(agent: &str, schedule: &Schedule) -> Result<Self, PlanProblem> {
+        Self::with(agent, schedule, &mut PlanMemo::default())
+    }
+
+    /// The same, with what earlier schedules have read.
+    pub fn with(
+        agent: &str,
+        schedule: &Schedule,
+        memo: &mut PlanMemo,
+    ) -> Result<Self, PlanProblem> {
         let jitter = schedule.jitter.as_ref().and_then(|jitter| seconds(jitter)).unwrap_or(0);
         Ok(Self {
             agent: agent.to_owned(),
             name: schedule.name.as_ref().map(|name| name.value.clone()).unwrap_or_default(),
-            plan: FiringPlan::new(schedule)?,
+            plan: FiringPlan::with(schedule, memo)?,
             is_enabled: schedule.enabled.as_ref().is_none_or(|enabled| enabled.value),
             overlap: schedule.overlap.as_ref().map_or(OverlapPolicy::Skip, |it| it.value),
             misfire: schedule.misfire.as_ref().map_or(MisfirePolicy::Once, |it| it.value),
@@ -176,6 +188,9 @@ pub trait FiringStarter {
     /// Asks the process of a firing to stop.
     fn stop(&mut self, firing: &FiringRow);
 
+    /// Returns whether the process that this one started for a claimed firing lives.
+    fn is_starting(&mut self, firing: &FiringRow) -> bool;
+
     /// Returns whether the process of this name lives.
     fn is_alive(&self, holder: &str) -> bool;
 }
@@ -294,7 +309,9 @@ impl<S: FiringStarter> ScheduleKeeper<S> {
             let (rows, complete) =
                 if is_paused { (Vec::new(), now) } else { schedule.decide(seen, now) };
             until = complete;
-            if self.ledger.settle(agent, name, (seen, until), &rows)? {
+            // Without a planned time nothing has to be written: the same is decided from an earlier time.
+            let is_due = is_paused || !rows.is_empty();
+            if is_due && self.ledger.settle(agent, name, (seen, until), &rows)? {
                 let skipped = rows.into_iter().filter(|row| row.state == FiringState::Skipped);
                 self.reports.extend(skipped.map(report));
             }
@@ -311,8 +328,16 @@ impl<S: FiringStarter> ScheduleKeeper<S> {
         for mut firing in self.ledger.open_firings()? {
             let is_dead =
                 firing.holder.as_ref().is_some_and(|holder| !self.starter.is_alive(holder));
+            // A process that died before its run began leaves the claim to this one.
+            let is_lost = firing.state == FiringState::Claimed
+                && firing.holder.as_ref() == Some(&self.holder)
+                && !self.starter.is_starting(&firing);
             match firing.state {
-                FiringState::Claimed if is_dead => {
+                FiringState::Claimed if is_lost && firing.epoch >= MOST_STARTS => {
+                    let reason = "its process ended each time before the run began";
+                    self.end(firing, FiringState::Failed, Some(reason), now)?;
+                }
+                FiringState::Claimed if is_dead || is_lost => {
                     if self.ledger.release(&firing)? {
                         firing.state = FiringState::Waiting;
                         firing.holder = None;

@@ -116,6 +116,9 @@ impl FiringRow {
     }
 }
 
+/// Adds a schedule that is not known yet.
+const ADD: &str = "INSERT OR IGNORE INTO schedules (agent, name, seen) VALUES (?1, ?2, ?3)";
+
 /// Why the ledger cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("the ledger of schedules cannot be used: {0}")]
@@ -136,11 +139,29 @@ impl ScheduleLedger {
     /// Returns the time up to which all planned times of a schedule are in the ledger, and whether it is
     /// paused. A new schedule begins now: earlier times are not caught up with.
     pub fn seen(&self, agent: &str, name: &str, now: i64) -> Result<(i64, bool), LedgerError> {
-        let insert = "INSERT OR IGNORE INTO schedules (agent, name, seen) VALUES (?1, ?2, ?3)";
-        self.database.prepare_cached(insert)?.execute(params![agent, name, now])?;
         let select = "SELECT seen, paused FROM schedules WHERE agent = ?1 AND name = ?2";
         let mut select = self.database.prepare_cached(select)?;
-        Ok(select.query_row(params![agent, name], |row| Ok((row.get(0)?, row.get(1)?)))?)
+        let mut read =
+            || select.query_row(params![agent, name], |row| Ok((row.get(0)?, row.get(1)?)));
+        if let Some(known) = read().optional()? {
+            return Ok(known);
+        }
+        self.database.prepare_cached(ADD)?.execute(params![agent, name, now])?;
+        // Another process may have added it meanwhile.
+        Ok(read()?)
+    }
+
+    /// Adds the schedules of agents that are not known yet, in one transaction.
+    pub fn add_new<'a>(
+        &mut self,
+        schedules: impl IntoIterator<Item = (&'a str, &'a str)>,
+        now: i64,
+    ) -> Result<(), LedgerError> {
+        let change = self.database.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for (agent, name) in schedules {
+            change.prepare_cached(ADD)?.execute(params![agent, name, now])?;
+        }
+        Ok(change.commit()?)
     }
 
     /// Returns whether a schedule is paused.

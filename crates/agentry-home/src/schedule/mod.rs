@@ -12,7 +12,7 @@ pub use heartbeat::has_tasks;
 pub use holder::{FiringHolder, is_alive, process_of};
 pub use keeper::{FiringStarter, KeeperReport, ScheduleChange, ScheduleKeeper, WatchedSchedule};
 pub use ledger::{FiringRow, FiringState, LedgerError, ScheduleLedger};
-pub use plan::{FiringPlan, PlanProblem, PlannedTimes};
+pub use plan::{FiringPlan, PlanMemo, PlanProblem, PlannedTimes};
 pub use zone::{ScheduleZone, read_instant};
 
 use sha2::{Digest as _, Sha256};

@@ -3,8 +3,12 @@
 //! The cron expression is evaluated on times of day, as if the zone had no clock changes. Each time of day is
 //! then mapped to one instant, in the same order. So every clock change is handled in one place, by the zone.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use agentry_compile::formats::cron;
 use agentry_compile::model::Schedule;
+use agentry_text::Spanned;
 use chrono::{DateTime, TimeDelta, Utc};
 use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
@@ -15,8 +19,15 @@ use super::zone::ScheduleZone;
 #[derive(Debug, Clone)]
 pub struct FiringPlan {
     /// `None` if no date ever matches.
-    cron: Option<Cron>,
-    zone: ScheduleZone,
+    cron: Option<Arc<Cron>>,
+    zone: Arc<ScheduleZone>,
+}
+
+/// What plans have in common: thousands of schedules share few expressions and zones, which take time and memory to read.
+#[derive(Debug, Default)]
+pub struct PlanMemo {
+    crons: HashMap<String, Option<Arc<Cron>>>,
+    zones: HashMap<String, Arc<ScheduleZone>>,
 }
 
 /// Why a schedule has no times.
@@ -41,16 +52,32 @@ pub enum PlanProblem {
 impl FiringPlan {
     /// Creates the plan of a schedule.
     pub fn new(schedule: &Schedule) -> Result<Self, PlanProblem> {
+        Self::with(schedule, &mut PlanMemo::default())
+    }
+
+    /// The same, with what earlier schedules have read.
+    pub fn with(schedule: &Schedule, memo: &mut PlanMemo) -> Result<Self, PlanProblem> {
         let written = schedule.cron.as_ref().ok_or(PlanProblem::NoCron)?;
-        let bad = |why: String| PlanProblem::BadCron { cron: written.value.clone(), why };
-        let expression = cron::read(written).map_err(|problem| bad(problem.message))?;
-        let parser =
-            CronParser::builder().seconds(Seconds::Optional).year(Year::Disallowed).build();
-        let cron = parser.parse(&expression.normal).map_err(|error| bad(error.to_string()))?;
-        let zone = schedule.timezone.as_ref().map(|zone| zone.value.as_str());
-        let unknown = || PlanProblem::BadZone(zone.unwrap_or_default().to_owned());
-        let zone = ScheduleZone::named(zone).ok_or_else(unknown)?;
-        Ok(Self { cron: (!expression.never).then_some(cron), zone })
+        let cron = match memo.crons.get(&written.value) {
+            Some(cron) => cron.clone(),
+            None => {
+                let cron = read_cron(written)?.map(Arc::new);
+                memo.crons.insert(written.value.clone(), cron.clone());
+                cron
+            }
+        };
+        let name = schedule.timezone.as_ref().map(|zone| zone.value.as_str());
+        let key = name.unwrap_or_default();
+        let zone = match memo.zones.get(key) {
+            Some(zone) => Arc::clone(zone),
+            None => {
+                let unknown = || PlanProblem::BadZone(key.to_owned());
+                let zone = Arc::new(ScheduleZone::named(name).ok_or_else(unknown)?);
+                memo.zones.insert(key.to_owned(), Arc::clone(&zone));
+                zone
+            }
+        };
+        Ok(Self { cron, zone })
     }
 
     /// Returns the planned instants from `start` on, in seconds since the Unix epoch, in ascending order.
@@ -70,6 +97,15 @@ impl FiringPlan {
         let before = self.zone.wall(start.checked_sub(1)?)?.naive_local();
         Some(now.min(before.checked_add_signed(TimeDelta::seconds(1))?).and_utc())
     }
+}
+
+/// Reads an expression; `None` if no date ever matches.
+fn read_cron(written: &Spanned<String>) -> Result<Option<Cron>, PlanProblem> {
+    let bad = |why: String| PlanProblem::BadCron { cron: written.value.clone(), why };
+    let expression = cron::read(written).map_err(|problem| bad(problem.message))?;
+    let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Disallowed).build();
+    let cron = parser.parse(&expression.normal).map_err(|error| bad(error.to_string()))?;
+    Ok((!expression.never).then_some(cron))
 }
 
 /// The planned instants of a schedule.

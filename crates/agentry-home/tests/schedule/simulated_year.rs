@@ -56,6 +56,8 @@ struct Machine {
     lengths: Vec<i64>,
     /// How often the agent ran, by firing.
     effects: BTreeMap<FiringIdentity, usize>,
+    /// The schedules whose runs were stopped for a later one.
+    stopped: BTreeSet<String>,
 }
 
 impl Machine {
@@ -66,9 +68,23 @@ impl Machine {
         holder
     }
 
+    fn is_running(&self, schedule: &str) -> bool {
+        let is_own = |run: &&SimulatedRun| run.firing.identity.schedule == schedule;
+        let is_alive = |run: &SimulatedRun| run.has_begun && self.alive.contains(&run.holder);
+        self.runs.iter().filter(is_own).any(is_alive)
+    }
+
+    /// Whether a process of this schedule lives, although its run may not have begun.
+    fn is_busy(&self, schedule: &str) -> bool {
+        let is_own = |run: &&SimulatedRun| run.firing.identity.schedule == schedule;
+        self.runs.iter().filter(is_own).any(|run| self.alive.contains(&run.holder))
+    }
+
     /// Lets every process do what it does up to now.
     fn advance(&mut self, ledger: &ScheduleLedger) {
         let now = self.now;
+        // Those that end make room for those that begin.
+        self.runs.sort_by_key(|run| !run.has_begun);
         for mut run in std::mem::take(&mut self.runs) {
             if !self.alive.contains(&run.holder) {
                 continue;
@@ -79,6 +95,8 @@ impl Machine {
                     self.alive.remove(&run.holder);
                     continue;
                 }
+                // Whatever `overlap` says, a schedule never runs twice at once.
+                assert!(!self.is_running(&run.firing.identity.schedule), "{:?}", run.firing);
                 run.has_begun = true;
                 run.firing.state = FiringState::Running;
                 *self.effects.entry(run.firing.identity.clone()).or_default() += 1;
@@ -113,6 +131,14 @@ impl FiringStarter for SimulatedStarter {
         let mut machine = self.0.borrow_mut();
         let run = machine.runs.iter_mut().find(|run| run.firing.identity == firing.identity);
         run.into_iter().for_each(|run| run.is_stopped = true);
+        machine.stopped.insert(firing.identity.schedule.clone());
+    }
+
+    fn is_starting(&mut self, firing: &FiringRow) -> bool {
+        let machine = self.0.borrow();
+        let is_own = |it: &FiringRow| (&it.identity, it.epoch) == (&firing.identity, firing.epoch);
+        let mut own = machine.runs.iter().filter(|run| is_own(&run.firing));
+        own.any(|run| machine.alive.contains(&run.holder))
     }
 
     fn is_alive(&self, holder: &str) -> bool {
@@ -130,6 +156,8 @@ struct SimulatedYear {
     ledger: ScheduleLedger,
     /// The latest time of any tick, and all ticks that were later than those before.
     ticks: Vec<i64>,
+    /// The schedules of which a firing was skipped because of an earlier one, with the reasons.
+    overlaps: BTreeSet<(String, String)>,
 }
 
 impl SimulatedYear {
@@ -137,7 +165,15 @@ impl SimulatedYear {
         let path = directory.join("schedules.db");
         let ledger = ScheduleLedger::open(&path).unwrap();
         let machine = Rc::new(RefCell::new(Machine { now: BEGIN, ..Machine::default() }));
-        Self { machine, path, definitions, keepers: [None, None], ledger, ticks: Vec::new() }
+        Self {
+            machine,
+            path,
+            definitions,
+            keepers: [None, None],
+            ledger,
+            ticks: Vec::new(),
+            overlaps: BTreeSet::new(),
+        }
     }
 
     fn keeper(&self) -> SimulatedKeeper {
@@ -153,7 +189,17 @@ impl SimulatedYear {
         let now = self.machine.borrow().now;
         self.machine.borrow_mut().advance(&self.ledger);
         let Some((_, keeper)) = &mut self.keepers[at] else { return };
-        keeper.tick(now).unwrap();
+        let reports = keeper.tick(now).unwrap();
+        for report in reports.into_iter().filter(|it| it.state == FiringState::Skipped) {
+            let reason = report.reason.unwrap_or_default();
+            if reason.starts_with("missed") {
+                continue;
+            }
+            // It is skipped only while another process of the schedule lives.
+            let schedule = report.identity.schedule;
+            assert!(self.machine.borrow().is_busy(&schedule), "{schedule}: {reason}");
+            self.overlaps.insert((schedule, reason));
+        }
         if self.ticks.last().is_none_or(|last| *last < now) {
             self.ticks.push(now);
         }
@@ -248,7 +294,8 @@ fn check(year: &SimulatedYear, seed: u64) {
 
 #[test]
 fn every_planned_time_is_handled_once() {
-    let crons = ["0 9 * * 1-5", "30 2 * * *", "0 */3 * * *", "15 1 1,15 * *", "0 0 * * 0"];
+    // The last one fires more often than long runs end.
+    let crons = ["0 9 * * 1-5", "30 2 * * *", "0 */3 * * *", "15 1 1,15 * *", "0 8-16/2 * * *"];
     let overlaps = [OverlapPolicy::Skip, OverlapPolicy::Queue, OverlapPolicy::Replace];
     let misfires = [MisfirePolicy::Once, MisfirePolicy::Skip, MisfirePolicy::All];
     let definition = |at: usize| Schedule {
@@ -257,8 +304,9 @@ fn every_planned_time_is_handled_once() {
         misfire: Some(written(misfires[(at / 2) % 3])),
         ..schedule(crons[at % 5], ZONES[at % 5])
     };
-    let all: Vec<Schedule> = (0..10).map(definition).collect();
+    let all: Vec<Schedule> = (0..15).map(definition).collect();
     let shared = Path::new("/dev/shm");
+    let mut met = BTreeSet::new();
     for seed in 1..=4 {
         // Every change waits for the disk, so memory is faster where there is such a directory.
         let directory =
@@ -274,6 +322,19 @@ fn every_planned_time_is_handled_once() {
         let ticks = year.ticks.clone();
         year.drain();
         check(&year, seed);
+        let policy = |name: &String| overlaps[name[1..].parse::<usize>().unwrap() % 3];
+        for (name, reason) in &year.overlaps {
+            let expected = match policy(name) {
+                OverlapPolicy::Skip => "the previous run has not ended",
+                OverlapPolicy::Queue => "100 runs are waiting already",
+                OverlapPolicy::Replace => "a later one replaces it",
+            };
+            assert!(reason.starts_with(expected), "seed {seed}: {name}: {reason}");
+        }
+        let is_replacing = |name: &String| policy(name) == OverlapPolicy::Replace;
+        assert!(year.machine.borrow().stopped.iter().all(is_replacing));
+        met.extend(year.overlaps.iter().map(|(name, _)| policy(name) as usize));
+        met.extend(year.machine.borrow().stopped.iter().map(|name| policy(name) as usize));
         let rows = year.ledger.last_firings(u32::MAX).unwrap();
         for definition in &all {
             let name = &definition.name.as_ref().unwrap().value;
@@ -301,5 +362,8 @@ fn every_planned_time_is_handled_once() {
                 assert_eq!(is_missed, !runs, "seed {seed}: {row:?}");
             }
         }
+    }
+    for policy in [OverlapPolicy::Skip, OverlapPolicy::Replace] {
+        assert!(met.contains(&(policy as usize)), "no run met the next one: {policy:?}");
     }
 }

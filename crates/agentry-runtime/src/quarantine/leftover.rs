@@ -110,6 +110,15 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
+/// A change under a protected name since a run was killed while a command ran. Another program may have made it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangeSinceKill {
+    /// The path, relative to the workspace.
+    pub path: String,
+    /// What changed, in a line for the user.
+    pub line: String,
+}
+
 /// Returns what changed under protected names in `workspace` since a run there was killed while a command
 /// ran, one line each. Each line is returned once. `runs` has a directory for each run. Nothing in the
 /// workspace is changed.
@@ -123,14 +132,20 @@ pub fn left(runs: &Path, workspace: &Path) -> Vec<String> {
         if before.workspace != text(workspace) {
             continue;
         }
-        if let Ok(since) = fs::metadata(directory.join(OPEN)).and_then(|it| it.modified()) {
-            let run = entry.file_name().to_string_lossy().into_owned();
-            let killed = KilledRun { run, directory: &directory, before, since };
-            said.extend(killed.compared(workspace));
-        }
+        let keeps = |path: &Path, thing: &SeenThing| {
+            keep(&directory, path, &[(path.to_owned(), thing.clone())])
+        };
+        let changes = KilledRun::new(&entry.path(), before).map(|run| run.compared(&keeps));
+        said.extend(changes.into_iter().flatten().map(|change| change.line));
         forget(&directory);
     }
     said
+}
+
+/// Returns the same for one run, and leaves it to be reported.
+pub fn changes_since_kill(run: &Path) -> Vec<ChangeSinceKill> {
+    let Ok(Some((_lock, before))) = killed(&run.join(DIRECTORY)) else { return Vec::new() };
+    KilledRun::new(run, before).map(|run| run.compared(&|_, _| None)).unwrap_or_default()
 }
 
 /// Returns the snapshot of a run that is not alive any more.
@@ -150,21 +165,32 @@ fn killed(directory: &Path) -> io::Result<Option<(File, StateBefore)>> {
 }
 
 /// A run that was killed while a command ran.
-struct KilledRun<'a> {
+struct KilledRun {
     run: String,
-    directory: &'a Path,
+    directory: PathBuf,
     before: StateBefore,
     /// When the command started.
     since: SystemTime,
 }
 
-impl KilledRun<'_> {
-    /// Returns one line for every difference to the snapshot.
-    fn compared(&self, workspace: &Path) -> Vec<String> {
+impl KilledRun {
+    /// The run in this directory; `None` if no command ran.
+    fn new(run: &Path, before: StateBefore) -> Option<Self> {
+        let directory = run.join(DIRECTORY);
+        let since = fs::metadata(directory.join(OPEN)).and_then(|it| it.modified()).ok()?;
+        let run = run.file_name()?.to_string_lossy().into_owned();
+        Some(Self { run, directory, before, since })
+    }
+
+    /// Returns every difference to the snapshot. `keeps` copies an original and returns where it is.
+    fn compared(
+        &self,
+        keeps: &dyn Fn(&Path, &SeenThing) -> Option<PathBuf>,
+    ) -> Vec<ChangeSinceKill> {
         let Self { directory, before, since, .. } = self;
         let paths = |texts: &[String]| texts.iter().map(PathBuf::from).collect();
         let reach = WriteReach { open: paths(&before.open), closed: paths(&before.closed) };
-        let now = NameLooker::default().look(workspace, &reach);
+        let now = NameLooker::default().look(Path::new(&before.workspace), &reach);
         let mut said = Vec::new();
         for (path, thing) in &now {
             let known = before.seen.get(&text(path));
@@ -178,28 +204,28 @@ impl KilledRun<'_> {
                 continue;
             }
             let what = if known.is_some() { "was changed" } else { "appeared" };
-            let was = known.and_then(|it| keep(directory, path, &[(path.clone(), it.clone())]));
-            said.push(self.line(workspace, path, what, was));
+            said.push(self.change(path, what, known.and_then(|it| keeps(path, it))));
         }
         for (path, thing) in before.seen.iter().map(|(path, thing)| (Path::new(path), thing)) {
             // A placeholder of the sandbox stands for a missing file.
             let is_there = fs::symlink_metadata(path).is_ok() && !is_placeholder(path);
             let is_gone = !now.contains_key(path) && !is_there;
             if is_gone && *thing != SeenThing::Directory {
-                let was = keep(directory, path, &[(path.to_owned(), thing.clone())]);
-                said.push(self.line(workspace, path, "has gone", was));
+                said.push(self.change(path, "has gone", keeps(path, thing)));
             }
         }
         said
     }
 
-    fn line(&self, workspace: &Path, path: &Path, what: &str, was: Option<PathBuf>) -> String {
-        let below = path.strip_prefix(workspace).unwrap_or(path);
+    fn change(&self, path: &Path, what: &str, was: Option<PathBuf>) -> ChangeSinceKill {
+        let below = path.strip_prefix(&self.before.workspace).unwrap_or(path);
         let why = why_protected(below).unwrap_or(ProtectedKind::Repository.why());
         let was = was.map_or(String::new(), |was| format!("; it was `{}`", was.display()));
         let (path, run) = (below.display().to_string(), &self.run);
-        let path = visible(&path);
-        format!("`{path}` {what} since a command of the run `{run}` was killed ({why}){was}")
+        let shown = visible(&path);
+        let line =
+            format!("`{shown}` {what} since a command of the run `{run}` was killed ({why}){was}");
+        ChangeSinceKill { path, line }
     }
 }
 

@@ -6,6 +6,7 @@ use agentry_compile::policy::compare::SectionDiff;
 use agentry_compile::text::path::split;
 use agentry_compile::{CompiledAgent, FoundAgent, digest, policy_diff, read};
 use agentry_home::agent_home::refuse_foreign;
+use agentry_home::layout::is_identifier;
 use agentry_home::repository::AgentTree;
 use agentry_home::{AgentHome, AgentRecord, AgentUnderLock, HomeError, HomeLayout, InstalledAgent};
 
@@ -44,33 +45,67 @@ pub(crate) fn failed(error: HomeError) -> CliFailure {
     }
 }
 
-/// The installed agent that a text names, if it is the id of one. A word that is a path as well names two things.
+/// The installed agent that a text names: by its id, or by its directory in the home. A word that is a path as well names two
+/// things.
 pub(super) fn found(text: &str) -> Option<Result<FoundAgent, CliFailure>> {
     let agent = match recorded(text) {
         Ok(agent) => agent?,
         Err(failure) => return Some(Err(failure)),
     };
-    if Path::new(text).exists() {
+    if text == agent.id && Path::new(text).exists() {
         let message = format!("`{text}` is a path here and the id of an installed agent");
-        let hint =
-            format!("write `./{text}` for the path, or go to another directory for the agent");
+        let installed = agent.path.display();
+        let hint = format!("write `./{text}` for the path, `{installed}` for the installed agent");
         return Some(Err(CliFailure::new(message).hint(hint)));
     }
-    Some(Ok(found_agent(&agent, text)))
+    Some(Ok(found_agent(&agent, &agent.id)))
 }
 
-/// The row of an id, if there is one. A home without a record is not created.
-fn recorded(id: &str) -> Result<Option<InstalledAgent>, CliFailure> {
-    if !agentry_home::layout::is_identifier(id) {
-        return Ok(None);
-    }
-    if home().is_err() {
-        return Ok(None);
-    }
+/// The row of the agent that a text names, if there is one. A home without a record is not created.
+fn recorded(text: &str) -> Result<Option<InstalledAgent>, CliFailure> {
+    let Some(id) = meant_id(text) else { return Ok(None) };
     let layout = layout()?;
     let record = AgentRecord::open_if_any(&layout).map_err(|error| failed(error.into()))?;
-    let found = record.map(|record| record.find(id)).transpose();
+    let found = record.map(|record| record.find(&id)).transpose();
     Ok(found.map_err(|error| failed(error.into()))?.flatten())
+}
+
+/// The id that a text could mean: the text itself, or the name of a directory in the home. No other path is an id.
+fn meant_id(text: &str) -> Option<String> {
+    let home = home().ok()?;
+    if is_identifier(text) {
+        return Some(text.to_owned());
+    }
+    let path = std::path::absolute(text).ok()?;
+    let id = path.file_name()?.to_str().filter(|id| is_identifier(id))?;
+    // Compared without links: a link elsewhere is another path.
+    (path == HomeLayout::new(home).agent(id)).then(|| id.to_owned())
+}
+
+/// The directory of the installed agent that a path leads into.
+pub(super) fn directory(path: &str) -> Option<String> {
+    let root = root()?;
+    let id = Path::new(path).strip_prefix(&root).ok()?.components().next()?;
+    Some(Path::new(&root).join(id).to_string_lossy().into_owned())
+}
+
+/// The directory of all installed agents.
+pub(super) fn root() -> Option<String> {
+    Some(HomeLayout::new(home().ok()?).agents().to_string_lossy().into_owned())
+}
+
+/// The directory of the installed agent that a text names.
+pub(super) fn place(text: &str) -> Option<String> {
+    let agent = recorded(text).ok()??;
+    Some(agent.path.to_string_lossy().into_owned())
+}
+
+/// All installed agents; none if there is no home or it cannot be read.
+pub(super) fn all() -> Vec<InstalledAgent> {
+    let record = home()
+        .ok()
+        .and_then(|home| AgentRecord::open_if_any(&HomeLayout::new(home)).ok().flatten());
+    record.and_then(|record| record.all().ok()).unwrap_or_default()
 }
 
 /// Where an installed agent is found; `path` is what it is called in messages.
@@ -115,7 +150,7 @@ pub(crate) fn admit_edits(path: &str, digest: &str) -> Result<Option<InstalledAg
         return Ok(Some(agent));
     }
     let home = open()?;
-    let locked = home.lock(path).map_err(|error| failed(error).refused())?;
+    let locked = home.lock(&agent.id).map_err(|error| failed(error).refused())?;
     record(&home, &locked).map(Some)
 }
 

@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 
 use crate::args::{ProposalsArguments, ProposalsCommand, ResultFormat};
 use crate::command::history::visible_lines;
+use crate::command::run::first_consent::AgreedVersion;
 use crate::command::{home_agents, reported};
 use crate::disk::DiskWorld;
-use crate::output::{CliFailure, CliOutcome, ExitKind, columns, print, print_json, remark};
+use crate::output::{CliFailure, CliOutcome, ExitKind, columns, note, print, print_json, remark};
 
 pub(crate) fn run(args: &ProposalsArguments) -> CliOutcome {
     let home = home_agents::open()?;
@@ -27,7 +28,11 @@ pub(crate) fn run(args: &ProposalsArguments) -> CliOutcome {
             show(&ledger.find(&args.proposal).map_err(failed)?, args.format);
         }
         ProposalsCommand::Accept(args) => {
-            decided(&accept(&ledger, &home, &args.proposal)?, args.format);
+            let (accepted, has_consent) = accept(&ledger, &home, &args.proposal)?;
+            decided(&accepted, args.format);
+            if has_consent {
+                note("your consent extends to it: the agent may do the same as before");
+            }
         }
         ProposalsCommand::Reject(args) => {
             decided(&ledger.reject(&args.proposal, &args.reason).map_err(failed)?, args.format);
@@ -36,15 +41,23 @@ pub(crate) fn run(args: &ProposalsArguments) -> CliOutcome {
     Ok(ExitKind::Done)
 }
 
-/// Makes a proposal a change of its agent.
+/// Makes a proposal a change of its agent. Returns whether the user's consent extends to the changed agent.
 fn accept(
     ledger: &ProposalLedger<'_>,
     home: &AgentHome,
     proposal: &str,
-) -> Result<StoredProposal, CliFailure> {
+) -> Result<(StoredProposal, bool), CliFailure> {
+    let agent = ledger.find(proposal).map_err(failed)?.agent;
+    let agreed = AgreedVersion::of(&place(home, &agent));
     let accepted = ledger.accept(proposal).map_err(failed)?;
-    home_agents::refresh(home, &accepted.agent)?;
-    Ok(accepted)
+    home_agents::refresh(home, &agent)?;
+    let has_consent = agreed.is_some_and(|agreed| agreed.extend(&place(home, &agent)));
+    Ok((accepted, has_consent))
+}
+
+/// The directory of an installed agent, which names it in every directory.
+fn place(home: &AgentHome, id: &str) -> String {
+    home.layout().agent(id).to_string_lossy().into_owned()
 }
 
 /// Accepts a proposal of an agent, or rejects it for a reason; `None` if the agent has no such proposal.
@@ -61,7 +74,7 @@ pub(crate) fn decide(
         Err(error) => return Err(failed(error)),
     }
     let decided = match rejection {
-        None => accept(&ledger, &home, proposal)?,
+        None => accept(&ledger, &home, proposal)?.0,
         Some(reason) => ledger.reject(proposal, reason).map_err(failed)?,
     };
     Ok(Some(to_json(&decided)))
@@ -76,9 +89,13 @@ pub(crate) fn propose(
 ) -> Result<StoredProposal, CliFailure> {
     let check = |agent: &_, old: &_, new: &_| home_agents::check_change(home, agent, old, new);
     let ledger = ProposalLedger::open(home, &check).map_err(failed)?;
+    let place = place(home, id);
+    let agreed = AgreedVersion::of(&place);
     let proposal = ledger.propose(id, change, rules).map_err(failed)?;
     if proposal.state == ProposalState::Applied {
         home_agents::refresh(home, id)?;
+        // It was applied because the user's own configuration approves such changes.
+        let _ = agreed.map(|agreed| agreed.extend(&place));
     }
     Ok(proposal)
 }

@@ -84,7 +84,11 @@ fn row(file: &ReceiptFile, is_admitted: bool) -> Vec<String> {
     let cost = file.field("cost").and_then(Value::as_f64).map(|cost| format!("${cost:.4}"));
     let task = match file.field("amends/files").and_then(Value::as_array) {
         Some(files) => format!("{} changed by a person", counted(files.len() as u64, "file")),
-        None if is_admitted => file.text_field("task/input_summary").to_owned(),
+        // A firing that made no run has only a reason.
+        None if is_admitted => match file.text_field("task/input_summary") {
+            "" => file.text_field("run/reason").to_owned(),
+            task => task.to_owned(),
+        },
         None => "private".to_owned(),
     };
     let cells = [

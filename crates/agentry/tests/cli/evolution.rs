@@ -90,11 +90,54 @@ fn a_proposed_memory_waits_where_a_private_one_could_be_repeated() {
     test.run_args(&["memory", "add", "legal-advisor", "The pin is secret", "--user", "owner"])
         .exits(0);
     assert_eq!(propose("more-rain"), "pending");
+    let shown = test.run("proposals show p2").exits(0);
+    assert!(shown.stdout.contains("could have read private memories"), "{shown}");
     // The names and reasons of such a run are in nobody's receipt.
     let receipts = test.run("receipts list --format json").json();
     let id = text(receipts.as_array().and_then(|all| all.last()).expect("a receipt"), "id");
     let shown = test.run(&format!("receipts show {id}")).exits(0);
     assert!(shown.stdout.contains("pending") && !shown.stdout.contains("more-rain"), "{shown}");
+}
+
+/// Accepting a change is consent to it, if the agent was agreed to before and may do the same; schedules go on then.
+#[test]
+fn an_accepted_change_needs_no_other_consent() {
+    let test = legal();
+    test.run("install legal").exits(0);
+    let run = || {
+        let server = Server::playing([Turn::text("Done.").into()]);
+        with(&test, &server, &["run", "legal-advisor", "go"])
+    };
+    let propose = |content: &str| {
+        let given = json!({"file": "persona.md", "content": content, "reason": "clearer"});
+        let given = given.to_string();
+        test.run_args(&["tools", "call", "legal-advisor", "propose_change", &given, "--yes"]);
+        text(printed(&test, "proposals list").get(0).expect("a proposal"), "id")
+    };
+    // Without consent before there is none afterwards.
+    let first = propose(&PERSONA.replace("briefly", "very briefly"));
+    test.run("consent revoke legal-advisor");
+    test.run(&format!("proposals accept {first}")).exits(0);
+    run().exits(3);
+    let server = Server::playing([Turn::text("Done.").into()]);
+    with(&test, &server, &["run", "legal-advisor", "go", "--yes"]).exits(0);
+    let second = propose(&PERSONA.replace("briefly", "most briefly"));
+    let accepted = test.run(&format!("proposals accept {second}")).exits(0);
+    assert!(accepted.stderr.contains("your consent extends to it"), "{accepted}");
+    run().exits(0);
+    // A change by hand needs consent again, also below an accepted one.
+    let third = propose(&PERSONA.replace("briefly", "briefly, please"));
+    test.write(format!("{ROOT}/principles.md"), format!("{PRINCIPLES}\n- be quick\n"));
+    run().exits(3);
+    test.run(&format!("proposals accept {third}")).exits(0);
+    run().exits(3);
+    // Where the user's own configuration approves such changes, they need no other consent either.
+    with(&test, &server, &["run", "legal-advisor", "go", "--yes"]);
+    test.write("home/.config/agentry/config.toml", "[evolution]\npersona = \"auto\"\n");
+    propose(&PERSONA.replace("briefly", "briefly and well"));
+    let newest = printed(&test, "proposals list");
+    assert_eq!(text(newest.get(0).expect("a proposal"), "state"), "applied");
+    run().exits(0);
 }
 
 /// A delegate gets nothing that its parent could not have done, and its attempts are in its own receipt.

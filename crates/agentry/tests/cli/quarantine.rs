@@ -410,6 +410,14 @@ fn a_run_that_was_killed_is_told_of_once_where_it_ran() {
         assert!(ran.stderr.contains(&line), "{line}: {ran}");
     }
     stays();
+    // The receipt of the killed run lists them as well.
+    let receipts = test.run("receipts list --format json").json();
+    let killed = receipts.as_array().expect("receipts").iter().find(|it| it["run"] == *id);
+    let killed = killed.expect("a receipt")["id"].as_str().expect("an id").to_owned();
+    let receipt = test.run(&format!("receipts show {killed} --format json")).json();
+    let first = &receipt["attempts"]["first"];
+    assert_eq!(receipt["attempts"]["count"], 4, "{receipt}");
+    assert_eq!((&first[0]["file"], &first[0]["outcome"]), (&json!(".mcp.json"), &json!("left")));
     for args in [["run", "worker", "go", "--yes"].as_slice(), &["resume", &id]] {
         let ran = run(&test, &server, args);
         assert!(!ran.stderr.contains("was killed"), "{ran}");

@@ -233,6 +233,47 @@ fn definitions_are_read_again() {
     assert!(keeper.wait().expect("it ends").success());
 }
 
+/// The schedules of an installed agent are kept and fired wherever a command is called, once, and not those of its source too.
+#[test]
+fn installed_agents_keep_their_schedules() {
+    let test = agent(&[("often", "cron: '* * * * * *'\noverlap: queue")]);
+    test.run("install reporter").exits(0);
+    test.write("elsewhere/notes.txt", "nothing\n");
+    let listed = |args: &str| test.run(&format!("{args} --format json")).exits(0).json();
+    let rows = listed("schedule list");
+    assert_eq!(rows.as_array().map(Vec::len), Some(1), "the source is not listed too: {rows}");
+    assert_eq!(rows[0]["path"], "reporter");
+    assert_eq!(listed("-C elsewhere schedule list"), rows);
+    // A pause holds in every directory, by the id and by the directory in the home.
+    test.run("-C elsewhere schedule pause reporter often").exits(0);
+    assert_eq!(listed("schedule list")[0]["state"], "paused");
+    let by_place = "schedule resume home/.agentry/agents/reporter";
+    test.run(by_place).exits(0);
+    assert_eq!(listed("-C elsewhere schedule list")[0]["state"], "on");
+    // Only the source, if it is named.
+    let own = listed("schedule list ./reporter");
+    assert_eq!(own[0]["path"], "./reporter");
+    let both = test.run("schedule resume reporter").exits(2);
+    assert!(both.stderr.contains("home/.agentry/agents/reporter` for the installed"), "{both}");
+    // It fires, from a directory without agents.
+    let server = Server::playing((0..50).map(|_| Reply::from(Turn::text("Done."))));
+    let args = ["-C", "elsewhere", "run", "reporter", "hello", "--yes"];
+    with(&test, &server, &args).exits(0);
+    let log = std::fs::File::create(test.path("serve.log")).expect("a log");
+    let mut command = keyed(&test, &server, &["-C", "elsewhere", "serve", "--schedules"]);
+    let mut keeper = command.stdin(Stdio::null()).stdout(log).spawn().expect("it starts");
+    wait_for("two firings", || server.count() >= 3);
+    // One that is installed meanwhile is kept as well.
+    test.run("install reporter --id second").exits(0);
+    wait_for("the second", || test.read("serve.log").contains("added   often of second"));
+    signal(keeper.id(), "-TERM");
+    assert!(keeper.wait().expect("it ends").success());
+    wait_for("the last run", || runs(&test).iter().all(|run| run["state"] != "running"));
+    let chains: Vec<_> = receipts(&test).iter().map(|it| it["agent"].clone()).collect();
+    assert!(chains.iter().filter(|it| **it == json!("reporter")).count() >= 3, "{chains:?}");
+    assert_eq!(test.run("receipts verify --format json").exits(0).json()["ok"], json!(true));
+}
+
 /// The runs of a day stay within the smaller limit of the workspace and the user.
 #[test]
 fn a_day_has_a_limit() {

@@ -76,10 +76,9 @@ pub(crate) fn reopen(home: &Path, run: &str) {
     }
 }
 
-/// Before a new run: the receipts of killed runs, and the changes that a person made to the files of the last run.
-pub(crate) fn settle_earlier_runs(ground: &PreparedAgent) {
+/// Before a new run: the changes that a person made to the files of the last run.
+pub(crate) fn amend_earlier_run(ground: &PreparedAgent) {
     let layout = HomeLayout::new(&ground.home);
-    collect(&layout);
     let agent = agent(&layout, ground);
     let amended = open_book(&layout).and_then(|mut book| {
         amend_last_run(&mut book, &agent, &ground.workspace, (&recorded_user(), now()))

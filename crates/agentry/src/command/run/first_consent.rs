@@ -222,9 +222,56 @@ pub(crate) fn agreement_rows(ground: &PreparedAgent, sandbox: String) -> Vec<(St
 
 /// Stores that the user agreed to an agent as it is now, with its commands in the sandbox.
 pub(crate) fn agree(ground: &PreparedAgent) -> Result<(), CliFailure> {
+    keep(ground, false, now(), (pins(ground, &reachable(ground)), rows_of(ground)))
+}
+
+/// What the user agreed to, before a change that the user approved as well.
+pub(crate) struct AgreedVersion {
+    digest: String,
+    /// Whether the consents are for unconfined commands.
+    terms: Vec<bool>,
+    delegates: Vec<ConsentPin>,
+    rows: Vec<(String, String)>,
+}
+
+impl AgreedVersion {
+    /// The present version of an agent; `None` if the user did not agree to it or it cannot be read.
+    pub(crate) fn of(path: &str) -> Option<Self> {
+        let ground = PreparedAgent::read(path, None).ok()?;
+        let consents = ConsentStore::of(&ground.home);
+        let all = pins(&ground, &reachable(&ground));
+        let is_given = |unconfined: &bool| {
+            matches!(consents.state(&ground.digest, *unconfined, &all), ConsentState::Given)
+        };
+        let terms: Vec<bool> = [false, true].into_iter().filter(is_given).collect();
+        (!terms.is_empty()).then(|| Self {
+            terms,
+            delegates: of_delegates(&all),
+            rows: rows_of(&ground),
+            digest: ground.digest.clone(),
+        })
+    }
+
+    /// Extends the consent to the version after an approved change, if the agent may do the same as before. Returns whether
+    /// there is a new version with consent.
+    pub(crate) fn extend(&self, path: &str) -> bool {
+        let Ok(ground) = PreparedAgent::read(path, None) else { return false };
+        let (all, rows) = (pins(&ground, &reachable(&ground)), rows_of(&ground));
+        let is_same = rows == self.rows && of_delegates(&all) == self.delegates;
+        let keeps =
+            |unconfined: &bool| keep(&ground, *unconfined, now(), (all.clone(), rows.clone()));
+        ground.digest != self.digest && is_same && self.terms.iter().all(|it| keeps(it).is_ok())
+    }
+}
+
+fn rows_of(ground: &PreparedAgent) -> Vec<(String, String)> {
     let sandbox = ConfinedCommands::new(ground, false).words();
-    let rows = whole_rows(&agreement_rows(ground, sandbox));
-    keep(ground, false, now(), (pins(ground, &reachable(ground)), rows))
+    whole_rows(&agreement_rows(ground, sandbox))
+}
+
+/// The pins of other agents. Files of skills are a part of the change that was approved.
+fn of_delegates(pins: &[ConsentPin]) -> Vec<ConsentPin> {
+    pins.iter().filter(|pin| pin.kind != ConsentPinKind::Skill).cloned().collect()
 }
 
 /// Stores a consent.

@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentry_compile::SEARCH_VARIABLES;
 use agentry_compile::text::report::visible;
+use agentry_home::HomeLayout;
 use agentry_runtime::budget_pot::BudgetShare;
 use agentry_runtime::driver::interfaces::{AbsentApprover, Approver, OutputSink, RunTools};
 use agentry_runtime::driver::output::RunOutput;
@@ -95,6 +96,8 @@ impl<'a> RunSession<'a> {
         prompt: Option<&str>,
     ) -> Result<Self, CliFailure> {
         let ground = setting.ground;
+        // Before the report, after which nothing is known of these changes.
+        receipts::collect(&HomeLayout::new(&ground.home));
         ground.report_leftovers_of_killed_runs();
         ground.report_masked_secrets();
         // Before the user is asked, and before any request costs money.
@@ -115,7 +118,7 @@ impl<'a> RunSession<'a> {
             sandbox: setting.commands.name(),
             parent: None,
         };
-        receipts::settle_earlier_runs(ground);
+        receipts::amend_earlier_run(ground);
         // Before the servers start, because what they leave behind is kept beside it.
         let journal = create_journal(ground, new)?;
         let ready = match ReadyTools::of_run(setting, &watching, &journal) {

@@ -1,12 +1,15 @@
 //! The schedules of the agents that the user means.
 
+use std::collections::HashSet;
+
 use agentry_compile::formats::info;
 use agentry_compile::model::Schedule;
-use agentry_compile::{CompiledAgent, FileTree as _, resolved};
-use agentry_home::schedule::WatchedSchedule;
+use agentry_compile::{CompiledAgent, FileTree as _, FoundAgent, resolved};
+use agentry_home::InstalledAgent;
+use agentry_home::schedule::{PlanMemo, WatchedSchedule};
 
 use super::seconds;
-use crate::command::{find, find_one, usable};
+use crate::command::{find, find_here, find_one, home_agents, usable};
 use crate::disk::DiskWorld;
 use crate::output::{CliFailure, ExitKind, complain};
 
@@ -31,10 +34,10 @@ pub(crate) struct FoundSchedule {
 impl FoundSchedule {
     fn new(
         (key, path): (&str, &str),
-        agent: &str,
-        schedule: &Schedule,
+        (agent, schedule): (&str, &Schedule),
+        memo: &mut PlanMemo,
     ) -> Result<Self, CliFailure> {
-        let watched = WatchedSchedule::new(key, schedule);
+        let watched = WatchedSchedule::with(key, schedule, memo);
         let text = |it: &Option<agentry_compile::text::Spanned<String>>| {
             it.as_ref().map(|it| it.value.clone()).unwrap_or_default()
         };
@@ -83,19 +86,21 @@ impl FoundSchedule {
     }
 }
 
-/// The schedules of all agents at these paths. A bad agent is reported and does not hide the others.
+/// The schedules of all agents at these paths; without paths, those of the current directory and of the installed agents. A bad
+/// agent is reported and does not hide the others.
 pub(crate) fn found(paths: &[String]) -> (Vec<FoundSchedule>, ExitKind) {
     let disk = DiskWorld::default();
-    let here = [".".to_owned()];
-    let (agents, wrong) = find(&disk, if paths.is_empty() { &here } else { paths }, None);
+    let (agents, wrong) =
+        if paths.is_empty() { here_and_installed(&disk) } else { find(&disk, paths, None) };
     let (mut schedules, mut exit) = (Vec::new(), ExitKind::Done);
+    let mut memo = PlanMemo::default();
     let mut report = |failure: CliFailure| {
         complain(&failure);
         exit = exit.max(failure.exit);
     };
     wrong.into_iter().for_each(&mut report);
     for agent in agents {
-        match usable(&disk, &agent).and_then(|compiled| of_compiled(&disk, &compiled)) {
+        match usable(&disk, &agent).and_then(|it| of_compiled(&disk, &it, &mut memo)) {
             Ok(own) => schedules.extend(own),
             Err(failure) => report(failure),
         }
@@ -103,11 +108,33 @@ pub(crate) fn found(paths: &[String]) -> (Vec<FoundSchedule>, ExitKind) {
     (schedules, exit)
 }
 
+/// The agents of the current directory and the installed ones. The source of an installed agent is left out, so that its
+/// schedules do not fire twice.
+fn here_and_installed(disk: &DiskWorld) -> (Vec<FoundAgent>, Vec<CliFailure>) {
+    let installed = home_agents::all();
+    let (mut agents, wrong) = find_here(disk);
+    let real = |path: &str| {
+        let full = disk.absolute(path);
+        disk.real(&full).unwrap_or(full)
+    };
+    let places = |it: &InstalledAgent| [it.source.clone(), real(&it.path.to_string_lossy())];
+    let own: HashSet<String> = installed.iter().flat_map(places).collect();
+    if !own.is_empty() {
+        agents.retain(|found| {
+            // What was installed is a directory or its main file.
+            let main = format!("{}/{}", found.dir, found.main);
+            ![&found.path, &found.dir, &main].iter().any(|at| own.contains(&real(at)))
+        });
+    }
+    agents.extend(installed.iter().map(|agent| home_agents::found_agent(agent, &agent.id)));
+    (agents, wrong)
+}
+
 /// The schedules of one agent.
 pub(crate) fn of_agent(path: &str) -> Result<Vec<FoundSchedule>, CliFailure> {
     let disk = DiskWorld::default();
     let agent = find_one(&disk, path, None)?;
-    let schedules = of_compiled(&disk, &usable(&disk, &agent)?)?;
+    let schedules = of_compiled(&disk, &usable(&disk, &agent)?, &mut PlanMemo::default())?;
     if schedules.is_empty() {
         return Err(CliFailure::new(format!("`{path}` has no schedule"))
             .hint("an agent directory has them in `schedules/*.md`"));
@@ -118,14 +145,21 @@ pub(crate) fn of_agent(path: &str) -> Result<Vec<FoundSchedule>, CliFailure> {
 fn of_compiled(
     disk: &DiskWorld,
     compiled: &CompiledAgent,
+    memo: &mut PlanMemo,
 ) -> Result<Vec<FoundSchedule>, CliFailure> {
     let agent = resolved(compiled);
     let path = compiled.found.path.as_str();
-    let key = disk.absolute(path);
+    let key = key(disk, compiled);
     let schedules = agent.schedules.iter();
-    let found = schedules.map(|it| FoundSchedule::new((&key, path), agent.name(), it));
+    let found = schedules.map(|it| FoundSchedule::new((&key, path), (agent.name(), it), memo));
     let is_heartbeat = |name: &str| info(compiled.found.format).heartbeat == Some(name);
     found
         .map(|found| found.map(|it| FoundSchedule { is_heartbeat: is_heartbeat(&it.name), ..it }))
         .collect()
+}
+
+/// The key of an agent in the ledger: its full path, which is the same wherever the command is called. `agentry run` takes it.
+fn key(disk: &DiskWorld, compiled: &CompiledAgent) -> String {
+    let installed = home_agents::directory(&disk.absolute(&compiled.found.dir));
+    installed.unwrap_or_else(|| disk.absolute(&compiled.found.path))
 }

@@ -54,11 +54,10 @@ pub(super) enum MeantAgent {
 
 impl AgentOffers {
     pub(super) fn new(paths: &[String], home: HomeLayout) -> Self {
-        let paths = if paths.is_empty() { vec![".".to_owned()] } else { paths.to_vec() };
-        Self { paths, home, found: Mutex::default() }
+        Self { paths: paths.to_vec(), home, found: Mutex::default() }
     }
 
-    /// The directories and agents that the server was started with.
+    /// The directories and agents that the server was started with; none for the current directory.
     pub(super) fn paths(&self) -> &[String] {
         &self.paths
     }
@@ -93,7 +92,9 @@ impl AgentOffers {
     fn search(&self) -> Vec<OfferedAgent> {
         let disk = DiskWorld::default();
         // A directory without agents is no failure here: there may be installed ones.
-        let (agents, _) = find(&disk, &self.paths, None);
+        let here = [".".to_owned()];
+        let paths = if self.paths.is_empty() { &here } else { self.paths.as_slice() };
+        let (agents, _) = find(&disk, paths, None);
         let mut offered: Vec<_> = agents
             .iter()
             .map(|found| {

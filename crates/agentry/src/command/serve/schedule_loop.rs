@@ -43,16 +43,15 @@ impl ScheduleLoop {
             return Ok(None);
         }
         // First, so that nothing is announced that cannot be kept.
-        let ledger = open_ledger()?;
+        let mut ledger = open_ledger()?;
         let directory = holders()?;
         let holder = FiringHolder::register(&directory, now()).map_err(|error| {
             CliFailure::new(format!("it cannot be registered: {}", error_text(&error)))
         })?;
         firing_receipts::record_missing(&ledger);
         // An announced schedule is in the ledger: what it misses after a kill is known at the next start.
-        for schedule in &schedules {
-            ledger.seen(&schedule.key, &schedule.name, seconds()).map_err(failed)?;
-        }
+        let names = schedules.iter().map(|it| (it.key.as_str(), it.name.as_str()));
+        ledger.add_new(names, seconds()).map_err(failed)?;
         introduce(&schedules);
         let starter = ProcessStarter { directory, on_ask, children: Vec::new() };
         let watched = schedules.into_iter().map(|schedule| schedule.watched).collect();
@@ -217,6 +216,12 @@ impl FiringStarter for ProcessStarter {
             let _ =
                 agentry_posix::process::kill_process(process, agentry_posix::process::Signal::TERM);
         }
+    }
+
+    fn is_starting(&mut self, firing: &FiringRow) -> bool {
+        let is_own = |it: &FiringRow| (&it.identity, it.epoch) == (&firing.identity, firing.epoch);
+        let mut own = self.children.iter_mut().filter(|(started, _)| is_own(started));
+        own.any(|(_, child)| matches!(child.try_wait(), Ok(None)))
     }
 
     fn is_alive(&self, holder: &str) -> bool {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use agentry_compile::{FileTree as _, WalkedPath};
 
 use crate::command::schedule::found_schedules::{FoundSchedule, found};
-use crate::command::{find_one, usable};
+use crate::command::{find_one, home_agents, usable};
 use crate::disk::DiskWorld;
 
 /// The shortest pause between two looks.
@@ -29,11 +29,19 @@ pub(super) struct WatchedDefinitions {
 }
 
 impl WatchedDefinitions {
-    /// Watches the agents at these paths; those of the current directory if there are none.
+    /// Watches the agents at these paths; those of the current directory and the installed ones if there are none.
     pub(super) fn new(paths: &[String]) -> Self {
-        let paths = if paths.is_empty() { vec![".".to_owned()] } else { paths.to_vec() };
         let looked = Instant::now();
-        Self { paths, seen: 0, looked, pause: SHORTEST, agents: BTreeSet::new() }
+        Self { paths: paths.to_vec(), seen: 0, looked, pause: SHORTEST, agents: BTreeSet::new() }
+    }
+
+    /// The directories and files that are looked at.
+    fn places(&self) -> Vec<String> {
+        let installed = |path: &str| home_agents::place(path);
+        if self.paths.is_empty() {
+            return [".".to_owned()].into_iter().chain(home_agents::root()).collect();
+        }
+        self.paths.iter().map(|path| installed(path).unwrap_or_else(|| path.clone())).collect()
     }
 
     /// Reads the schedules of all agents.
@@ -70,7 +78,7 @@ impl WatchedDefinitions {
         let started = Instant::now();
         let disk = DiskWorld::default();
         let mut sum = 0_u64;
-        for path in &self.paths {
+        for path in &self.places() {
             disk.walk(path, &mut |met| {
                 if let WalkedPath::File(path) = met {
                     // A sum, because the order of the walk is not fixed.
