@@ -1,12 +1,13 @@
 //! How a server of a definition is reached: a program with its files, or an address with a login.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use agentry_compile::lock::LockedServer;
 use agentry_compile::model::{McpServer, McpTransport};
 use agentry_compile::policy::Action;
-use agentry_compile::text::Spanned;
+use agentry_compile::text::{Data, Spanned};
 use agentry_home::HomeLayout;
 use agentry_mcp::{HttpAddress, HttpGate, ServerEndpoint, ServerLogin, ServerPin};
 use agentry_runtime::commands::{CommandConfinement, ProgramLaunch};
@@ -147,15 +148,44 @@ fn launch(
     let variables =
         server.env.iter().map(|(name, value)| Ok((name.clone(), expand(&value.value)?)));
     let variables = variables.collect::<Result<Vec<_>, String>>()?;
-    let directory = ground.workspace.clone();
+    required(ground, server)?;
+    let directory = directory(ground, server)?;
     let files = if is_confined {
-        let InstalledProgram { argv: installed, files } = locate(&argv, &program_places(ground))?;
+        let places = ProgramPlaces { directory: directory.clone(), ..program_places(ground) };
+        let InstalledProgram { argv: installed, files } = locate(&argv, &places)?;
         argv = installed;
         files
     } else {
         ProgramFiles::default()
     };
     Ok(ProgramLaunch { argv, directory, variables, files })
+}
+
+/// Fails if a variable is not there that the definition says the server needs.
+fn required(ground: &PreparedAgent, server: &McpServer) -> Result<(), String> {
+    let names = option(server, "requires").and_then(|requires| requires.get("env"));
+    let Some(Data::Map(names)) = names else { return Ok(()) };
+    names.iter().try_for_each(|(name, _)| granted(ground, name).map(drop))
+}
+
+/// Where a program starts: in the workspace, or in the directory that the definition writes.
+fn directory(ground: &PreparedAgent, server: &McpServer) -> Result<PathBuf, String> {
+    let Some(written) = written_directory(server) else { return Ok(ground.workspace.clone()) };
+    let directory = ground.workspace.join(written);
+    if !directory.is_dir() {
+        return Err(format!("its directory `{written}` does not exist"));
+    }
+    Ok(directory)
+}
+
+/// The directory that a definition writes for the program of a server.
+pub(super) fn written_directory(server: &McpServer) -> Option<&str> {
+    option(server, "cwd").and_then(Data::as_str)
+}
+
+/// A setting that has no field of its own.
+pub(super) fn option<'a>(server: &'a McpServer, name: &str) -> Option<&'a Data> {
+    server.options.iter().find(|(key, _)| key == name).map(|(_, value)| value)
 }
 
 /// Where the programs of servers are looked for.
@@ -167,6 +197,7 @@ fn program_places(ground: &PreparedAgent) -> ProgramPlaces {
         path: if programs.is_empty() { usual() } else { programs },
         home,
         workspace: ground.workspace.clone(),
+        directory: ground.workspace.clone(),
         closed: agentry_home.into_iter().chain([ground.home.clone()]).collect(),
         has_network: has_network(&ground.judge),
     }
@@ -177,7 +208,9 @@ pub(crate) fn own_files(ground: &PreparedAgent, server: &McpServer) -> Vec<Strin
     let Some(command) = &server.command else { return Vec::new() };
     let args = server.args.iter().flatten().map(|arg| arg.value.clone());
     let line: Vec<String> = std::iter::once(command.value.clone()).chain(args).collect();
-    let Ok(found) = locate(&line, &program_places(ground)) else { return Vec::new() };
+    let directory = ground.workspace.join(written_directory(server).unwrap_or_default());
+    let places = ProgramPlaces { directory, ..program_places(ground) };
+    let Ok(found) = locate(&line, &places) else { return Vec::new() };
     let own = found.files.all().filter(|path| !is_of_system(path));
     own.map(|path| path.display().to_string()).collect()
 }
@@ -202,6 +235,7 @@ struct ServerTarget {
 }
 
 fn target(ground: &PreparedAgent, server: &McpServer) -> Result<ServerTarget, String> {
+    required(ground, server)?;
     let expand = |text: &str| expanded(text, &|name| granted(ground, name));
     let written = server.url.as_ref().map(|url| url.value.as_str()).unwrap_or_default();
     let url = expand(written)?;
