@@ -14,7 +14,7 @@ use agentry_compile::policy::Judge;
 use agentry_sandbox::proxy::NetworkProxy;
 use agentry_sandbox::{
     BackEnd, CommandExit, ConfinedCommand, Confinement, NetworkAccess, Sandbox, SandboxError,
-    SandboxSupport, support,
+    SandboxSupport, support as sandbox_support,
 };
 
 use crate::confine::{ConfinementInputs, PlannedConfinement, confinement, environment};
@@ -53,6 +53,9 @@ pub trait CommandStarter: Send + Sync {
 
     /// Returns what confines the commands, or why nothing does.
     fn confined_by(&self) -> CommandConfinement;
+
+    /// Sets up what the first command needs, so that it starts at once.
+    fn warm_up(&self) {}
 
     /// Returns where the commands may write.
     fn reach(&self) -> WriteReach {
@@ -300,8 +303,14 @@ impl SandboxedCommands {
     /// Returns what confines the commands on this machine, or why nothing can. Decided once per run.
     fn chosen(&self) -> Result<&ChosenConfinement, String> {
         let choose = || {
-            let planned = confinement(&self.judge, &self.surroundings);
-            let support = support(&self.program);
+            // Side by side: one walks through directories, the other waits for a process.
+            let (planned, support) = std::thread::scope(|threads| {
+                let trial = std::thread::Builder::new()
+                    .spawn_scoped(threads, || sandbox_support(&self.program));
+                let planned = confinement(&self.judge, &self.surroundings);
+                let support = trial.ok().and_then(|trial| trial.join().ok());
+                (planned, support.unwrap_or_else(|| sandbox_support(&self.program)))
+            });
             let (back_end, confinement) = support.choose(&planned.confinement)?;
             Ok(ChosenConfinement { back_end, confinement, planned, support })
         };
@@ -447,6 +456,11 @@ impl CommandStarter for SandboxedCommands {
             Ok(chosen) => CommandConfinement::By(chosen.back_end),
             Err(why) => CommandConfinement::Refusing(why),
         }
+    }
+
+    fn warm_up(&self) {
+        // A failure is reported by the first command.
+        let _ = self.ready(&ProgramFiles::default());
     }
 
     fn reach(&self) -> WriteReach {

@@ -288,6 +288,17 @@ pub static MCP_SERVER: FieldTable = FieldTable::new(
             "true",
             "Whether it is used (Agentry's own addition).",
         ),
+        Field::default(
+            "optional",
+            FieldKind::Bool,
+            "false",
+            "Whether a run goes on without it if it is not ready (Agentry's own addition).",
+        ),
+        Field::optional(
+            "cwd",
+            FieldKind::Str,
+            "The directory that the program starts in (Agentry's own addition).",
+        ),
         Field::optional(
             "timeout",
             FieldKind::Int(1, 86_400),
@@ -296,6 +307,9 @@ pub static MCP_SERVER: FieldTable = FieldTable::new(
     ],
 )
 .unknown(UnknownKeys::Silent);
+
+/// The fields of a server that the model keeps as options.
+pub const SERVER_OPTIONS: &[&str] = &["requires", "optional", "cwd"];
 
 /// The names of the transports, in the order of [`agentry_model::McpTransport`].
 pub const TRANSPORTS: &[&str] = &["stdio", "http", "sse"];

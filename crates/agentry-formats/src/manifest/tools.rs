@@ -149,8 +149,9 @@ fn settings_of_server(name: &str, node: &TreeNode) -> McpServer {
     for TreeEntry { key, value } in
         node.as_map().map(|map| map.entries.as_slice()).unwrap_or_default()
     {
-        // `requires` is a field of the format but not of the model.
-        if key.text == "requires" || fields::MCP_SERVER.field(&key.text).is_none() {
+        if fields::SERVER_OPTIONS.contains(&key.text.as_str())
+            || fields::MCP_SERVER.field(&key.text).is_none()
+        {
             put(&mut options, &key.text, variables::read_data(value.to_data()));
         }
     }

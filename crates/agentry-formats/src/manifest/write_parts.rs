@@ -58,9 +58,10 @@ fn server(server: &McpServer) -> Data {
     settings.set_opt("enabled", enabled.map(|enabled| Data::Bool(enabled.value)));
     settings.set_opt("timeout", timeout.map(|seconds| Data::Int(seconds.value.clamp(1, 86_400))));
     let is_field = |key: &str| fields::MCP_SERVER.field(key).is_some();
-    let kept = options.iter().filter(|(key, _)| key == "requires" || !is_field(key));
+    let is_option = |key: &str| fields::SERVER_OPTIONS.contains(&key);
+    let kept = options.iter().filter(|(key, _)| is_option(key) || !is_field(key));
     // Beside `name`, an additional setting would be reported as an unknown field.
-    let own = kept.clone().any(|(key, _)| key != "requires");
+    let own = kept.clone().any(|(key, _)| !is_option(key));
     for (key, value) in kept {
         settings.set_opt(key, variables::write_data(value));
     }

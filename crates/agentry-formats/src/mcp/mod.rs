@@ -8,7 +8,7 @@
 //! | `url`, `headers` | the same |
 //! | `enabled` | the same |
 //! | `tool_timeout_secs` | `timeout` |
-//! | `oauth` and everything unknown | `options` |
+//! | `optional`, `cwd`, `oauth` and everything unknown | `options` |
 
 mod rules;
 mod secret;
@@ -66,6 +66,21 @@ pub const ENV: Field = Field::optional(
 /// Whether the server is used.
 pub const ENABLED: Field =
     Field::default("enabled", FieldKind::Bool, "true", "Whether the server is used.");
+/// Whether a run starts without the server.
+pub const OPTIONAL: Field = Field::default(
+    "optional",
+    FieldKind::Bool,
+    "false",
+    "Whether a run goes on without the server if it is not ready.",
+);
+/// Where the program starts.
+pub const CWD: Field = Field::optional(
+    "cwd",
+    FieldKind::Line,
+    "The directory that the program starts in (stdio); the workspace unless written.",
+);
+/// The fields that the model keeps as options.
+const OPTIONS: [&str; 3] = ["optional", "cwd", "oauth"];
 /// The time limit of a call.
 pub const TIMEOUT: Field = Field::default(
     "tool_timeout_secs",
@@ -83,7 +98,7 @@ pub const OAUTH: Field = Field::optional(
 /// The block of one server, without its name.
 pub static SERVER: FieldTable = FieldTable::new(
     "the MCP server",
-    &[TRANSPORT, COMMAND, ARGS, URL, HEADERS, ENV, ENABLED, TIMEOUT, OAUTH],
+    &[TRANSPORT, COMMAND, ARGS, CWD, URL, HEADERS, ENV, ENABLED, OPTIONAL, TIMEOUT, OAUTH],
 )
 .keys(KeyMatching::SnakeOrCamel);
 
@@ -259,12 +274,13 @@ impl<'t> McpReader<'t> {
         Some(Spanned::new(transport, word.span))
     }
 
-    /// Returns what has no field in the model: `oauth`, and unknown keys.
+    /// Returns what has no field in the model, and unknown keys.
     fn options(&self) -> Vec<(String, Data)> {
-        let oauth = self.record.data("oauth").map(|data| ("oauth".to_owned(), data.value));
+        let option = |key: &str| Some((key.to_owned(), self.record.data(key)?.value));
+        let known = OPTIONS.into_iter().filter_map(option);
         let unknown = self.record.unknown();
         let unknown = unknown.map(|entry| (entry.key.text.clone(), entry.value.to_data()));
-        oauth.into_iter().chain(unknown).collect()
+        known.chain(unknown).collect()
     }
 
     fn written_twice(&self, findings: &mut Findings) {

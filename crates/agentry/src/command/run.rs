@@ -39,6 +39,7 @@ pub(crate) mod session;
 pub(crate) mod skills;
 mod standing;
 mod stop;
+mod survey;
 mod talk;
 mod talk_commands;
 mod talk_requests;

@@ -16,6 +16,7 @@ use crate::args::{
 };
 use crate::command::run::confinement::ConfinedCommands;
 use crate::command::run::declared_tools::{DeclaredTools, GatherTerms, MissingTool};
+use crate::command::run::delegation::reach::reachable;
 use crate::command::run::first_consent::{ConsentTerms, consent, listing};
 use crate::command::run::mcp_servers::enabled;
 use crate::command::run::prepared_agent::PreparedAgent;
@@ -55,12 +56,13 @@ fn list(agent: &str, args: &ToolsArguments) -> CliOutcome {
         can_ask: args.format == ResultFormat::Human,
         accepts_changes: args.accept_changes,
     };
-    if runs_code(&ground) {
+    let runs_code = runs_code(&ground);
+    if runs_code {
         let sandbox = "only the code of its tools is run".to_owned();
         consent(&ground, terms, now(), || listing(&ground, sandbox, Vec::new()))?;
     }
     let directory = bench_directory()?;
-    let commands = if runs_code(&ground) {
+    let commands = if runs_code {
         let told = |report: &QuarantineReport| remark(&format!("warning: {report}"));
         ConfinedCommands::new(&ground, false).of_run(&ground, directory.path(), Box::new(told))
     } else {
@@ -89,7 +91,10 @@ fn list(agent: &str, args: &ToolsArguments) -> CliOutcome {
 
 /// Whether a list of the tools runs code of the agent, which needs consent.
 fn runs_code(ground: &PreparedAgent) -> bool {
-    !ground.agent.tools.source.is_empty() || enabled(ground).next().is_some()
+    // The code of a delegate is read too, its servers are not started.
+    let has_code = |ground: &PreparedAgent| !ground.agent.tools.source.is_empty();
+    let has_own = has_code(ground) || enabled(ground).next().is_some();
+    has_own || reachable(ground).iter().any(|delegate| has_code(&delegate.ground))
 }
 
 fn listed(

@@ -144,6 +144,110 @@ fn declared_agents_that_cannot_work_refuse_the_run() {
     }
 }
 
+/// A program is code of the agent: where `exec: none` holds above, no server of a delegate is started, not even at the
+/// call of an agent that only a rule offers, and not two levels below.
+#[test]
+fn no_program_is_started_below_exec_none() {
+    let manifest = |name: &str, exec: &str, more: &str| {
+        format!(
+            "name: {name}\nversion: 1.0.0\ndescription: X\nsoul: You are {name}.\n\
+             trust: {{filesystem: full, network: none, exec: {exec}}}\n\
+             x-agentry: {{permissions: {{delegate: {{intent: allow}}}}}}\n{more}"
+        )
+    };
+    let brings = "tools: {mcp: [{name: local, command: sh, args: [server.sh], optional: true}]}\n";
+    let server = playing(vec![
+        ("lead", vec![delegate("middle", "go")]),
+        ("middle", vec![delegate("last", "go")]),
+    ]);
+    let test = Test::new()
+        .file("lead.agent", manifest("lead", "none", ""))
+        .file("middle.agent", manifest("middle", "sandboxed", brings))
+        .file("last.agent", manifest("last", "sandboxed", brings))
+        .file("server.sh", "echo started >> started.txt\n");
+    with(&test, &server, &["run", "lead.agent", "go", "--yes"]).exits(0);
+    let asked = server.asked();
+    let last = asked.iter().find(|it| who(it) == "last").expect("the last one works");
+    assert!(last.system.contains("not available in this run: `local`"), "{}", last.system);
+    assert!(!test.path("started.txt").exists());
+    // The same agent by itself starts it.
+    with(&test, &server, &["run", "last.agent", "go", "--yes"]).exits(0);
+    assert!(test.read("started.txt").starts_with("started\n"));
+}
+
+/// What a delegate brings itself is looked at before the first request to a model, two levels deep; no server of a
+/// delegate is started for it.
+#[test]
+fn a_delegate_whose_tools_cannot_start_refuses_the_run() {
+    let cases = [
+        ("agents/t_code.agent.md", "no table (./agents/t_code.agent.md:9:"),
+        ("scripted", "its script `count` is not ready: its runtime is `python`"),
+        (
+            "nowhere.agent",
+            "its mcp `local` is not ready: the program `no-such-program` is not installed",
+        ),
+        (
+            "program.agent",
+            "its program is not started: the agent, or the one above it, has `exec: none`",
+        ),
+        ("unset.agent", "its mcp `local` is not ready: it needs `NO_SUCH_NAME`, which is not set"),
+        ("remote.agent", "its mcp `remote` is not ready: refused: webfetch"),
+        ("asked.agent", "its mcp `remote` is not ready: its address needs an approval"),
+        ("skilled.agent", "its skill `absent` is not ready: "),
+        ("middle.agent", "its delegate `x`: its mcp `local` is not ready: the program"),
+    ];
+    let manifest = |trust: &str, more: &str| {
+        format!("name: x\nversion: 1.0.0\ndescription: X\nsoul: You are x.\ntrust: {trust}\n{more}")
+    };
+    let open = "{filesystem: full, network: allowed, exec: sandboxed}";
+    let with_server = |server: &str| manifest(open, &format!("tools: {{mcp: [{server}]}}\n"));
+    let block = "```js\nif (true) throw new Error(\"no table\");\nreturn { a: { fn: async () => 1, scheme: { name: \"a\", description: \"A\", parameters: {} } } };\n```\n";
+    for (delegate, expected) in cases {
+        let server = playing(vec![]);
+        // A delegate may do no more than its parent, so these two rows are about the parent.
+        let trust = match delegate {
+            "program.agent" => "{filesystem: full, network: allowed, exec: none}",
+            "remote.agent" => "{filesystem: full, network: none, exec: sandboxed}",
+            _ => open,
+        };
+        let lead = lead(&format!("x: {{ref: ./{delegate}}}"), "")
+            .replace("{filesystem: full, network: none, exec: none}", trust);
+        let asks = "x-agentry: {permissions: {webfetch: {intent: ask}}}\n";
+        let test = Test::new()
+            .file("lead.agent", lead)
+            .file(
+                "agents/t_code.agent.md",
+                format!("---\ntitle: Code\ndescription: Code\n---\n\n## Tools\n\n{block}\n## System\n\nYou are code.\n"),
+            )
+            .file("scripted/agent.json", "{\"name\": \"Scripted\", \"tool_permissions\": {\"allowed\": [\"Read\"]}}")
+            .file("scripted/persona.md", "You are scripted.\n")
+            .file("scripted/principles.md", "## Never Do\n- Harm\n")
+            .file("scripted/tools/count/TOOL.md", "---\nname: count\ndescription: Counts\nexecutor: script\ncommand: count.py\nscript: {runtime: python}\n---\n")
+            .file("scripted/tools/count/count.py", "print(1)\n")
+            .file("nowhere.agent", with_server("{name: local, command: no-such-program}"))
+            .file("program.agent", with_server("{name: local, command: sh, args: [server.sh]}"))
+            .file("unset.agent", with_server("{name: local, command: sh, env: {X: '${env:NO_SUCH_NAME}'}}"))
+            .file("remote.agent", with_server("{name: remote, url: 'https://mcp.example.com/'}"))
+            .file("asked.agent", with_server("{name: remote, url: 'https://mcp.example.com/'}") + asks)
+            .file("skilled.agent", manifest(open, "skills: [absent]\n"))
+            .file("middle.agent", manifest(open, "agents: {x: {ref: ./nowhere.agent}}\n"));
+        let ran = with(&test, &server, &["run", "lead.agent", "go", "--yes"]).exits(3);
+        assert!(
+            ran.stderr.contains("`lead.agent` does not start: delegate `x` is not ready: "),
+            "{ran}"
+        );
+        assert!(ran.stderr.contains(expected), "{expected}: {ran}");
+        assert!(server.asked().is_empty(), "{ran}");
+        let words = ["tools", "lead.agent", "--yes", "--format", "json"];
+        let listed = with(&test, &server, &words).exits(0).json();
+        let reason = listed["missing"][0]["reason"].as_str().unwrap_or_default();
+        // A list cannot know whether a user will be there.
+        assert!(reason.contains(expected) || delegate == "asked.agent", "{expected}: {listed}");
+        // Without it, the run starts.
+        with(&test, &server, &["run", "lead.agent", "go", "--yes", "--without", "x"]).exits(0);
+    }
+}
+
 /// An agent that only a rule names is missing where it cannot start: the list and the prompt say so.
 #[test]
 fn an_agent_that_only_a_rule_names_may_be_missing() {

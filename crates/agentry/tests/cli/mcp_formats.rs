@@ -2,6 +2,10 @@
 
 use serde_json::Value;
 
+#[cfg(target_os = "linux")]
+use crate::run::with;
+#[cfg(target_os = "linux")]
+use crate::server::{Server, Turn};
 use crate::test::Test;
 
 /// An agent that names two servers: where the format has a field of its own, the second is in the block of
@@ -80,5 +84,114 @@ fn two_servers_of_one_name_are_an_error_in_every_format() {
         assert_eq!(related.len(), 1, "{found}");
         let ran = test.run(&format!("tools {path} --yes")).exits(1);
         assert!(ran.stderr.contains("has errors"), "{ran}");
+    }
+}
+
+/// `optional` and `cwd` are known in every format, and what they say holds: the program starts in its directory, and
+/// a run goes on without a server that is not there.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_may_be_optional_and_starts_where_it_is_written() {
+    let places: [(&str, &[(&str, &str)]); 5] = [
+        (
+            "agents/t_helper.agent.md",
+            &[(
+                "agents/t_helper.agent.md",
+                "---\ntitle: Helper\ndescription: Helps\nx-agentry:\n  mcp_servers:\n    here: \
+                 {command: ./start, cwd: tool, optional: true}\n    gone: {command: gone, optional: true}\n\
+                 ---\n\n## System\n\nYou help.\n",
+            )],
+        ),
+        (
+            "helper",
+            &[
+                (
+                    "helper/agent.toml",
+                    "name = \"helper\"\ndescription = \"Helps\"\n[x-agentry.mcp_servers.here]\ncommand = \
+                     \"./start\"\ncwd = \"tool\"\noptional = true\n[x-agentry.mcp_servers.gone]\ncommand = \
+                     \"gone\"\noptional = true\n",
+                ),
+                ("helper/system-prompt.md", "You help.\n"),
+            ],
+        ),
+        (
+            "helper.agent",
+            &[(
+                "helper.agent",
+                "name: helper\ndescription: Helps\nsoul: You help.\nversion: 1.0.0\n\
+                 trust: {filesystem: read-only, network: none, exec: sandboxed}\ntools:\n  mcp:\n    \
+                 - {name: here, command: ./start, cwd: tool, optional: true}\n    \
+                 - gone: {command: gone, optional: true}\n",
+            )],
+        ),
+        (
+            "helper",
+            &[
+                ("helper/instructions.md", "You help.\n"),
+                (
+                    "helper/tools/here.md",
+                    "---\nkind: mcp\ncommand: ./start\ncwd: tool\noptional: true\n---\nHere.\n",
+                ),
+                (
+                    "helper/tools/gone.md",
+                    "---\nkind: mcp\ncommand: gone\noptional: true\n---\nGone.\n",
+                ),
+            ],
+        ),
+        (
+            "helper",
+            &[
+                (
+                    "helper/agent.json",
+                    "{\"name\": \"Helper\", \"mcp_servers\": {\"here\": {\"command\": \"./start\", \
+                     \"cwd\": \"tool\", \"optional\": true}, \"gone\": {\"command\": \"gone\", \
+                     \"optional\": true}}}",
+                ),
+                ("helper/persona.md", "You help.\n"),
+                ("helper/principles.md", "## Never Do\n- Harm\n"),
+            ],
+        ),
+    ];
+    for (path, files) in places {
+        let mut test = Test::new().file("tool/start", "#!/bin/sh\necho \"in $PWD.\" >&2; exit 1\n");
+        for (path, text) in files {
+            test = test.file(path, *text);
+        }
+        let start = test.path("tool/start");
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(start, executable).expect("a program");
+        let found = test.run(&format!("check {path}")).exits(0);
+        assert!(!found.stdout.contains("has no field"), "{path}: {found}");
+        let ran = test.run(&format!("tools {path} --yes --format json")).exits(0);
+        assert!(ran.stderr.contains("./start (in `tool`)"), "{path}: {ran}");
+        let missing = ran.json()["missing"].clone();
+        let reason = |name: &str| {
+            let found = missing.as_array().expect("a list").iter().find(|it| it["name"] == name);
+            found.and_then(|it| it["reason"].as_str()).unwrap_or_default().to_owned()
+        };
+        assert!(reason("here").contains("/tool."), "{path}: {missing}");
+        assert_eq!(reason("gone"), "the program `gone` is not installed", "{path}");
+        let server = Server::playing([Turn::text("Done.").into()]);
+        with(&test, &server, &["run", path, "go", "--yes"]).exits(0);
+        assert_eq!(server.count(), 1, "{path}");
+    }
+}
+
+/// A server whose directory or variables are missing is not started.
+#[test]
+fn a_server_without_what_it_needs_is_not_ready() {
+    let cases = [
+        ("cwd: nowhere", "its directory `nowhere` does not exist"),
+        ("requires: {env: {UNSET_HERE: a key}}", "it needs `UNSET_HERE`, which is not set"),
+    ];
+    for (setting, expected) in cases {
+        let manifest = format!(
+            "name: helper\ndescription: Helps\nsoul: You help.\nversion: 1.0.0\n\
+             trust: {{filesystem: read-only, network: none, exec: sandboxed}}\n\
+             tools: {{mcp: [{{name: local, command: sh, {setting}}}]}}\n"
+        );
+        let test = Test::new().file("helper.agent", manifest);
+        let listed = test.run("tools helper.agent --yes --format json").exits(0).json();
+        assert_eq!(listed["missing"][0]["reason"], expected, "{listed}");
     }
 }

@@ -93,7 +93,11 @@ impl ReadyTools {
             person: &watching.person,
             hears: &watching.hears,
             can_ask: watching.can_ask(),
-            delegation: DelegationTerms { tree: setting.tree.clone(), above: None },
+            delegation: DelegationTerms {
+                tree: setting.tree.clone(),
+                above: None,
+                can_ask: watching.can_ask(),
+            },
         };
         Self::of(setting.ground, &setting.commands, journal.directory(), &terms)
     }

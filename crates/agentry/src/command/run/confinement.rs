@@ -21,8 +21,8 @@ pub(crate) struct ConfinedCommands {
     unconfined: bool,
     /// Whether the agent can run commands.
     has_any: bool,
-    /// The thread that tries the back ends of the sandbox.
-    looking: Option<JoinHandle<()>>,
+    /// The threads that try the back ends of the sandbox, and start it.
+    threads: Vec<JoinHandle<()>>,
 }
 
 impl ConfinedCommands {
@@ -35,7 +35,16 @@ impl ConfinedCommands {
             // The call memoises its answer; only the side effect is wanted.
             std::thread::spawn(move || drop(commands.confined_by()))
         });
-        Self { commands, unconfined, has_any, looking }
+        Self { commands, unconfined, has_any, threads: looking.into_iter().collect() }
+    }
+
+    /// Starts the sandbox in a thread if the agent has programs that need it at once. Called after consent: a
+    /// sandbox leaves placeholders in the workspace while it lives.
+    pub(crate) fn start_early(&mut self, ground: &PreparedAgent) {
+        if !self.unconfined && has_programs(ground) {
+            let commands = Arc::clone(&self.commands);
+            self.threads.push(std::thread::spawn(move || commands.warm_up()));
+        }
     }
 
     /// Refuses a run on an operating system without any sandbox, unless the user wants it unconfined.
@@ -90,9 +99,11 @@ impl ConfinedCommands {
 }
 
 impl Drop for ConfinedCommands {
-    /// Waits for the thread, so that its trial leaves nothing behind.
+    /// Waits for the threads, so that they leave nothing behind.
     fn drop(&mut self) {
-        let _ = self.looking.take().map(JoinHandle::join);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
     }
 }
 

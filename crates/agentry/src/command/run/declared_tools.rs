@@ -87,13 +87,18 @@ impl DeclaredTools {
         gathered.join(memory::gather(ground, &gathered, terms.without));
         gathered.leave_out(terms.without);
         // Last: a skill needs tools of the other kinds.
-        gathered.join(skills::gather(ground, &gathered.tools, terms.without));
+        gathered.join(skills::gather(ground, gathered.names(), terms.without));
         gathered.do_without(terms.without);
         Ok(gathered)
     }
 
+    /// The names of what is ready.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.tools.iter().map(|tool| tool.spec().name).collect()
+    }
+
     /// Adds the tools of another kind.
-    fn join(&mut self, other: Self) {
+    pub(super) fn join(&mut self, other: Self) {
         let Self { tools, missing, notes, prompts, delegates } = other;
         self.tools.extend(tools);
         self.missing.extend(missing);
@@ -204,7 +209,7 @@ fn startup_failure(result: &Value) -> Option<String> {
 }
 
 /// The JavaScript tools of the agent file.
-fn javascript(ground: &PreparedAgent) -> Result<DeclaredTools, CliFailure> {
+pub(super) fn javascript(ground: &PreparedAgent) -> Result<DeclaredTools, CliFailure> {
     let Some(script) = script(ground)? else { return Ok(DeclaredTools::default()) };
     match runtime()?.block_on(script.tools(&ground.judge)) {
         Ok((tools, problems)) => {

@@ -15,8 +15,9 @@ use agentry_runtime::tool::{BuiltInTool as _, DeclaredKind, DeclaredTool};
 use super::declared_tools::{DeclaredTools, GatherTerms, MissingTool};
 use super::pin_review::{PinReview, without_unlocked};
 use super::prepared_agent::PreparedAgent;
-use super::server_plan::{PlannedServer, plan};
+use super::server_plan::{PlannedServer, obstacle, option, plan, written_directory};
 use super::session::runtime;
+use super::survey::SurveyTerms;
 use crate::output::{CliFailure, error_text, remark};
 
 /// Why a tool is left out that the user has not agreed to.
@@ -48,7 +49,9 @@ pub(crate) fn place(server: &McpServer) -> Option<String> {
     if let Some(command) = &server.command {
         let args = server.args.iter().flatten().map(|arg| arg.value.clone());
         let words: Vec<String> = std::iter::once(command.value.clone()).chain(args).collect();
-        return Some(words.join(" "));
+        let words = words.join(" ");
+        let directory = written_directory(server);
+        return Some(directory.map_or_else(|| words.clone(), |it| format!("{words} (in `{it}`)")));
     }
     server.url.as_ref().map(|url| url.value.clone())
 }
@@ -99,6 +102,27 @@ pub(super) fn servers(
         gathered.tools.push(Arc::new(ResourceTool::new(with_resources)));
     }
     Ok(gathered)
+}
+
+/// The servers of a definition that could not be started, and the others; none is started.
+pub(super) fn survey(
+    ground: &PreparedAgent,
+    terms: SurveyTerms,
+) -> (Vec<MissingTool>, Vec<String>) {
+    let (mut missing, mut ready) = (Vec::new(), Vec::new());
+    for server in enabled(ground) {
+        let name = server.name.clone();
+        match obstacle(ground, terms, server) {
+            None => ready.push(name),
+            Some(reason) => missing.push(MissingTool {
+                name,
+                kind: DeclaredKind::Mcp,
+                reason,
+                is_optional: is_optional(server),
+            }),
+        }
+    }
+    (missing, ready)
 }
 
 /// Why a server is not ready. A server that wants a login names the command for it.
@@ -225,6 +249,5 @@ fn refuse_clashes(known: &[Arc<dyn DeclaredTool>], new: &[McpTool]) -> Result<()
 }
 
 pub(super) fn is_optional(server: &McpServer) -> bool {
-    let is_set = |(key, value): &(String, Data)| key == "optional" && *value == Data::Bool(true);
-    server.options.iter().any(is_set)
+    option(server, "optional") == Some(&Data::Bool(true))
 }

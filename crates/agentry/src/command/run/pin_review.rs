@@ -40,6 +40,9 @@ impl PinReview<'_> {
             return self.kept(now);
         };
         let changed = changes(before, &now);
+        if *before == now {
+            return Ok((now, Vec::new()));
+        }
         if changed.is_empty() {
             return self.kept(now);
         }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use agentry_compile::model::{Agent, Format, McpServer};
-use agentry_compile::policy::{Action, Judge, Section, SectionCall, Verdict};
+use agentry_compile::policy::{Action, ExecTrust, Judge, Section, SectionCall, Verdict};
 use agentry_compile::render::{DefinitionPart, definition, judged};
 use agentry_compile::text::Severity;
 use agentry_compile::text::report::visible;
@@ -68,6 +68,8 @@ pub(crate) struct PreparedAgent {
     pub(crate) secrets: Vec<KnownSecret>,
     /// The names of the variables that its commands get.
     pub(crate) granted: Vec<String>,
+    /// Whether it may start programs of its own: `exec: none`, its own or that of an agent above it, starts none.
+    pub(crate) starts_programs: bool,
     /// The candidate models, before any server is asked.
     pub(crate) models: Vec<ModelCandidate>,
     /// The tools that its skills resolve to.
@@ -174,6 +176,7 @@ impl PreparedAgent {
             redactor,
             secrets,
             own_judge: None,
+            starts_programs: starts_programs(&agent),
             granted,
             agent,
             judge,
@@ -394,6 +397,12 @@ fn native_skills(plan: &ResolvedPlan) -> Vec<String> {
         _ => None,
     });
     native.collect()
+}
+
+/// Whether the trust of a definition lets it start programs. Without trust, its rules decide about each call.
+fn starts_programs(agent: &Agent) -> bool {
+    let exec = agent.policy.trust.as_ref().map(|trust| trust.exec);
+    exec.is_none_or(|exec| exec.is_some_and(|exec| exec.value != ExecTrust::None))
 }
 
 /// The variables that the definition requires.

@@ -1,15 +1,16 @@
 //! How a server of a definition is reached: a program with its files, or an address with a login.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use agentry_compile::lock::LockedServer;
 use agentry_compile::model::{McpServer, McpTransport};
-use agentry_compile::policy::{Action, ExecTrust};
-use agentry_compile::text::Spanned;
+use agentry_compile::policy::Action;
+use agentry_compile::text::{Data, Spanned};
 use agentry_home::HomeLayout;
 use agentry_mcp::{HttpAddress, HttpGate, ServerEndpoint, ServerLogin, ServerPin};
-use agentry_runtime::commands::{CommandConfinement, CommandStarter, ProgramLaunch};
+use agentry_runtime::commands::{CommandConfinement, ProgramLaunch};
 use agentry_runtime::confine::{self, ConfinementInputs, has_network, is_of_system};
 use agentry_runtime::driver::interfaces::Approver;
 use agentry_runtime::event::CallJudgement;
@@ -25,6 +26,7 @@ use super::pin_review::locked_server;
 use super::prepared_agent::{PreparedAgent, variable};
 use super::server_variables::expanded;
 use super::session::runtime;
+use super::survey::SurveyTerms;
 
 /// A server that can be connected to.
 pub(crate) struct PlannedServer {
@@ -66,12 +68,15 @@ pub(crate) fn plan(
 ) -> Result<PlannedServer, String> {
     let server = described(ground, declared);
     let name = &declared.name;
-    let place = place(server).ok_or_else(|| {
-        format!("neither the agent nor `[mcp_servers.{name}]` of your `config.toml` says how to reach it")
-    })?;
+    let place = place(server).ok_or_else(|| unplaced(name))?;
     let pin = pins.find(name).map_err(|error| format!("your consent cannot be read: {error}"))?;
     let endpoint = match &server.command {
-        Some(command) => program(ground, &terms.commands, &command.value, server)?,
+        Some(command) => {
+            let commands = Arc::clone(&terms.commands);
+            let is_confined = commands.confined_by() != CommandConfinement::Nothing;
+            let launch = launch(ground, is_confined, &command.value, server)?;
+            ServerEndpoint::Program(Arc::new(ServerProgram { commands, launch }))
+        }
         None => address(ground, &terms.person, server)?,
     };
     let sources = &ground.compiled.sources;
@@ -91,18 +96,49 @@ pub(crate) fn plan(
     })
 }
 
-/// A program in the sandbox of the run.
-fn program(
+/// Why a server cannot be reached, as far as that is known without reaching it.
+pub(crate) fn obstacle(
     ground: &PreparedAgent,
-    commands: &Arc<dyn CommandStarter>,
+    terms: SurveyTerms,
+    declared: &McpServer,
+) -> Option<String> {
+    let server = described(ground, declared);
+    let found = match &server.command {
+        _ if place(server).is_none() => Err(unplaced(&declared.name)),
+        Some(command) => launch(ground, terms.is_confined, &command.value, server).map(drop),
+        None => target(ground, server).and_then(|target| match target.judged {
+            (CallJudgement::Deny, reason) => Err(refused(&reason)),
+            (CallJudgement::Ask, reason) if !terms.can_ask => Err(unapproved(&reason)),
+            (CallJudgement::Ask | CallJudgement::Allow, _) => Ok(()),
+        }),
+    };
+    found.err()
+}
+
+fn unplaced(name: &str) -> String {
+    format!(
+        "neither the agent nor `[mcp_servers.{name}]` of your `config.toml` says how to reach it"
+    )
+}
+
+fn refused(reason: &str) -> String {
+    format!("refused: {reason}")
+}
+
+fn unapproved(reason: &str) -> String {
+    format!("its address needs an approval: {reason}")
+}
+
+/// How a program is started in the sandbox of the run.
+fn launch(
+    ground: &PreparedAgent,
+    is_confined: bool,
     command: &str,
     server: &McpServer,
-) -> Result<ServerEndpoint, String> {
-    let exec = ground.agent.policy.trust.as_ref().map(|trust| trust.exec);
-    let is_none =
-        |exec: Option<Spanned<ExecTrust>>| exec.is_none_or(|exec| exec.value == ExecTrust::None);
-    if exec.is_some_and(is_none) {
-        return Err("its program is not started: the agent has `exec: none`".to_owned());
+) -> Result<ProgramLaunch, String> {
+    if !ground.starts_programs {
+        return Err("its program is not started: the agent, or the one above it, has `exec: none`"
+            .to_owned());
     }
     let expand = |text: &str| expanded(text, &|name| granted(ground, name));
     let mut argv = vec![command.to_owned()];
@@ -112,18 +148,44 @@ fn program(
     let variables =
         server.env.iter().map(|(name, value)| Ok((name.clone(), expand(&value.value)?)));
     let variables = variables.collect::<Result<Vec<_>, String>>()?;
-    let directory = ground.workspace.clone();
-    let commands = Arc::clone(commands);
-    let is_confined = commands.confined_by() != CommandConfinement::Nothing;
+    required(ground, server)?;
+    let directory = directory(ground, server)?;
     let files = if is_confined {
-        let InstalledProgram { argv: installed, files } = locate(&argv, &program_places(ground))?;
+        let places = ProgramPlaces { directory: directory.clone(), ..program_places(ground) };
+        let InstalledProgram { argv: installed, files } = locate(&argv, &places)?;
         argv = installed;
         files
     } else {
         ProgramFiles::default()
     };
-    let launch = ProgramLaunch { argv, directory, variables, files };
-    Ok(ServerEndpoint::Program(Arc::new(ServerProgram { commands, launch })))
+    Ok(ProgramLaunch { argv, directory, variables, files })
+}
+
+/// Fails if a variable is not there that the definition says the server needs.
+fn required(ground: &PreparedAgent, server: &McpServer) -> Result<(), String> {
+    let names = option(server, "requires").and_then(|requires| requires.get("env"));
+    let Some(Data::Map(names)) = names else { return Ok(()) };
+    names.iter().try_for_each(|(name, _)| granted(ground, name).map(drop))
+}
+
+/// Where a program starts: in the workspace, or in the directory that the definition writes.
+fn directory(ground: &PreparedAgent, server: &McpServer) -> Result<PathBuf, String> {
+    let Some(written) = written_directory(server) else { return Ok(ground.workspace.clone()) };
+    let directory = ground.workspace.join(written);
+    if !directory.is_dir() {
+        return Err(format!("its directory `{written}` does not exist"));
+    }
+    Ok(directory)
+}
+
+/// The directory that a definition writes for the program of a server.
+pub(super) fn written_directory(server: &McpServer) -> Option<&str> {
+    option(server, "cwd").and_then(Data::as_str)
+}
+
+/// A setting that has no field of its own.
+pub(super) fn option<'a>(server: &'a McpServer, name: &str) -> Option<&'a Data> {
+    server.options.iter().find(|(key, _)| key == name).map(|(_, value)| value)
 }
 
 /// Where the programs of servers are looked for.
@@ -135,6 +197,7 @@ fn program_places(ground: &PreparedAgent) -> ProgramPlaces {
         path: if programs.is_empty() { usual() } else { programs },
         home,
         workspace: ground.workspace.clone(),
+        directory: ground.workspace.clone(),
         closed: agentry_home.into_iter().chain([ground.home.clone()]).collect(),
         has_network: has_network(&ground.judge),
     }
@@ -145,7 +208,9 @@ pub(crate) fn own_files(ground: &PreparedAgent, server: &McpServer) -> Vec<Strin
     let Some(command) = &server.command else { return Vec::new() };
     let args = server.args.iter().flatten().map(|arg| arg.value.clone());
     let line: Vec<String> = std::iter::once(command.value.clone()).chain(args).collect();
-    let Ok(found) = locate(&line, &program_places(ground)) else { return Vec::new() };
+    let directory = ground.workspace.join(written_directory(server).unwrap_or_default());
+    let places = ProgramPlaces { directory, ..program_places(ground) };
+    let Ok(found) = locate(&line, &places) else { return Vec::new() };
     let own = found.files.all().filter(|path| !is_of_system(path));
     own.map(|path| path.display().to_string()).collect()
 }
@@ -158,12 +223,19 @@ fn granted(ground: &PreparedAgent, name: &str) -> Result<String, String> {
     variable(name).ok_or_else(|| format!("it needs `{name}`, which is not set"))
 }
 
-/// An address that the policy allows as `webfetch`, or that the user agrees to now.
-fn address(
-    ground: &PreparedAgent,
-    person: &Arc<dyn Approver>,
-    server: &McpServer,
-) -> Result<ServerEndpoint, String> {
+/// The address of a server.
+struct ServerTarget {
+    /// As the definition writes it.
+    written: String,
+    url: reqwest::Url,
+    headers: Vec<(String, String)>,
+    judge: AddressVerdict,
+    /// The verdict on it as `webfetch`, and the reason.
+    judged: (CallJudgement, String),
+}
+
+fn target(ground: &PreparedAgent, server: &McpServer) -> Result<ServerTarget, String> {
+    required(ground, server)?;
     let expand = |text: &str| expanded(text, &|name| granted(ground, name));
     let written = server.url.as_ref().map(|url| url.value.as_str()).unwrap_or_default();
     let url = expand(written)?;
@@ -173,10 +245,20 @@ fn address(
         server.headers.iter().map(|(name, value)| Ok((name.clone(), expand(&value.value)?)));
     let headers = headers.collect::<Result<Vec<_>, String>>()?;
     let judge = address_judge(ground);
-    let touch = agentry_runtime::tool::mcp::address_touch(&url);
-    let is_approved = match judge(&touch) {
+    let judged = judge(&agentry_runtime::tool::mcp::address_touch(&url));
+    Ok(ServerTarget { written: written.to_owned(), url, headers, judge, judged })
+}
+
+/// An address that the policy allows as `webfetch`, or that the user agrees to now.
+fn address(
+    ground: &PreparedAgent,
+    person: &Arc<dyn Approver>,
+    server: &McpServer,
+) -> Result<ServerEndpoint, String> {
+    let ServerTarget { written, url, headers, judge, judged } = target(ground, server)?;
+    let is_approved = match judged {
         (CallJudgement::Allow, _) => false,
-        (CallJudgement::Deny, reason) => return Err(format!("refused: {reason}")),
+        (CallJudgement::Deny, reason) => return Err(refused(&reason)),
         (CallJudgement::Ask, reason) => {
             let name = &server.name;
             let question = format!("the MCP server `{name}` is at `{written}`: connect to it?");
@@ -184,7 +266,7 @@ fn address(
             let runtime = runtime().map_err(|_| "no runtime".to_owned())?;
             let answer = runtime.block_on(person.answer(&question, &choices));
             if answer.as_deref() != Some("yes") {
-                return Err(format!("its address needs an approval: {reason}"));
+                return Err(unapproved(&reason));
             }
             true
         }

@@ -105,6 +105,7 @@ impl<'a> RunSession<'a> {
         let listed = || listing(ground, setting.commands.words(), engine.names.clone());
         let agreed = consent(ground, ConsentTerms::of(args), now(), listed)?;
         setting.tree.agreed = Arc::new(agreed);
+        setting.commands.start_early(ground);
         for note in &engine.notes {
             remark(&format!("note: {note}"));
         }

@@ -7,7 +7,7 @@ use agentry_compile::policy::{Action, Judge, LayerSource, Section, SectionCall};
 use agentry_compile::{LoadableSkill, PlannedSkill, SkillResolution, WorldLinks, native_tool};
 use agentry_runtime::skill::SkillShelf;
 use agentry_runtime::tool::javascript::is_same;
-use agentry_runtime::tool::{BuiltInTool, DeclaredKind, DeclaredTool};
+use agentry_runtime::tool::{BuiltInTool, DeclaredKind};
 
 use super::declared_tools::{DeclaredTools, MissingTool, built_in};
 use super::prepared_agent::PreparedAgent;
@@ -46,15 +46,15 @@ pub(crate) fn unprovided(skills: &[PlannedSkill]) -> Vec<MissingTool> {
     skills.iter().filter_map(missing).collect()
 }
 
-/// The tools for the skills that are ready. `others` are the tools that the definition declares beside
-/// them.
+/// The tools for the skills that are ready. `others` are the names of the tools that the definition declares beside
+/// them; a name that ends in `__` stands for all tools of a server.
 pub(super) fn gather(
     ground: &PreparedAgent,
-    others: &[Arc<dyn DeclaredTool>],
+    others: impl IntoIterator<Item = String>,
     without: &[String],
 ) -> DeclaredTools {
     let mut tools = ground.tool_names(search());
-    tools.extend(others.iter().map(|tool| tool.spec().name));
+    tools.extend(others);
     let (ready, mut missing) = (ground.skills.clone(), ground.unprovided.clone());
     if !ready.is_empty() {
         let taken = tools.iter().filter(|tool| TOOLS.iter().any(|name| is_same(name, tool)));
@@ -132,8 +132,10 @@ fn has_tool(tools: &[String], wanted: &str) -> bool {
     let wanted = wanted.split('(').next().unwrap_or(wanted).trim();
     let wanted = wanted.strip_prefix("mcp__").unwrap_or(wanted);
     let server = format!("{}__", wanted.to_lowercase());
+    let is_of = |server: &str| server.ends_with("__") && wanted.to_lowercase().starts_with(server);
     let means = |tool: &String| {
         is_same(tool, wanted)
+            || is_of(&tool.to_lowercase())
             || native_tool(wanted) == Some(tool.as_str())
             || tool.to_lowercase().starts_with(&server)
     };

@@ -27,8 +27,10 @@ pub struct ProgramPlaces {
     pub path: Vec<PathBuf>,
     /// The home directory of the user.
     pub home: Option<PathBuf>,
-    /// The workspace, where relative paths start.
+    /// The workspace.
     pub workspace: PathBuf,
+    /// Where the program starts, and with it relative paths.
+    pub directory: PathBuf,
     /// Directories that no program is installed in, such as Agentry's home.
     pub closed: Vec<PathBuf>,
     /// Whether the server has a network, so that a launcher can download what is missing.
@@ -84,7 +86,7 @@ pub fn locate(argv: &[String], places: &ProgramPlaces) -> Result<InstalledProgra
 /// Finds a program as a shell would: by its path, or in the directories of `PATH`.
 fn find(name: &str, places: &ProgramPlaces) -> Option<PathBuf> {
     if name.contains('/') {
-        return Some(places.workspace.join(name)).filter(|path| is_executable(path));
+        return Some(places.directory.join(name)).filter(|path| is_executable(path));
     }
     let found = places.path.iter().map(|directory| directory.join(name));
     found.into_iter().find(|path| !name.is_empty() && is_executable(path))
@@ -107,7 +109,7 @@ fn script(argv: &[String], places: &ProgramPlaces) -> Option<PathBuf> {
     // `-m` and `-c` of Python: what follows is no file.
     let is_code = |word: &&String| matches!(word.as_str(), "-m" | "-c" | "-e" | "--eval");
     let words = arguments.iter().take_while(|word| !is_code(word));
-    let files = words.filter(|word| !word.starts_with('-')).map(|word| places.workspace.join(word));
+    let files = words.filter(|word| !word.starts_with('-')).map(|word| places.directory.join(word));
     // `bun run x.ts`: a word before the file is a command of the interpreter.
     files.take(2).find(|path| path.is_file()).filter(|path| is_code_file(path))
 }

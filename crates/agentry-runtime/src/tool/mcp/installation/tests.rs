@@ -19,6 +19,7 @@ impl Machine {
             path: vec![root.join("sys/bin"), root.join("home/.local/bin")],
             home: Some(root.join("home")),
             workspace: root.join("home/project"),
+            directory: root.join("home/project"),
             closed: vec![root.join("home/.agentry")],
             has_network: false,
         };

@@ -14,6 +14,7 @@ pub(crate) struct DelegationCeiling {
     judge: Judge,
     protected: Vec<String>,
     granted: Vec<String>,
+    starts_programs: bool,
     secrets: Vec<KnownSecret>,
     workspace: String,
     /// Whether the agents that the definition names work under their own policies.
@@ -28,6 +29,7 @@ impl DelegationCeiling {
             judge: ground.judge.clone(),
             protected: ground.protected.clone(),
             granted: ground.granted.clone(),
+            starts_programs: ground.starts_programs,
             secrets: ground.secrets.clone(),
             workspace: ground.workspace.display().to_string(),
             is_declared: declares_ceiling(&ground.agent),
@@ -75,6 +77,7 @@ impl DelegationCeiling {
         let met = self.meet(&child.judge)?;
         child.own_judge = Some(std::mem::replace(&mut child.judge, met));
         child.granted.retain(|name| self.granted.contains(name));
+        child.starts_programs &= self.starts_programs;
         Ok(())
     }
 
@@ -135,6 +138,7 @@ mod tests {
             judge: judge.clone(),
             protected: Vec::new(),
             granted: Vec::new(),
+            starts_programs: true,
             secrets: Vec::new(),
             workspace: String::new(),
             is_declared,

@@ -133,7 +133,11 @@ impl ChildRun {
             person: &person,
             hears: &hears,
             can_ask: scope.can_ask,
-            delegation: DelegationTerms { tree: scope.tree.clone(), above: above.clone() },
+            delegation: DelegationTerms {
+                tree: scope.tree.clone(),
+                above: above.clone(),
+                can_ask: scope.can_ask,
+            },
         };
         let ready = match ReadyTools::of(&ground, &commands, journal.directory(), &terms) {
             Ok(ready) => ready,

@@ -97,7 +97,7 @@ impl DelegateTool {
         ground: &PreparedAgent,
         terms: &DelegationTerms,
     ) -> Result<(), CliFailure> {
-        for delegate in self.known.iter().filter(|known| known.is_declared) {
+        for delegate in self.needed(ground) {
             let Err(failure) = terms.check(ground, delegate) else { continue };
             let (path, name, why) = (ground.path(), &delegate.name, failure.message);
             let message = format!("`{path}` does not start: delegate `{name}` is not ready: {why}");
@@ -109,14 +109,13 @@ impl DelegateTool {
 
     /// The declared delegates that could not start in a run, for a list of tools.
     pub(crate) fn unready(&self, ground: &PreparedAgent) -> Vec<MissingTool> {
-        let declared = self.known.iter().filter(|known| known.is_declared);
         let missing = |(name, reason): (&str, String)| MissingTool {
             name: name.to_owned(),
             kind: DeclaredKind::Delegate,
             reason,
             is_optional: false,
         };
-        DelegationTerms::unready(ground, declared).into_iter().map(missing).collect()
+        DelegationTerms::unready(ground, self.needed(ground)).into_iter().map(missing).collect()
     }
 
     /// The agent with a name, and its function if the name has one: `helper`, `helper.find`.
@@ -140,6 +139,14 @@ impl DelegateTool {
                 Err(format!("`{of}` has no function `{}`; {}", cut(function, 100), offered(found)))
             }
         }
+    }
+
+    /// The agents without which the run does not start: those of `agents`, and those that a step of `pipeline` calls.
+    fn needed(&self, ground: &PreparedAgent) -> impl Iterator<Item = &KnownDelegate> {
+        let calls = pipeline::calls(&ground.agent);
+        let called = calls.iter().filter_map(|call| Some(self.find(call).ok()?.0.name.clone()));
+        let called: Vec<String> = called.collect();
+        self.known.iter().filter(move |known| known.is_declared || called.contains(&known.name))
     }
 
     fn usable(&self) -> impl Iterator<Item = &KnownDelegate> {

@@ -18,6 +18,7 @@ use crate::command::run::assembly::RunEngine;
 use crate::command::run::limits::limits;
 use crate::command::run::models::{self, PriceNeed};
 use crate::command::run::prepared_agent::PreparedAgent;
+use crate::command::run::survey::{self, SurveyTerms};
 use crate::command::run::{admitted, pipeline};
 use crate::output::CliFailure;
 
@@ -27,13 +28,19 @@ pub(crate) struct DelegationTerms {
     pub(crate) tree: TreeSettings,
     /// The ceiling of the run itself.
     pub(crate) above: Option<Arc<DelegationCeiling>>,
+    /// Whether a user is there to answer.
+    pub(crate) can_ask: bool,
 }
 
 impl DelegationTerms {
     /// The terms outside of a run: the user named no model and agrees to what is there now.
     fn of_list(ground: &PreparedAgent) -> Self {
         let agreed = Arc::new(AgreedDelegates::of(&reachable(ground)));
-        Self { tree: TreeSettings { agreed, ..TreeSettings::default() }, above: None }
+        Self {
+            tree: TreeSettings { agreed, ..TreeSettings::default() },
+            above: None,
+            can_ask: true,
+        }
     }
 
     /// The delegates that could not start in a run of an agent, each with the reason.
@@ -80,6 +87,11 @@ impl DelegationTerms {
         let (child, above) = prepared(&self.tree, ceiling, delegate)?;
         let limits = limits(&child.agent, &SpendingArguments::default(), &child.caps);
         engine(&self.tree, &child, &limits)?;
+        let is_confined = !self.tree.unconfined || child.agent.policy.needs_sandbox();
+        let survey = SurveyTerms { is_confined, can_ask: self.can_ask };
+        if let Some(why) = survey::obstacle(&child, survey)? {
+            return Err(CliFailure::new(why).refused());
+        }
         let ceiling = DelegationCeiling::of(&child, above);
         for below in delegate_list::declared(&child) {
             self.check_one(&ceiling, &below, depth + 1, seen).map_err(|failure| {
