@@ -102,10 +102,8 @@ impl ContractBench<'_> {
 
     /// A run that works for another is only claimed by its id.
     async fn delegates(&self) -> Held {
-        let child = QueuedRun {
-            parent: Some(format!("{}-queue", self.salt)),
-            ..self.queued("child")
-        };
+        let child =
+            QueuedRun { parent: Some(format!("{}-queue", self.salt)), ..self.queued("child") };
         self.engine.create(&child).await.map_err(broken)?;
         let found = self.engine.claim("w1", &self.filter(&child), LEASE_TIME).await;
         holds!(found == Ok(None), "a worker took a delegate: {found:?}");

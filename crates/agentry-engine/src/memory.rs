@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agentry_runtime::engine::{
-    AppendFailure, ClaimFilter, ClaimedRun, Engine, EngineFailure, EngineFuture, EngineRow,
-    FiringKey, LeaseFailure, LeaseNews, EngineListing, QueueStanding, QueuedRun, RunLease,
+    AppendFailure, ClaimFilter, ClaimedRun, Engine, EngineFailure, EngineFuture, EngineListing,
+    EngineRow, FiringKey, LeaseFailure, LeaseNews, QueueStanding, QueuedRun, RunLease,
 };
 use agentry_runtime::tool::BoxedFuture;
 use sha2::{Digest as _, Sha256};

@@ -52,7 +52,12 @@ impl EngineSession {
     ) -> Result<Self, PostgresFailure> {
         let runtime = runtime()?;
         let engine = runtime.block_on(PostgresEngine::open(url))?;
-        Ok(Self { runtime, engine: Arc::new(engine), worker, lease_time: lease_time.unwrap_or(LEASE_TIME) })
+        Ok(Self {
+            runtime,
+            engine: Arc::new(engine),
+            worker,
+            lease_time: lease_time.unwrap_or(LEASE_TIME),
+        })
     }
 
     /// Makes the tables of an engine, or brings them to this version. Returns the version before and now.
@@ -187,11 +192,7 @@ enum HoldCommand {
 }
 
 /// Renews the lease and carries out commands.
-async fn hold(
-    mut held: HeldRun,
-    mut inbox: queue::UnboundedReceiver<HoldCommand>,
-    end: EndSwitch,
-) {
+async fn hold(mut held: HeldRun, mut inbox: queue::UnboundedReceiver<HoldCommand>, end: EndSwitch) {
     let mut end = Some(end);
     let mut stop = || {
         if let Some(end) = end.take() {

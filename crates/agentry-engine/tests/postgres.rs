@@ -82,7 +82,8 @@ async fn races(postgres: &TestPostgres) {
             let (labels, digests) = (vec![String::new()], vec![String::new()]);
             let filter = ClaimFilter::Waiting { labels, digests };
             let mut claimed = 0;
-            while let Ok(Some(run)) = engine.claim(&format!("w{number}"), &filter, LEASE_TIME).await {
+            while let Ok(Some(run)) = engine.claim(&format!("w{number}"), &filter, LEASE_TIME).await
+            {
                 assert_eq!(run.lease.epoch, 1, "{} was claimed twice", run.lease.run);
                 claimed += 1;
             }
@@ -133,7 +134,9 @@ fn acknowledged_rows_survive_kills_of_the_server() {
             match engine.append(&lease, rows, &[row], true).await {
                 Ok(stored) => rows = stored,
                 // Stored without an answer.
-                Err(AppendFailure::Conflict { rows: stored }) if stored == rows + 1 => rows = stored,
+                Err(AppendFailure::Conflict { rows: stored }) if stored == rows + 1 => {
+                    rows = stored
+                }
                 Err(AppendFailure::Unknown(_)) => {}
                 Err(error) => panic!("{error}"),
             }

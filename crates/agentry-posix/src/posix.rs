@@ -64,6 +64,20 @@ pub mod terminal {
 /// The file that is empty and takes everything.
 pub const NULL_DEVICE: &str = "/dev/null";
 
+/// The number of files that this process may have open, raised to `wanted` as far as it is allowed.
+pub fn raise_open_files(wanted: u64) -> u64 {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    let limit = getrlimit(Resource::Nofile);
+    let allowed = limit.maximum.unwrap_or(wanted).min(wanted);
+    let now = limit.current.unwrap_or(u64::MAX);
+    if now >= allowed {
+        return now;
+    }
+    let raised = Rlimit { current: Some(allowed), maximum: limit.maximum };
+    if setrlimit(Resource::Nofile, raised).is_ok() { allowed } else { now }
+}
+
 /// A path to a held directory that works even after a replacement.
 #[cfg(not(target_vendor = "apple"))]
 pub fn held_path(held: &fd::OwnedFd) -> PathBuf {

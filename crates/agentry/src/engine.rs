@@ -168,9 +168,8 @@ pub(crate) fn create_journal(
     about: &RunDescription,
     redactor: Arc<Redactor>,
 ) -> Result<Journal, CliFailure> {
-    let unwritable = |error: JournalError| {
-        CliFailure::new(error.to_string()).hint(crate::home::UNWRITABLE_HOME)
-    };
+    let unwritable =
+        |error: JournalError| CliFailure::new(error.to_string()).hint(crate::home::UNWRITABLE_HOME);
     let Some(session) = current()? else {
         return Journal::create(home, about, redactor).map_err(unwritable);
     };

@@ -225,9 +225,8 @@ pub(crate) fn style(stream: &impl IsTerminal) -> ReportStyle {
 
 /// The columns of the terminal at standard output; `None` if it is no terminal.
 pub(crate) fn terminal_columns() -> Option<usize> {
-    let out = io::stdout();
-    let size = out.is_terminal().then(|| rustix::termios::tcgetwinsize(&out).ok()).flatten()?;
-    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+    let (columns, _) = io::stdout().is_terminal().then(agentry_posix::terminal::size).flatten()?;
+    Some(usize::from(columns)).filter(|columns| *columns > 0)
 }
 
 /// Rows as aligned columns, the last one not padded. On a terminal the last one is broken between words, so that

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentry_runtime::engine::{
-    AppendFailure, ClaimFilter, ClaimedRun, Engine, EngineFailure, EngineFuture, EngineRow,
-    FiringKey, LeaseFailure, LeaseNews, EngineListing, QueueStanding, QueuedRun, RunLease,
+    AppendFailure, ClaimFilter, ClaimedRun, Engine, EngineFailure, EngineFuture, EngineListing,
+    EngineRow, FiringKey, LeaseFailure, LeaseNews, QueueStanding, QueuedRun, RunLease,
 };
 use agentry_runtime::tool::BoxedFuture;
 use tokio_postgres::Row;
@@ -155,8 +155,7 @@ impl Engine for PostgresEngine {
     fn create<'a>(&'a self, run: &'a QueuedRun) -> EngineFuture<'a, ()> {
         Box::pin(async move {
             let QueuedRun { id, digest, label, parent, request } = run;
-            let values: Values<'_, 5> =
-                [id, digest, label, parent, request];
+            let values: Values<'_, 5> = [id, digest, label, parent, request];
             let created = self.connections.execute(statements::CREATE, &values).await;
             match created.map_err(failed)? {
                 0 => Err(EngineFailure::Exists),
@@ -181,8 +180,7 @@ impl Engine for PostgresEngine {
                     self.connections.query(statements::CLAIM_RUN, &[&worker, &seconds, run]).await
                 }
                 ClaimFilter::Waiting { labels, digests } => {
-                    let values: Values<'_, 4> =
-                        [&worker, &seconds, labels, digests];
+                    let values: Values<'_, 4> = [&worker, &seconds, labels, digests];
                     self.connections.query(statements::CLAIM_WAITING, &values).await
                 }
             };
@@ -203,8 +201,7 @@ impl Engine for PostgresEngine {
     ) -> EngineFuture<'a, LeaseNews, LeaseFailure> {
         Box::pin(async move {
             let (epoch, seconds) = (stored(lease.epoch), time.as_secs_f64());
-            let values: Values<'_, 3> =
-                [&lease.run, &epoch, &seconds];
+            let values: Values<'_, 3> = [&lease.run, &epoch, &seconds];
             let renewed = self.connections.query(statements::RENEW, &values).await;
             let renewed = renewed.map_err(lease_failed)?;
             let row = renewed.first().ok_or(LeaseFailure::Lost)?;
@@ -317,8 +314,7 @@ impl Engine for PostgresEngine {
     ) -> EngineFuture<'a, (), LeaseFailure> {
         Box::pin(async move {
             let epoch = stored(lease.epoch);
-            let values: Values<'_, 4> =
-                [&lease.run, &epoch, &name, &digest];
+            let values: Values<'_, 4> = [&lease.run, &epoch, &name, &digest];
             match self.connections.execute(statements::ATTACH, &values).await {
                 Ok(0) => Err(LeaseFailure::Lost),
                 Ok(_) => Ok(()),
@@ -334,8 +330,7 @@ impl Engine for PostgresEngine {
     fn fire<'a>(&'a self, firing: &'a FiringKey, worker: &'a str) -> EngineFuture<'a, bool> {
         Box::pin(async move {
             let FiringKey { agent, schedule, planned } = firing;
-            let values: Values<'_, 4> =
-                [agent, schedule, planned, &worker];
+            let values: Values<'_, 4> = [agent, schedule, planned, &worker];
             self.connections.execute(statements::FIRE, &values).await.map_err(failed)?;
             let rows = self.connections.query(statements::FIRED, &[agent, schedule, planned]).await;
             let rows = rows.map_err(failed)?;

@@ -24,8 +24,7 @@ WITH level AS (
 SELECT (SELECT count(*) FROM held), (SELECT count(*) FROM stored),
     (SELECT coalesce(max(seq) + 1, 0) FROM agentry.event WHERE run = $1)";
 
-pub(super) const COUNT: &str =
-    "SELECT coalesce(max(seq) + 1, 0) FROM agentry.event WHERE run = $1";
+pub(super) const COUNT: &str = "SELECT coalesce(max(seq) + 1, 0) FROM agentry.event WHERE run = $1";
 
 pub(super) const CREATE: &str = "
 INSERT INTO agentry.run (id, digest, label, parent, request) VALUES ($1, $2, $3, $4, $5)

@@ -47,8 +47,10 @@ impl EffectLedger {
         engine: &MemoryEngine,
         runs: &[String],
     ) -> Result<SimulationTally, String> {
-        let mut tally =
-            SimulationTally { replaced: self.replaced.load(Ordering::Relaxed), ..Default::default() };
+        let mut tally = SimulationTally {
+            replaced: self.replaced.load(Ordering::Relaxed),
+            ..Default::default()
+        };
         for run in runs {
             let rows = engine.read_from(run, 0, usize::MAX).now_or_never();
             let rows = rows.and_then(Result::ok).unwrap_or_default();

@@ -119,10 +119,7 @@ fn play(
     }
     plan.schedule(&world, &engine);
     let in_time = world.run(LONGEST, || engine.is_over());
-    let judged = if in_time {
-        ledger.judge(&engine, &runs)
-    } else {
-        Err("a run has not ended".to_owned())
-    };
+    let judged =
+        if in_time { ledger.judge(&engine, &runs) } else { Err("a run has not ended".to_owned()) };
     judged.map_err(|what| SimulationFailure { seed, what, history: world.history() })
 }

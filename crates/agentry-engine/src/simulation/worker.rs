@@ -141,9 +141,7 @@ impl SimulatedWorker {
             return self.write_blindly(held, row).await;
         }
         held.append(row.clone(), durable).await?;
-        self.world.note(|| {
-            format!("w{} wrote {} {kind} {step}", self.number, held.lease().run)
-        });
+        self.world.note(|| format!("w{} wrote {} {kind} {step}", self.number, held.lease().run));
         self.ledger.acknowledged(&held.lease().run, row, durable);
         Ok(())
     }

@@ -19,7 +19,7 @@ mod held_run;
 
 use std::time::Duration;
 
-pub use held_run::{HeldRun, HolderWorld, HoldFailure};
+pub use held_run::{HeldRun, HoldFailure, HolderWorld};
 use serde::{Deserialize, Serialize};
 
 use crate::tool::BoxedFuture;

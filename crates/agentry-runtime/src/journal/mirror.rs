@@ -116,9 +116,8 @@ impl JournalMirror {
     pub fn end(&self) -> (u64, Option<(String, String)>) {
         let Some(database) = &self.database else { return (0, None) };
         let sql = "SELECT seq, kind, data FROM events ORDER BY seq DESC LIMIT 1";
-        let row = database.query_row(sql, [], |row| {
-            Ok((row.get::<_, i64>(0)?, (row.get(1)?, row.get(2)?)))
-        });
+        let row = database
+            .query_row(sql, [], |row| Ok((row.get::<_, i64>(0)?, (row.get(1)?, row.get(2)?))));
         match row.optional() {
             Ok(Some((seq, last))) => (u64::try_from(seq).unwrap_or(0) + 1, Some(last)),
             _ => (0, None),

@@ -25,7 +25,8 @@ use crate::args::{ResultFormat, RunsArguments, RunsCommand};
 use crate::engine;
 use crate::home::{agentry_home, current_user};
 use crate::output::{
-    CliFailure, CliOutcome, ExitKind, columns, cut, note, print, print_json, remark, terminal_columns,
+    CliFailure, CliOutcome, ExitKind, columns, cut, note, print, print_json, remark,
+    terminal_columns,
 };
 
 /// The most characters of a prompt and of an outcome in the list.

@@ -26,10 +26,10 @@ use std::time::Duration;
 use agentry_compile::text::report::counted;
 use agentry_compile::{FileTree as _, ResolveSettings, WorkspaceConfig};
 use agentry_home::HomeLayout;
+use agentry_posix::raise_open_files;
 use agentry_server::{
     BoundServer, RunHost, ServerLimits, ServerSetup, TlsFiles, TokenScope, TokenStore,
 };
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::watch;
 
 use crate::args::{AskFallback, RunsAtStop, ServeArguments, ServeCommand, milliseconds};
@@ -186,20 +186,8 @@ fn setup(args: &ServeArguments, directory: &Path, tokens: &TokenStore) -> Server
         names: args.host.clone(),
         socket: directory.join("socket"),
         tokens: tokens.clone(),
-        limits: ServerLimits::for_open_files(open_files()),
+        limits: ServerLimits::for_open_files(raise_open_files(OPEN_FILES)),
     }
-}
-
-/// The number of files that this process may have open, raised as far as it is useful and allowed.
-fn open_files() -> u64 {
-    let limit = getrlimit(Resource::Nofile);
-    let allowed = limit.maximum.unwrap_or(OPEN_FILES).min(OPEN_FILES);
-    let now = limit.current.unwrap_or(u64::MAX);
-    if now >= allowed {
-        return now;
-    }
-    let raised = Rlimit { current: Some(allowed), maximum: limit.maximum };
-    if setrlimit(Resource::Nofile, raised).is_ok() { allowed } else { now }
 }
 
 fn listen_hint(error: &io::Error) -> Option<&'static str> {

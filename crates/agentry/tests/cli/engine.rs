@@ -152,7 +152,8 @@ fn kill_for(longest: Duration, most: usize) {
         while open(&front, &runs) < 6 {
             runs.push(front.run("worker", &format!("run{}", runs.len())));
         }
-        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        chance =
+            chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let at = usize::from(chance >> 40 & 1 == 1);
         let Some(worker) = workers[at].take() else { continue };
         std::thread::sleep(Duration::from_millis(chance >> 33 & 1023));
@@ -207,9 +208,8 @@ fn children(id: u32) -> Vec<u32> {
 
 fn states(front: &Serving<'_>) -> BTreeMap<String, String> {
     let runs = front.get("/v1/runs?limit=500");
-    let entry = |run: &Value| {
-        Some((run["id"].as_str()?.to_owned(), run["state"].as_str()?.to_owned()))
-    };
+    let entry =
+        |run: &Value| Some((run["id"].as_str()?.to_owned(), run["state"].as_str()?.to_owned()));
     runs.as_array().into_iter().flatten().filter_map(entry).collect()
 }
 

@@ -54,6 +54,8 @@ mod memory;
 mod new;
 mod pictures;
 mod policy;
+#[path = "../../../agentry-engine/tests/postgres_server/mod.rs"]
+mod postgres_server;
 mod pre_commit;
 mod quarantine;
 mod readme;
@@ -91,8 +93,6 @@ mod serve;
 mod serve_agents;
 mod serve_mcp;
 mod serve_pair;
-#[path = "../../../agentry-engine/tests/postgres_server/mod.rs"]
-mod postgres_server;
 #[path = "../../../agentry-runtime/tests/server/mod.rs"]
 mod server;
 mod shell;

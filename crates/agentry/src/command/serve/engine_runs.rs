@@ -171,10 +171,8 @@ impl EngineRuns {
         (live, book): (&LiveRuns, &ApprovalBook),
     ) {
         let started = self.words(&claimed, home, book).and_then(|(words, waits)| {
-            let given = GivenLease {
-                lease: claimed.lease.clone(),
-                digest: claimed.queued.digest.clone(),
-            };
+            let given =
+                GivenLease { lease: claimed.lease.clone(), digest: claimed.queued.digest.clone() };
             let lease = serde_json::to_string(&given).unwrap_or_default();
             live.start_claimed(&words, (waits, lease))
         });
@@ -182,9 +180,8 @@ impl EngineRuns {
         if let Err(RefusedStart(why)) = started {
             remark(&format!("warning: the run `{}` was not begun: {why}", claimed.queued.id));
             // One that has begun elsewhere is left as it is, for a person to continue.
-            let ending = (claimed.rows == 0).then(|| {
-                serde_json::to_string(&RunEnding::Failed { why }).unwrap_or_default()
-            });
+            let ending = (claimed.rows == 0)
+                .then(|| serde_json::to_string(&RunEnding::Failed { why }).unwrap_or_default());
             self.session.give_back(&claimed, ending);
         }
     }
@@ -224,7 +221,9 @@ impl EngineRuns {
         let key = answer_key(claimed.rows);
         let Some((_, answer)) = answers.into_iter().find(|(it, _)| *it == key) else { return };
         let Ok(answer) = serde_json::from_str::<Value>(&answer) else { return };
-        if let Some(question) = journal::summary(home, id).ok().and_then(|run| parked_question(home, &run)) {
+        if let Some(question) =
+            journal::summary(home, id).ok().and_then(|run| parked_question(home, &run))
+        {
             book.adopt(question);
         }
         let waiting = book.waiting().into_iter().find(|it| it.run == *id);
