@@ -61,7 +61,7 @@ use crate::command::receipts::recording as receipts;
 use crate::command::{find_one, usable};
 use crate::disk::DiskWorld;
 use crate::output::{CliFailure, CliOutcome, ExitKind, error_text, remark};
-use confinement::ConfinedCommands;
+use confinement::{ConfinedCommands, SandboxTrial};
 use delegation::scope::TreeSettings;
 use models::{FoundModels, PriceNeed};
 use prepared_agent::PreparedAgent;
@@ -81,6 +81,8 @@ pub(crate) fn run(args: &RunArguments) -> CliOutcome {
 }
 
 fn carry_out(args: &RunArguments) -> CliOutcome {
+    let is_real = args.replay.is_none() && !args.unconfined;
+    let _trial = is_real.then(SandboxTrial::begin);
     let mut ground = PreparedAgent::read(&args.agent, args.format_override)
         .inspect_err(|failure| record_unprepared(args, failure))?;
     if args.record.is_some() {

@@ -266,7 +266,7 @@ fn tools() {
             "kind: mcp\ncommand: x\nenabled: 'no'",
             &["4:10 AG0103 `enabled` is a string, expected `true` or `false`"],
         ),
-        ("kind: mcp\ncommand: x\ncwd: /", &["4:1 AG0101 the MCP server has no field `cwd`"]),
+        ("kind: mcp\ncommand: x\nshell: /", &["4:1 AG0101 the MCP server has no field `shell`"]),
         ("kind: script", &["2:1 AG0102 the script tool has no `path`"]),
         ("kind: script\npath: run.py", &["3:7 AG5050 `run.py` is no JavaScript file"]),
         ("kind: script\npath: /run.js", &["3:7 AG5050 `/run.js` is not relative"]),

@@ -1,8 +1,8 @@
 //! How the commands of a run are started and confined.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::thread::{Builder, JoinHandle};
 
 use agentry_runtime::commands::{
     CommandConfinement, CommandStarter, RefusedCommands, SandboxState, SandboxedCommands,
@@ -14,6 +14,25 @@ use super::mcp_servers::has_programs;
 use super::prepared_agent::PreparedAgent;
 use crate::home::leavings;
 use crate::output::CliFailure;
+
+/// A trial of the sandbox in a thread, while the agent is read. Its answer holds for the whole program.
+pub(crate) struct SandboxTrial(Option<JoinHandle<()>>);
+
+impl SandboxTrial {
+    pub(crate) fn begin() -> Self {
+        let program = std::env::current_exe().ok();
+        let trial = |program: PathBuf| move || drop(agentry_sandbox::support(&program));
+        let thread = program.and_then(|program| Builder::new().spawn(trial(program)).ok());
+        Self(thread)
+    }
+}
+
+impl Drop for SandboxTrial {
+    /// Waits for the thread, so that the trial leaves nothing behind.
+    fn drop(&mut self) {
+        let _ = self.0.take().map(JoinHandle::join);
+    }
+}
 
 /// The confinement of an agent's commands.
 pub(crate) struct ConfinedCommands {
