@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use crate::measure::{medians, quiet};
@@ -16,7 +17,8 @@ const LATER: Duration = Duration::from_millis(80);
 
 pub(crate) fn starting(program: &Path, folder: &Path, table: &mut Table) -> Result<(), String> {
     let what = "--version through the package of npm";
-    let node = quiet("node", ["-p", "`${process.platform}-${process.arch}`"]).output();
+    let node =
+        Command::new("node").args(["-p", "`${process.platform}-${process.arch}`"]).output();
     let Ok(node) = node else {
         table.skip(what.to_owned(), "`node` is not installed".to_owned());
         return Ok(());

@@ -85,7 +85,7 @@ impl DependencyRules {
         let text = |key: &str| package[key].as_str().unwrap_or_default();
         let name = format!("{} {}", text("name"), text("version"));
         let mut problems = Vec::new();
-        if !LicenceExpression::new(text("license")).is_met(&self.licences) {
+        if !LicenceExpression::new(text("license")).evaluate(&self.licences) {
             problems.push(format!("{name}: its licence `{}` is not allowed", text("license")));
         }
         let source = text("source");
@@ -122,7 +122,7 @@ impl<'a> LicenceExpression<'a> {
     }
 
     /// Whether these licences are enough. What is not understood is not.
-    fn is_met(mut self, allowed: &BTreeSet<String>) -> bool {
+    fn evaluate(mut self, allowed: &BTreeSet<String>) -> bool {
         self.either(allowed) == Some(true) && self.at == self.words.len()
     }
 
@@ -197,16 +197,17 @@ mod tests {
             ("AND MIT", false),
         ];
         for (text, expected) in cases {
-            assert_eq!(LicenceExpression::new(text).is_met(&allowed), expected, "{text}");
+            assert_eq!(LicenceExpression::new(text).evaluate(&allowed), expected, "{text}");
         }
     }
 
     #[test]
     fn each_rule_is_broken_by_a_package() {
+        type Change = fn(&mut Value);
         let rules = "[licenses]\nallow = [\"MIT\"]\n[bans]\nwildcards = \"deny\"\nallow-wildcard-paths = true\n\
             [sources]\nallow-registry = [\"https://a\"]\nallow-git = [\"https://b\"]\n";
         let rules = DependencyRules::parse(rules).expect("rules");
-        let package = |change: fn(&mut Value)| {
+        let package = |change: Change| {
             let mut package = json!({
                 "name": "p", "version": "1.0.0", "license": "MIT", "source": "registry+https://a",
                 "dependencies": [{"name": "d", "req": "^1"}, {"name": "own", "req": "*", "path": "/own"}],
@@ -217,7 +218,7 @@ mod tests {
         assert_eq!(package(|_| {}), [""; 0]);
         assert_eq!(package(|it| it["source"] = json!("git+https://b?branch=x#0123")), [""; 0]);
         assert_eq!(package(|it| it["source"] = Value::Null), [""; 0]);
-        let broken: [(fn(&mut Value), &str); 4] = [
+        let broken: [(Change, &str); 4] = [
             (|it| it["license"] = Value::Null, "p 1.0.0: its licence `` is not allowed"),
             (
                 |it| it["source"] = json!("git+https://c#0123"),

@@ -86,7 +86,7 @@ pub(crate) fn run(request: &DistRequest) -> Result<(), String> {
         Some(binary) => package(binary, "given"),
         None => package(&build("release", None)?, "gnu"),
     };
-    packaged.map(drop)
+    repackage(&packaged?)
 }
 
 /// Makes the packages of a binary and tries each of them.

@@ -51,7 +51,7 @@ pub(crate) fn remote_agents() -> Result<&'static RemoteAgents, OciError> {
         let note = |text: &str| remark(&format!("note: {text}"));
         Ok(RemoteAgents::new(clients, credentials, &home, plain).with_note(note))
     });
-    made.as_ref().map_err(|why| OciError::Unfit(why.clone()))
+    made.as_ref().map_err(|why| OciError::Machine(why.clone()))
 }
 
 /// Fetches a base of an agent of the store. Its signatures are checked when the compiler asks for it.

@@ -8,6 +8,9 @@ pub enum OciError {
     /// The text is no reference.
     #[error("{0}")]
     Unfit(String),
+    /// This machine cannot ask any registry.
+    #[error("no registry can be asked: {0}")]
+    Machine(String),
     /// There is no connection.
     #[error("`{host}` cannot be reached: {why}")]
     Unreachable {
@@ -129,7 +132,10 @@ impl OciError {
             Self::Untrusted { .. } => {
                 "ask its owner to sign it: `agentry sign`, then `agentry push AGENT oci://…`"
             }
-            Self::Credentials(_) | Self::Protocol { .. } | Self::Refused { .. } => return None,
+            Self::Machine(_)
+            | Self::Credentials(_)
+            | Self::Protocol { .. }
+            | Self::Refused { .. } => return None,
         };
         Some(hint.to_owned())
     }

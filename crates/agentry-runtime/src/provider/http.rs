@@ -45,6 +45,9 @@ fn builder() -> ClientBuilder {
         .user_agent(concat!("agentry/", env!("CARGO_PKG_VERSION")))
 }
 
+/// What `rustls` reports on a machine without certificates, such as a container with nothing but this program.
+const NO_CERTIFICATES: &str = "No CA certificates were loaded";
+
 /// Returns the innermost reason of an error, without the address, which may have a key.
 pub fn reason(error: &reqwest::Error) -> String {
     let mut reason = None;
@@ -53,5 +56,11 @@ pub fn reason(error: &reqwest::Error) -> String {
         reason = Some(inner.to_string());
         source = inner.source();
     }
-    reason.unwrap_or_else(|| "no reason is given".to_owned())
+    match reason {
+        Some(reason) if reason.contains(NO_CERTIFICATES) => {
+            "this machine has no certificates of authorities; install `ca-certificates`, or name a file with `SSL_CERT_FILE`"
+                .to_owned()
+        }
+        reason => reason.unwrap_or_else(|| "no reason is given".to_owned()),
+    }
 }

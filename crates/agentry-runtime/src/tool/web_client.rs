@@ -92,7 +92,7 @@ impl WebClient {
             .dns_resolver(Arc::new(PinnedResolver(addresses)))
             .user_agent(concat!("agentry/", env!("CARGO_PKG_VERSION")))
             .build()
-            .map_err(|error| format!("nothing can be fetched: {error}"))
+            .map_err(|error| format!("nothing can be fetched: {}", reason(&error)))
     }
 
     /// Returns the IP addresses that may be connected to.

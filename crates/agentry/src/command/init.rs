@@ -24,6 +24,7 @@ use crate::save::{FileSaving, ReplaceMode};
 use setup_file::{SetupFile, proposed};
 
 /// What is in the repository.
+#[expect(clippy::struct_excessive_bools, reason = "each is looked up on its own")]
 #[derive(Debug)]
 struct RepositoryContent {
     /// The root of the workspace; empty for the current directory.

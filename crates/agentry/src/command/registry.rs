@@ -91,6 +91,7 @@ pub(super) fn remote_failed(error: OciError) -> CliFailure {
         OciError::Untrusted { .. } => failure.refused(),
         OciError::Store(error) => failed(error),
         OciError::Unfit(_)
+        | OciError::Machine(_)
         | OciError::Unreachable { .. }
         | OciError::Login { .. }
         | OciError::Credentials(_)

@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -15,7 +16,8 @@ fn is_installed() -> bool {
     let probe = probe.arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     let is_there = probe.is_ok_and(|status| status.success());
     if !is_there {
-        eprintln!("SKIPPED: `pre-commit` is missing: it runs no hook");
+        writeln!(std::io::stderr(), "SKIPPED: `pre-commit` is missing: it runs no hook")
+            .expect("a stream");
     }
     is_there
 }

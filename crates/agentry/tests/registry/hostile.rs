@@ -241,6 +241,19 @@ fn without_tls_only_on_this_machine() {
     assert!(refused.stderr.contains("has no TLS"), "{refused}");
 }
 
+/// A container with nothing but this program has no certificates.
+#[cfg(target_os = "linux")]
+#[test]
+fn without_certificates_the_remedy_is_named() {
+    let test = Test::new().file("none.pem", "");
+    let mut command = test.command(["list", "oci://registry.invalid/x"]);
+    command.env("SSL_CERT_FILE", test.path("none.pem")).env("SSL_CERT_DIR", test.path("none"));
+    let refused = test.ended("list", &command.output().expect("the program runs")).exits(2);
+    let expected = "no registry can be asked: this machine has no certificates of authorities; install \
+        `ca-certificates`, or name a file with `SSL_CERT_FILE`";
+    assert!(refused.stderr.contains(expected), "{refused}");
+}
+
 #[test]
 fn a_push_that_the_registry_refuses() {
     let registry = ScriptedRegistry::start();
