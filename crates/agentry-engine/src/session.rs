@@ -6,7 +6,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use agentry_runtime::engine::{
-    ClaimFilter, ClaimedRun, Engine, EngineFailure, EngineRow, HeldRun, HoldFailure, HolderWorld,
+    ClaimFilter, ClaimedRun, Engine, EngineFailure, EngineRow, FiringKey, HeldRun, HoldFailure, HolderWorld,
     LEASE_TIME, LeaseNews, QueuedRun, RunLease,
 };
 use agentry_runtime::journal::JournalUplink;
@@ -131,6 +131,12 @@ impl EngineSession {
     pub fn answers(&self, run: &str) -> Result<Vec<(String, String)>, EngineFailure> {
         let run = run.to_owned();
         self.ask(|engine| async move { engine.answers(&run).await })
+    }
+
+    /// Notes that this worker starts a run for a planned time. Returns whether no other one did.
+    pub fn fire(&self, firing: FiringKey) -> Result<bool, EngineFailure> {
+        let worker = self.worker.clone();
+        self.ask(|engine| async move { engine.fire(&firing, &worker).await })
     }
 
     /// Blocks until something may have changed, or for this time.

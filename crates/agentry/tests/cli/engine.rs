@@ -90,9 +90,9 @@ fn a_run_moves_between_servers() {
         let shown = String::from_utf8(shown.expect("the program runs").stdout).expect("text");
         assert!(shown.contains("All done."), "{home}: {shown}");
     }
-    // The home of the worker has the receipt.
+    // The home of the worker has the receipts: one when it parked, one at its end.
     let receipts = |serving: &Serving<'_>| serving.get("/v1/receipts").as_array().map(Vec::len);
-    assert_eq!(receipts(&worker), Some(1));
+    assert_eq!(receipts(&worker), Some(2));
     assert_eq!(receipts(&front), Some(0));
     let undo = ["runs", "undo", &run];
     let undone = engaged(&test, &server, (&postgres, HOMES[1]), &undo).status();
