@@ -6,8 +6,8 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use agentry_runtime::engine::{
-    ClaimFilter, ClaimedRun, Engine, EngineFailure, EngineRow, FiringKey, HeldRun, HoldFailure, HolderWorld,
-    LEASE_TIME, LeaseNews, QueuedRun, RunLease,
+    ClaimFilter, ClaimedRun, EngineFailure, EngineRow, FiringKey, HeldRun, HoldFailure,
+    HolderWorld, LEASE_TIME, LeaseNews, QueuedRun, RunLease, SharedEngine,
 };
 use agentry_runtime::journal::JournalUplink;
 use agentry_runtime::tool::BoxedFuture;
@@ -25,7 +25,7 @@ pub type EndSwitch = Box<dyn Fn() + Send>;
 /// An engine with the runtime that talks to it.
 pub struct EngineSession {
     runtime: Runtime,
-    engine: Arc<dyn Engine>,
+    engine: Arc<dyn SharedEngine>,
     worker: String,
     lease_time: Duration,
 }
@@ -52,7 +52,12 @@ impl EngineSession {
     ) -> Result<Self, PostgresFailure> {
         let runtime = runtime()?;
         let engine = runtime.block_on(PostgresEngine::open(url))?;
-        Ok(Self { runtime, engine: Arc::new(engine), worker, lease_time: lease_time.unwrap_or(LEASE_TIME) })
+        Ok(Self {
+            runtime,
+            engine: Arc::new(engine),
+            worker,
+            lease_time: lease_time.unwrap_or(LEASE_TIME),
+        })
     }
 
     /// Makes the tables of an engine, or brings them to this version. Returns the version before and now.
@@ -68,7 +73,7 @@ impl EngineSession {
     /// Does something with the engine, and blocks until it is done.
     pub fn ask<T: Send + 'static, F>(
         &self,
-        act: impl FnOnce(Arc<dyn Engine>) -> F,
+        act: impl FnOnce(Arc<dyn SharedEngine>) -> F,
     ) -> Result<T, EngineFailure>
     where
         F: Future<Output = Result<T, EngineFailure>> + Send + 'static,
@@ -193,11 +198,7 @@ enum HoldCommand {
 }
 
 /// Renews the lease and carries out commands.
-async fn hold(
-    mut held: HeldRun,
-    mut inbox: queue::UnboundedReceiver<HoldCommand>,
-    end: EndSwitch,
-) {
+async fn hold(mut held: HeldRun, mut inbox: queue::UnboundedReceiver<HoldCommand>, end: EndSwitch) {
     let mut end = Some(end);
     let mut stop = || {
         if let Some(end) = end.take() {

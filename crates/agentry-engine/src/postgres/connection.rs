@@ -299,10 +299,8 @@ async fn listen(connections: Arc<Connections>) {
 }
 
 /// Carries a connection until it ends.
-async fn carry<S, T>(
-    mut connection: tokio_postgres::Connection<S, T>,
-    woken: Option<Arc<Notify>>,
-) where
+async fn carry<S, T>(mut connection: tokio_postgres::Connection<S, T>, woken: Option<Arc<Notify>>)
+where
     S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
     T: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
 {
@@ -343,7 +341,8 @@ mod tests {
             ("postgres://a@127.0.0.1/x?sslmode=require", SslMode::Require),
         ];
         for (url, expected) in cases {
-            let connections = Connections::new(url).unwrap_or_else(|error| panic!("{url}: {error}"));
+            let connections =
+                Connections::new(url).unwrap_or_else(|error| panic!("{url}: {error}"));
             assert_eq!(connections.config.get_ssl_mode(), expected, "{url}");
             assert_eq!(connections.tls.is_some(), expected == SslMode::Require, "{url}");
         }

@@ -62,9 +62,9 @@ where
     type Future = Pin<Box<dyn Future<Output = io::Result<EncryptedStream<S>>> + Send>>;
 
     fn connect(self, stream: S) -> Self::Future {
-        Box::pin(async move {
-            self.connector.connect(self.name, stream).await.map(EncryptedStream)
-        })
+        Box::pin(
+            async move { self.connector.connect(self.name, stream).await.map(EncryptedStream) },
+        )
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use agentry_runtime::engine::{Engine as _, EngineRow};
+use agentry_runtime::engine::{EngineRow, SharedEngine as _};
 use futures_util::FutureExt as _;
 
 use super::worker::{ENDED, STARTED, TAKEN, UNFINISHED};
@@ -47,8 +47,10 @@ impl EffectLedger {
         engine: &MemoryEngine,
         runs: &[String],
     ) -> Result<SimulationTally, String> {
-        let mut tally =
-            SimulationTally { replaced: self.replaced.load(Ordering::Relaxed), ..Default::default() };
+        let mut tally = SimulationTally {
+            replaced: self.replaced.load(Ordering::Relaxed),
+            ..Default::default()
+        };
         for run in runs {
             let rows = engine.read_from(run, 0, usize::MAX).now_or_never();
             let rows = rows.and_then(Result::ok).unwrap_or_default();

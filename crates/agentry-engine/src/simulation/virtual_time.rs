@@ -186,8 +186,7 @@ impl VirtualWorld {
         let is_paused = |worker: Option<usize>| {
             worker.and_then(|it| workers.get(&it)).is_some_and(|it| it.paused)
         };
-        let can_go =
-            |it: &TaskSlot| it.flag.0.load(Ordering::Relaxed) && !is_paused(it.worker);
+        let can_go = |it: &TaskSlot| it.flag.0.load(Ordering::Relaxed) && !is_paused(it.worker);
         let Some(place) = all.iter().position(can_go) else { return false };
         // Taken out while it works: it may start and kill others, but not itself.
         let mut slot = all.remove(place);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentry_runtime::engine::{
-    AppendFailure, ClaimFilter, ClaimedRun, Engine as _, EngineRow, HeldRun, HoldFailure,
-    HolderWorld, LEASE_TIME,
+    AppendFailure, ClaimFilter, ClaimedRun, EngineRow, HeldRun, HoldFailure, HolderWorld,
+    LEASE_TIME, SharedEngine as _,
 };
 use agentry_runtime::tool::BoxedFuture;
 
@@ -141,9 +141,7 @@ impl SimulatedWorker {
             return self.write_blindly(held, row).await;
         }
         held.append(row.clone(), durable).await?;
-        self.world.note(|| {
-            format!("w{} wrote {} {kind} {step}", self.number, held.lease().run)
-        });
+        self.world.note(|| format!("w{} wrote {} {kind} {step}", self.number, held.lease().run));
         self.ledger.acknowledged(&held.lease().run, row, durable);
         Ok(())
     }

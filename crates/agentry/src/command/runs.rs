@@ -23,7 +23,9 @@ use super::suggestion::one_of;
 use crate::args::{ResultFormat, RunsArguments, RunsCommand};
 use crate::engine;
 use crate::home::{agentry_home, current_user};
-use crate::output::{CliFailure, CliOutcome, ExitKind, columns, cut, note, print, print_json, remark};
+use crate::output::{
+    CliFailure, CliOutcome, ExitKind, columns, cut, note, print, print_json, remark,
+};
 
 /// The most characters of a prompt and of an outcome in the list.
 const MOST_PROMPT: usize = 60;

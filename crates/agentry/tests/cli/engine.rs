@@ -98,8 +98,11 @@ fn a_run_moves_between_servers() {
     let undone = engaged(&test, &server, (&postgres, HOMES[1]), &undo).status();
     assert!(undone.expect("the program runs").success());
     assert!(!test.has("other.txt"));
-    let export = |serving: &Serving<'_>| serving.get(&format!("/v1/runs/{run}/export")).to_string();
-    wait_for("the undo at the other server", || export(&front).contains("other.txt"));
+    let shown = engaged(&test, &server, (&postgres, HOMES[0]), &["runs", "show", &run]).output();
+    let shown = String::from_utf8(shown.expect("the program runs").stdout).expect("text");
+    assert!(shown.contains("took back the changes"), "the other home knows of the undo: {shown}");
+    let export = front.get(&format!("/v1/runs/{run}/export")).to_string();
+    assert!(export.contains("All done."), "{export}");
     front.stop();
     worker.stop();
 }
@@ -152,11 +155,12 @@ fn kill_for(longest: Duration, most: usize) {
         while open(&front, &runs) < 6 {
             runs.push(front.run("worker", &format!("run{}", runs.len())));
         }
-        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        chance =
+            chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let at = usize::from(chance >> 40 & 1 == 1);
         let Some(worker) = workers[at].take() else { continue };
         std::thread::sleep(Duration::from_millis(chance >> 33 & 1023));
-        if chance >> 50 & 7 == 0 {
+        if (chance >> 50).is_multiple_of(8) {
             // The database goes away, and comes back.
             postgres.kill();
             std::thread::sleep(Duration::from_millis(chance >> 33 & 4095));
@@ -169,7 +173,6 @@ fn kill_for(longest: Duration, most: usize) {
     }
     wait_until_all_ended(&front, &runs);
     judge(&test, &front, &runs);
-    println!("{kills} kills, {} runs", runs.len());
     assert!(kills >= most.min(5), "only {kills} kills");
 }
 
@@ -207,9 +210,8 @@ fn children(id: u32) -> Vec<u32> {
 
 fn states(front: &Serving<'_>) -> BTreeMap<String, String> {
     let runs = front.get("/v1/runs?limit=500");
-    let entry = |run: &Value| {
-        Some((run["id"].as_str()?.to_owned(), run["state"].as_str()?.to_owned()))
-    };
+    let entry =
+        |run: &Value| Some((run["id"].as_str()?.to_owned(), run["state"].as_str()?.to_owned()));
     runs.as_array().into_iter().flatten().filter_map(entry).collect()
 }
 
@@ -238,9 +240,9 @@ fn wait_until_all_ended(front: &Serving<'_>, runs: &[String]) {
 
 /// Compares the journals with what happened.
 fn judge(test: &Test, front: &Serving<'_>, runs: &[String]) {
-    let text = test.read("effects");
+    let lines = test.read("effects");
     let mut effects = BTreeMap::new();
-    for line in text.lines() {
+    for line in lines.lines() {
         *effects.entry(line.to_owned()).or_insert(0) += 1;
     }
     let doubled: Vec<_> = effects.iter().filter(|(_, count)| **count > 1).collect();

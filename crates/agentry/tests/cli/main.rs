@@ -54,6 +54,8 @@ mod memory;
 mod new;
 mod pictures;
 mod policy;
+#[path = "../../../agentry-engine/tests/postgres_server/mod.rs"]
+mod postgres_server;
 mod quarantine;
 mod readme;
 mod receipts;
@@ -89,8 +91,6 @@ mod search;
 mod serve;
 mod serve_agents;
 mod serve_pair;
-#[path = "../../../agentry-engine/tests/postgres_server/mod.rs"]
-mod postgres_server;
 #[path = "../../../agentry-runtime/tests/server/mod.rs"]
 mod server;
 mod shell;

@@ -88,7 +88,7 @@ impl ServeHost {
             let host = Arc::clone(self);
             drop(tokio::task::spawn_blocking(move || {
                 if let Some(engine) = &host.engine {
-                    engine.start(claimed, &host.home, (&host.live, &host.book));
+                    engine.start(&claimed, &host.home, (&host.live, &host.book));
                 }
             }));
         }
@@ -399,7 +399,8 @@ impl ServeHost {
 
     /// Continues a run with an answer. Returns the answer of another server that was first.
     fn continue_with(&self, record: &ApprovalRecord) -> Result<Option<String>, RefusedStart> {
-        if let Some(engine) = self.engine.as_ref().filter(|_| crate::engine::has(&self.home, &record.run))
+        if let Some(engine) =
+            self.engine.as_ref().filter(|_| crate::engine::has(&self.home, &record.run))
             && let Some(first) = engine.answer(record)?
         {
             return Ok(Some(first));
@@ -492,7 +493,11 @@ impl RunHost for ServeHost {
 fn program(args: &[&str]) -> Value {
     let Ok(program) = this_program() else { return Value::Null };
     let mut command = std::process::Command::new(program);
-    command.args(args).envs(engine::variable()).stdin(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    command
+        .args(args)
+        .envs(engine::variable())
+        .stdin(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null());
     let output = command.output().map(|output| output.stdout).unwrap_or_default();
     serde_json::from_slice(&output).unwrap_or_default()
 }
