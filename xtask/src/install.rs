@@ -79,6 +79,17 @@ const NEEDS: &[Need] = &[
         otherwise: Some("no registry has TLS in the tests"),
     },
     Need {
+        what: "Postgres",
+        probe: "find /usr/lib/postgresql -name initdb",
+        install: &[
+            "apt-get install -y --no-install-recommends postgresql",
+            "apt-get update",
+            "apt-get install -y --no-install-recommends postgresql",
+            "sudo -n apt-get install -y --no-install-recommends postgresql",
+        ],
+        otherwise: Some("no run is shared by several machines"),
+    },
+    Need {
         what: "a browser with its driver",
         probe: "chromedriver --version",
         install: &[

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use agentry_runtime::engine::{
-    AppendFailure, ClaimFilter, ClaimedRun, Engine, EngineFailure, EngineRow, FiringKey,
-    LEASE_TIME, LeaseFailure, QueueStanding, QueuedRun, RunLease,
+    AppendFailure, ClaimFilter, ClaimedRun, EngineFailure, EngineRow, FiringKey, LEASE_TIME,
+    LeaseFailure, QueueStanding, QueuedRun, RunLease, SharedEngine,
 };
 
 /// A broken sentence of the contract.
@@ -22,7 +22,7 @@ macro_rules! holds {
 }
 
 /// Holds an engine to the contract. Names of runs, digests and firings contain `salt`.
-pub async fn check(engine: &dyn Engine, salt: &str) -> Held {
+pub async fn check(engine: &dyn SharedEngine, salt: &str) -> Held {
     let bench = ContractBench { engine, salt };
     bench.queue().await?;
     bench.leases().await?;
@@ -33,7 +33,7 @@ pub async fn check(engine: &dyn Engine, salt: &str) -> Held {
 }
 
 struct ContractBench<'a> {
-    engine: &'a dyn Engine,
+    engine: &'a dyn SharedEngine,
     salt: &'a str,
 }
 
@@ -132,6 +132,20 @@ impl ContractBench<'_> {
         self.engine.cancel(&queued.id).await.map_err(broken)?;
         let news = self.engine.renew(&second, LEASE_TIME).await.map_err(broken)?;
         holds!(news.is_cancelled, "the holder does not hear that it is cancelled");
+        self.cancelled_in_the_queue().await
+    }
+
+    /// A run that only waits ends at once.
+    async fn cancelled_in_the_queue(&self) -> Held {
+        let queued = self.created("unwanted").await?;
+        self.engine.cancel(&queued.id).await.map_err(broken)?;
+        let taken = self.engine.claim("w1", &self.filter(&queued), LEASE_TIME).await;
+        holds!(taken == Ok(None), "a cancelled run was claimed: {taken:?}");
+        let listed = self.engine.list(0).await.map_err(broken)?;
+        let ending = listed.into_iter().find(|it| it.queued.id == queued.id);
+        let ending = ending.and_then(|it| it.ending);
+        let expected = Some("{\"state\":\"cancelled\"}".to_owned());
+        holds!(ending == expected, "a cancelled run ended as {ending:?}");
         Ok(())
     }
 

@@ -1,13 +1,13 @@
-//! Where runs are kept when several machines share them: implementations of [`Engine`].
+//! Where runs are kept when several machines share them: implementations of [`SharedEngine`].
 //!
 //! ```text
-//!   HeldRun (agentry-runtime) ──▶ Engine ──┬── MemoryEngine     tests and the simulation
+//!   HeldRun (agentry-runtime) ──▶ SharedEngine ──┬── MemoryEngine     tests and the simulation
 //!                                          └── PostgresEngine   any number of machines
 //! ```
 //!
 //! [`contract`] tests any of them; [`simulation`] lets workers crash, pause and lose answers by a seed.
 //!
-//! [`Engine`]: agentry_runtime::engine::Engine
+//! [`SharedEngine`]: agentry_runtime::engine::SharedEngine
 
 pub mod contract;
 mod memory;

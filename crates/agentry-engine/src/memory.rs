@@ -5,11 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agentry_runtime::engine::{
-    AppendFailure, ClaimFilter, ClaimedRun, Engine, EngineFailure, EngineFuture, EngineListing,
-    EngineRow, FiringKey, LeaseFailure, LeaseNews, QueueStanding, QueuedRun, RunLease,
+    AppendFailure, ClaimFilter, ClaimedRun, EngineFailure, EngineFuture, EngineListing, EngineRow,
+    FiringKey, LeaseFailure, LeaseNews, QueueStanding, QueuedRun, RunLease, SharedEngine,
 };
 use agentry_runtime::tool::BoxedFuture;
 use sha2::{Digest as _, Sha256};
+
+/// The ending of a run that no worker has.
+const CANCELLED: &str = "{\"state\":\"cancelled\"}";
 
 /// The clock of the engine: the time since any moment.
 pub type EngineClock = Arc<dyn Fn() -> Duration + Send + Sync>;
@@ -226,7 +229,7 @@ fn count(rows: &[EngineRow]) -> u64 {
     u64::try_from(rows.len()).unwrap_or(u64::MAX)
 }
 
-impl Engine for MemoryEngine {
+impl SharedEngine for MemoryEngine {
     fn create<'a>(&'a self, run: &'a QueuedRun) -> EngineFuture<'a, ()> {
         self.act(|state| state.create(run))
     }
@@ -290,6 +293,7 @@ impl Engine for MemoryEngine {
             run.change = change;
             run.is_cancelled = run.standing == QueueStanding::Held;
             if run.standing == QueueStanding::Waiting {
+                run.ending = Some((CANCELLED.to_owned(), count(&run.rows)));
                 run.standing = QueueStanding::Released;
             }
             Ok(())

@@ -6,8 +6,8 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use agentry_runtime::engine::{
-    ClaimFilter, ClaimedRun, Engine, EngineFailure, EngineRow, HeldRun, HoldFailure, HolderWorld,
-    LEASE_TIME, LeaseNews, QueuedRun, RunLease,
+    ClaimFilter, ClaimedRun, EngineFailure, EngineRow, FiringKey, HeldRun, HoldFailure,
+    HolderWorld, LEASE_TIME, LeaseNews, QueuedRun, RunLease, SharedEngine,
 };
 use agentry_runtime::journal::JournalUplink;
 use agentry_runtime::tool::BoxedFuture;
@@ -25,7 +25,7 @@ pub type EndSwitch = Box<dyn Fn() + Send>;
 /// An engine with the runtime that talks to it.
 pub struct EngineSession {
     runtime: Runtime,
-    engine: Arc<dyn Engine>,
+    engine: Arc<dyn SharedEngine>,
     worker: String,
     lease_time: Duration,
 }
@@ -73,7 +73,7 @@ impl EngineSession {
     /// Does something with the engine, and blocks until it is done.
     pub fn ask<T: Send + 'static, F>(
         &self,
-        act: impl FnOnce(Arc<dyn Engine>) -> F,
+        act: impl FnOnce(Arc<dyn SharedEngine>) -> F,
     ) -> Result<T, EngineFailure>
     where
         F: Future<Output = Result<T, EngineFailure>> + Send + 'static,
@@ -136,6 +136,12 @@ impl EngineSession {
     pub fn answers(&self, run: &str) -> Result<Vec<(String, String)>, EngineFailure> {
         let run = run.to_owned();
         self.ask(|engine| async move { engine.answers(&run).await })
+    }
+
+    /// Notes that this worker starts a run for a planned time. Returns whether no other one did.
+    pub fn fire(&self, firing: FiringKey) -> Result<bool, EngineFailure> {
+        let worker = self.worker.clone();
+        self.ask(|engine| async move { engine.fire(&firing, &worker).await })
     }
 
     /// Blocks until something may have changed, or for this time.

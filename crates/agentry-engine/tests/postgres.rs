@@ -1,4 +1,5 @@
 //! The contract, on a real Postgres that each test starts in a directory of its own.
+#![expect(clippy::expect_used, reason = "a test that cannot go on has failed")]
 
 mod postgres_server;
 
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use agentry_engine::{PostgresEngine, PostgresFailure, contract};
 use agentry_runtime::engine::{
-    AppendFailure, ClaimFilter, Engine, EngineRow, LEASE_TIME, QueuedRun,
+    AppendFailure, ClaimFilter, EngineRow, LEASE_TIME, QueuedRun, SharedEngine,
 };
 use postgres_server::TestPostgres;
 
@@ -135,7 +136,7 @@ fn acknowledged_rows_survive_kills_of_the_server() {
                 Ok(stored) => rows = stored,
                 // Stored without an answer.
                 Err(AppendFailure::Conflict { rows: stored }) if stored == rows + 1 => {
-                    rows = stored
+                    rows = stored;
                 }
                 Err(AppendFailure::Unknown(_)) => {}
                 Err(error) => panic!("{error}"),

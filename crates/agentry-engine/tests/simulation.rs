@@ -19,13 +19,6 @@ fn no_effect_is_lost_or_doubled() {
         played.map(|thread| thread.join().expect("every history holds"))
     });
     let sum = |of: fn(&SimulationTally) -> u64| tallies.iter().map(of).sum::<u64>();
-    println!(
-        "{} effects, {} unfinished, {} takeovers, {} replaced holders",
-        sum(|it| it.effects),
-        sum(|it| it.unfinished),
-        sum(|it| it.takeovers),
-        sum(|it| it.replaced)
-    );
     if seeds.end - seeds.start == SEEDS {
         assert!(sum(|it| it.takeovers) > SEEDS / 4, "the faults are too mild");
         assert!(sum(|it| it.replaced) > SEEDS / 20, "no holder is replaced while it works");

@@ -12,7 +12,7 @@ use agentry_runtime::engine::{
     ClaimFilter, EngineFailure, EngineListing, EngineRow, QueueStanding, QueuedRun, RunLease,
 };
 use agentry_runtime::journal::{
-    self, EngineStanding, Journal, JournalError, JournalMirror, JournalUplink, RunDescription,
+    self, EngineStanding, Journal, JournalError, JournalMirror, RunDescription,
 };
 use agentry_runtime::redact::Redactor;
 use serde::{Deserialize, Serialize};
@@ -76,7 +76,7 @@ pub(crate) fn has(home: &Path, run: &str) -> bool {
 /// How many rows of a run were seen last.
 pub(crate) fn rows_seen(run: &str) -> u64 {
     let seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
-    seen.get(run).map_or(0, |(rows, _)| *rows)
+    seen.get(run).map_or(0, |(_, rows)| *rows)
 }
 
 /// The label of a workspace that has no name: only this machine has it.
@@ -197,19 +197,19 @@ fn queued_for_itself(
 ) -> Result<RunLease, JournalError> {
     let id = journal::reserve(home, about.started)?;
     let parent = about.parent.as_ref().map(|parent| parent.run.clone());
-    let queued = queued_run(&id, TERMINAL, RunRequest { about: about.clone(), waits: true });
+    let queued = queued_run(&id, TERMINAL, &RunRequest { about: about.clone(), waits: true });
     session.create(QueuedRun { parent, ..queued }).map_err(failed(&id))?;
     claimed(session, &id)
 }
 
 /// A run for the queue.
-pub(crate) fn queued_run(id: &str, label: &str, request: RunRequest) -> QueuedRun {
+pub(crate) fn queued_run(id: &str, label: &str, request: &RunRequest) -> QueuedRun {
     QueuedRun {
         id: id.to_owned(),
         digest: request.about.digest.clone(),
         label: label.to_owned(),
         parent: None,
-        request: serde_json::to_string(&request).unwrap_or_default(),
+        request: serde_json::to_string(request).unwrap_or_default(),
     }
 }
 
@@ -231,18 +231,16 @@ pub(crate) fn open_journal(
     let given = given_lease().map(|given| given.lease).filter(|lease| lease.run == id);
     let lease = given.map_or_else(|| claimed(session, id), Ok)?;
     // The lease first: from now on, no one else adds a row.
-    let rows = mirror_rows(session, home, id)?;
-    let uplink: Box<dyn JournalUplink> =
-        session.hold(lease, rows, Box::new(end)).map_err(|why| refused(id, &why))?;
+    let mirror = JournalMirror::open_patiently(home, id)?;
+    let rows = mirror_rows(session, mirror, id)?;
+    let uplink = session.hold(lease, rows, Box::new(end)).map_err(|why| refused(id, &why))?;
     stand_here(session, home, id)?;
-    let (mut journal, about, events) = Journal::open(home, id, redactor)?;
-    journal.connect(uplink);
-    Ok((journal, about, events))
+    Journal::open_shared(home, id, redactor, uplink)
 }
 
 fn stand_here(session: &EngineSession, home: &Path, id: &str) -> Result<(), JournalError> {
     let worker = Some(session.worker().to_owned());
-    let standing = EngineStanding { waits: false, until: 0, worker, here: true };
+    let standing = EngineStanding { waits: false, until: 0, worker, seen: (0, 0), here: true };
     journal::set_engine_standing(home, id, &standing)
 }
 
@@ -263,7 +261,7 @@ pub(crate) fn refresh(home: &Path) -> Result<(), CliFailure> {
 /// The newest change that this process has seen.
 fn changes_seen() -> u64 {
     let seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
-    seen.values().map(|(_, change)| *change).max().unwrap_or(0)
+    seen.values().map(|(change, _)| *change).max().unwrap_or(0)
 }
 
 fn refresh_run(
@@ -273,51 +271,71 @@ fn refresh_run(
 ) -> Result<(), JournalError> {
     let id = &listing.queued.id;
     let is_held = listing.standing == QueueStanding::Held;
-    let seen = (listing.rows, listing.change);
+    let seen = (listing.change, listing.rows);
     let known = SEEN.lock().unwrap_or_else(PoisonError::into_inner).get(id).copied();
-    if known != Some(seen) || is_held {
-        let left = u64::try_from(listing.lease_left.as_millis()).unwrap_or(u64::MAX);
-        let standing = EngineStanding {
-            waits: listing.standing == QueueStanding::Waiting,
-            until: if is_held { now().saturating_add(left) } else { 0 },
-            worker: listing.worker.clone(),
-            here: listing.worker.as_deref() == Some(session.worker()),
-        };
-        journal::set_engine_standing(home, id, &standing)?;
-    }
-    if known == Some(seen) {
+    // What an earlier process has seen of a run that has ended need not be compared again.
+    let known = known.or_else(|| {
+        let standing = journal::engine_standing(home, id)?;
+        (!is_held && standing.seen == seen).then_some(seen)
+    });
+    let is_known = known == Some(seen);
+    if is_known && !is_held {
         return Ok(());
     }
+    let left = u64::try_from(listing.lease_left.as_millis()).unwrap_or(u64::MAX);
+    let standing = EngineStanding {
+        waits: listing.standing == QueueStanding::Waiting,
+        until: if is_held { now().saturating_add(left) } else { 0 },
+        worker: listing.worker.clone(),
+        seen: if is_known { seen } else { (0, 0) },
+        here: listing.worker.as_deref() == Some(session.worker()),
+    };
+    // First, so that a run that waits is never taken for one that has ended.
+    journal::set_engine_standing(home, id, &standing)?;
+    if !is_known && copy_run(session, home, listing)? {
+        journal::set_engine_standing(home, id, &EngineStanding { seen, ..standing })?;
+        SEEN.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), seen);
+    }
+    Ok(())
+}
+
+/// Brings the copy of a run up to date. Returns false if another process has it.
+fn copy_run(
+    session: &EngineSession,
+    home: &Path,
+    listing: &EngineListing,
+) -> Result<bool, JournalError> {
+    let id = &listing.queued.id;
+    let Some(mirror) = JournalMirror::open(home, id)? else { return Ok(false) };
     if listing.rows == 0 {
-        describe(home, listing)?;
+        describe(mirror, listing)?;
     } else {
-        mirror_rows(session, home, id)?;
+        mirror_rows(session, mirror, id)?;
     }
     if let Some(ending) = &listing.ending
         && let Some(mut mirror) = JournalMirror::open(home, id)?
     {
         mirror.set_ending(ending)?;
     }
-    SEEN.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), seen);
-    Ok(())
+    Ok(true)
 }
 
 /// Writes down what is known of a run that no worker has begun.
-fn describe(home: &Path, listing: &EngineListing) -> Result<(), JournalError> {
+fn describe(mut mirror: JournalMirror, listing: &EngineListing) -> Result<(), JournalError> {
     let id = &listing.queued.id;
     let Ok(request) = serde_json::from_str::<RunRequest>(&listing.queued.request) else {
         return Err(refused(id, "its request cannot be read"));
     };
-    match JournalMirror::open(home, id)? {
-        Some(mut mirror) if mirror.end().0 == 0 => mirror.describe(&request.about),
-        _ => Ok(()),
-    }
+    if mirror.end().0 == 0 { mirror.describe(&request.about) } else { Ok(()) }
 }
 
 /// Copies the rows that are missing here, and returns how many there are. A copy that is no beginning of the journal
 /// is made anew: the engine had a crash, or the run was only described.
-fn mirror_rows(session: &EngineSession, home: &Path, id: &str) -> Result<u64, JournalError> {
-    let Some(mut mirror) = JournalMirror::open(home, id)? else { return Ok(0) };
+fn mirror_rows(
+    session: &EngineSession,
+    mut mirror: JournalMirror,
+    id: &str,
+) -> Result<u64, JournalError> {
     let (mut rows, last) = mirror.end();
     if let Some((kind, data)) = last {
         let stored = session.rows(id, rows - 1).map_err(failed(id))?;

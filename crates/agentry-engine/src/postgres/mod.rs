@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentry_runtime::engine::{
-    AppendFailure, ClaimFilter, ClaimedRun, Engine, EngineFailure, EngineFuture, EngineListing,
-    EngineRow, FiringKey, LeaseFailure, LeaseNews, QueueStanding, QueuedRun, RunLease,
+    AppendFailure, ClaimFilter, ClaimedRun, EngineFailure, EngineFuture, EngineListing, EngineRow,
+    FiringKey, LeaseFailure, LeaseNews, QueueStanding, QueuedRun, RunLease, SharedEngine,
 };
 use agentry_runtime::tool::BoxedFuture;
 use tokio_postgres::Row;
@@ -61,16 +61,20 @@ fn stored(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn failed(failure: QueryFailure) -> EngineFailure {
-    if failure.is_final() {
-        EngineFailure::Unusable(failure.to_string())
-    } else {
-        EngineFailure::Unavailable(failure.to_string())
+impl From<QueryFailure> for EngineFailure {
+    fn from(failure: QueryFailure) -> Self {
+        if failure.is_final() {
+            Self::Unusable(failure.to_string())
+        } else {
+            Self::Unavailable(failure.to_string())
+        }
     }
 }
 
-fn lease_failed(failure: QueryFailure) -> LeaseFailure {
-    LeaseFailure::Unavailable(failure.to_string())
+impl From<QueryFailure> for LeaseFailure {
+    fn from(failure: QueryFailure) -> Self {
+        Self::Unavailable(failure.to_string())
+    }
 }
 
 fn queued(row: &Row) -> QueuedRun {
@@ -151,13 +155,13 @@ impl PostgresEngine {
     }
 }
 
-impl Engine for PostgresEngine {
+impl SharedEngine for PostgresEngine {
     fn create<'a>(&'a self, run: &'a QueuedRun) -> EngineFuture<'a, ()> {
         Box::pin(async move {
             let QueuedRun { id, digest, label, parent, request } = run;
             let values: Values<'_, 5> = [id, digest, label, parent, request];
             let created = self.connections.execute(statements::CREATE, &values).await;
-            match created.map_err(failed)? {
+            match created? {
                 0 => Err(EngineFailure::Exists),
                 _ => {
                     self.nudge();
@@ -184,11 +188,11 @@ impl Engine for PostgresEngine {
                     self.connections.query(statements::CLAIM_WAITING, &values).await
                 }
             };
-            let claimed = claimed.map_err(failed)?;
+            let claimed = claimed?;
             let Some(row) = claimed.first() else { return Ok(None) };
             let queued = queued(row);
             // Counted when the run is claimed: no earlier holder can add a row any more.
-            let rows = self.stored_rows(&queued.id).await.map_err(failed)?;
+            let rows = self.stored_rows(&queued.id).await?;
             let lease = RunLease { run: queued.id.clone(), epoch: number(row, 5) };
             Ok(Some(ClaimedRun { lease, queued, rows }))
         })
@@ -203,7 +207,7 @@ impl Engine for PostgresEngine {
             let (epoch, seconds) = (stored(lease.epoch), time.as_secs_f64());
             let values: Values<'_, 3> = [&lease.run, &epoch, &seconds];
             let renewed = self.connections.query(statements::RENEW, &values).await;
-            let renewed = renewed.map_err(lease_failed)?;
+            let renewed = renewed?;
             let row = renewed.first().ok_or(LeaseFailure::Lost)?;
             Ok(LeaseNews { is_cancelled: row.get(0) })
         })
@@ -230,10 +234,10 @@ impl Engine for PostgresEngine {
             let rows = stored(rows);
             let values: Values<'_, 4> = [&lease.run, &epoch, &ending, &rows];
             let released = self.connections.execute(statements::RELEASE, &values).await;
-            if released.map_err(lease_failed)? == 0 {
+            if released? == 0 {
                 let values: Values<'_, 2> = [&lease.run, &epoch];
                 let found = self.connections.query(statements::IS_RELEASED, &values).await;
-                if found.map_err(lease_failed)?.is_empty() {
+                if found?.is_empty() {
                     return Err(LeaseFailure::Lost);
                 }
             }
@@ -245,7 +249,7 @@ impl Engine for PostgresEngine {
     fn queue_again<'a>(&'a self, run: &'a str) -> EngineFuture<'a, bool> {
         Box::pin(async move {
             let queued = self.connections.execute(statements::QUEUE_AGAIN, &[&run]).await;
-            let queued = queued.map_err(failed)?;
+            let queued = queued?;
             self.nudge();
             Ok(queued > 0)
         })
@@ -253,7 +257,7 @@ impl Engine for PostgresEngine {
 
     fn cancel<'a>(&'a self, run: &'a str) -> EngineFuture<'a, ()> {
         Box::pin(async move {
-            self.connections.execute(statements::CANCEL, &[&run]).await.map_err(failed)?;
+            self.connections.execute(statements::CANCEL, &[&run]).await?;
             self.nudge();
             Ok(())
         })
@@ -274,14 +278,14 @@ impl Engine for PostgresEngine {
                 kind: row.get(2),
                 data: row.get(3),
             };
-            Ok(rows.map_err(failed)?.iter().map(row).collect())
+            Ok(rows?.iter().map(row).collect())
         })
     }
 
     fn list(&self, after: u64) -> EngineFuture<'_, Vec<EngineListing>> {
         Box::pin(async move {
             let rows = self.connections.query(statements::LIST, &[&stored(after)]).await;
-            Ok(rows.map_err(failed)?.iter().map(listed).collect())
+            Ok(rows?.iter().map(listed).collect())
         })
     }
 
@@ -293,14 +297,14 @@ impl Engine for PostgresEngine {
         Box::pin(async move {
             let digest = digest(bytes);
             let put = self.connections.execute(statements::PUT, &[&digest, &bytes]).await;
-            put.map_err(failed)?;
+            put?;
             Ok(digest)
         })
     }
 
     fn get<'a>(&'a self, digest: &'a str) -> EngineFuture<'a, Vec<u8>> {
         Box::pin(async move {
-            let rows = self.connections.query(statements::GET, &[&digest]).await.map_err(failed)?;
+            let rows = self.connections.query(statements::GET, &[&digest]).await?;
             let found = rows.first().map(|row| row.get(0));
             found.ok_or_else(|| EngineFailure::Missing(digest.to_owned()))
         })
@@ -318,7 +322,7 @@ impl Engine for PostgresEngine {
             match self.connections.execute(statements::ATTACH, &values).await {
                 Ok(0) => Err(LeaseFailure::Lost),
                 Ok(_) => Ok(()),
-                Err(failure) => Err(lease_failed(failure)),
+                Err(failure) => Err(failure.into()),
             }
         })
     }
@@ -331,9 +335,9 @@ impl Engine for PostgresEngine {
         Box::pin(async move {
             let FiringKey { agent, schedule, planned } = firing;
             let values: Values<'_, 4> = [agent, schedule, planned, &worker];
-            self.connections.execute(statements::FIRE, &values).await.map_err(failed)?;
+            self.connections.execute(statements::FIRE, &values).await?;
             let rows = self.connections.query(statements::FIRED, &[agent, schedule, planned]).await;
-            let rows = rows.map_err(failed)?;
+            let rows = rows?;
             Ok(rows.first().is_some_and(|row| row.get::<_, String>(0) == worker))
         })
     }
@@ -346,7 +350,7 @@ impl Engine for PostgresEngine {
     ) -> EngineFuture<'a, String> {
         Box::pin(async move {
             let values: Values<'_, 3> = [&run, &approval, &answer];
-            self.connections.execute(statements::ANSWER, &values).await.map_err(failed)?;
+            self.connections.execute(statements::ANSWER, &values).await?;
             let found = self.pairs(statements::ANSWERS, run).await?;
             let found = found.into_iter().find(|(name, _)| name == approval);
             found.map(|it| it.1).ok_or_else(|| EngineFailure::Missing(run.to_owned()))
@@ -360,7 +364,7 @@ impl Engine for PostgresEngine {
 
 impl PostgresEngine {
     async fn pairs(&self, sql: &str, run: &str) -> Result<Vec<(String, String)>, EngineFailure> {
-        let rows = self.connections.query(sql, &[&run]).await.map_err(failed)?;
+        let rows = self.connections.query(sql, &[&run]).await?;
         Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
     }
 }

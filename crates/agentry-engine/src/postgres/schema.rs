@@ -1,5 +1,7 @@
 //! The tables and their versions. A program never works on tables of a newer version, which it would misread.
 
+use std::fmt::Write as _;
+
 use super::connection::{Connections, PostgresFailure};
 
 /// Each step brings the tables from the version of its place to the next one. Steps are never edited.
@@ -96,7 +98,9 @@ pub(super) async fn migrate(connections: &Connections) -> Result<(i32, i32), Pos
     );
     for (step, version) in STEPS.iter().zip(1..) {
         // The version is looked at again under the lock.
-        script += &format!(
+        // Writing to a text cannot fail.
+        let _ = write!(
+            script,
             "DO $step$ BEGIN
                  IF NOT EXISTS (SELECT FROM agentry.version WHERE version >= {version}) THEN
                      {step}

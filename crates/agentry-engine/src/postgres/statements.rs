@@ -68,6 +68,10 @@ WHERE id = $1 AND standing = 2";
 
 pub(super) const CANCEL: &str = "
 UPDATE agentry.run SET is_cancelled = (standing = 1), change = nextval('agentry.changes'),
+    ending = CASE standing WHEN 0 THEN '{\"state\":\"cancelled\"}' ELSE ending END,
+    ending_rows = CASE standing WHEN 0
+        THEN (SELECT coalesce(max(seq) + 1, 0) FROM agentry.event WHERE run = $1)
+        ELSE ending_rows END,
     standing = CASE standing WHEN 0 THEN 2 ELSE standing END
 WHERE id = $1";
 

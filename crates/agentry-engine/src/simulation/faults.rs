@@ -50,7 +50,7 @@ impl FaultPlan {
     }
 
     /// Starts what kills and pauses workers, and crashes the engine.
-    pub(super) fn schedule(&self, world: &Arc<VirtualWorld>, engine: &Arc<MemoryEngine>) {
+    pub(super) fn schedule(world: &Arc<VirtualWorld>, engine: &Arc<MemoryEngine>) {
         for _ in 0..world.chance(6) {
             let (at, worker) = (world.some_time(FAULTS_END), some_worker(world));
             let rest = world.some_time(RESTART);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use agentry_runtime::engine::{Engine as _, EngineRow};
+use agentry_runtime::engine::{EngineRow, SharedEngine as _};
 use futures_util::FutureExt as _;
 
 use super::worker::{ENDED, STARTED, TAKEN, UNFINISHED};

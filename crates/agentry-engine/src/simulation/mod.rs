@@ -17,7 +17,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentry_runtime::engine::{Engine as _, QueuedRun};
+use agentry_runtime::engine::{QueuedRun, SharedEngine as _};
 use futures_util::FutureExt as _;
 
 use crate::memory::MemoryEngine;
@@ -117,7 +117,7 @@ fn play(
         };
         world.start(number, Box::new(move || Box::pin(worker.clone().work())));
     }
-    plan.schedule(&world, &engine);
+    FaultPlan::schedule(&world, &engine);
     let in_time = world.run(LONGEST, || engine.is_over());
     let judged =
         if in_time { ledger.judge(&engine, &runs) } else { Err("a run has not ended".to_owned()) };

@@ -5,8 +5,8 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use agentry_runtime::engine::{
-    AppendFailure, ClaimFilter, ClaimedRun, Engine, EngineFailure, EngineFuture, EngineListing,
-    EngineRow, FiringKey, LeaseFailure, LeaseNews, QueuedRun, RunLease,
+    AppendFailure, ClaimFilter, ClaimedRun, EngineFailure, EngineFuture, EngineListing, EngineRow,
+    FiringKey, LeaseFailure, LeaseNews, QueuedRun, RunLease, SharedEngine,
 };
 use agentry_runtime::tool::BoxedFuture;
 use futures_util::FutureExt as _;
@@ -121,7 +121,7 @@ fn unused<'a, T: Send + 'a>() -> EngineFuture<'a, T> {
     Box::pin(std::future::ready(Err(EngineFailure::Unusable("it is not simulated".to_owned()))))
 }
 
-impl Engine for EngineWire {
+impl SharedEngine for EngineWire {
     fn create<'a>(&'a self, _run: &'a QueuedRun) -> EngineFuture<'a, ()> {
         unused()
     }

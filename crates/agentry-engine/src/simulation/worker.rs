@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentry_runtime::engine::{
-    AppendFailure, ClaimFilter, ClaimedRun, Engine as _, EngineRow, HeldRun, HoldFailure,
-    HolderWorld, LEASE_TIME,
+    AppendFailure, ClaimFilter, ClaimedRun, EngineRow, HeldRun, HoldFailure, HolderWorld,
+    LEASE_TIME, SharedEngine as _,
 };
 use agentry_runtime::tool::BoxedFuture;
 

@@ -17,9 +17,10 @@ pub(crate) struct TestPostgres {
 
 impl TestPostgres {
     /// Starts one; `None` if the machine has no Postgres, which is printed.
+    #[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
     pub(crate) fn start() -> Option<Self> {
         let Some(programs) = programs() else {
-            println!("SKIPPED: there is no Postgres; `cargo xtask install` brings it");
+            eprintln!("SKIPPED: there is no Postgres; `cargo xtask install` brings it");
             return None;
         };
         let directory = tempfile::tempdir().expect("a writable directory");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{AppendFailure, Engine, EngineRow, LeaseFailure, LeaseNews, RunLease};
+use super::{AppendFailure, EngineRow, LeaseFailure, LeaseNews, RunLease, SharedEngine};
 use crate::tool::BoxedFuture;
 
 /// How long an effect takes to start, at most. Twice this time must be left of the lease. Of a short lease it is a part.
@@ -42,7 +42,7 @@ pub enum HoldFailure {
 
 /// A run that this process holds.
 pub struct HeldRun {
-    engine: Arc<dyn Engine>,
+    engine: Arc<dyn SharedEngine>,
     world: Arc<dyn HolderWorld>,
     lease: RunLease,
     rows: u64,
@@ -57,7 +57,7 @@ pub struct HeldRun {
 impl HeldRun {
     /// Holds a run for some time, whose claim was sent at `asked` by the clock of `world`.
     pub fn new(
-        engine: Arc<dyn Engine>,
+        engine: Arc<dyn SharedEngine>,
         world: Arc<dyn HolderWorld>,
         lease: RunLease,
         rows: u64,

@@ -1,6 +1,6 @@
 //! Where runs are queued and their journals are kept when several machines share them.
 //!
-//! An [`Engine`] stores; it decides nothing about agents. What keeps effects from being lost or doubled is this
+//! An [`SharedEngine`] stores; it decides nothing about agents. What keeps effects from being lost or doubled is this
 //! contract, together with [`HeldRun`], the only way by which a run writes to an engine:
 //!
 //! - A run has at most one holder: the lease with the highest epoch. A claim raises the epoch, and every write names
@@ -13,7 +13,7 @@
 //! - An effect starts only after a durable append of its start, by a holder whose lease has enough time left. What
 //!   was started and has no result is not started again by the next holder.
 //!
-//! The SQLite journal needs none of this: the operating system locks its file and takes the lock from a dead process.
+//! The journal of one machine needs none of this: the operating system locks its file and takes the lock from a dead process.
 
 mod held_run;
 
@@ -189,7 +189,7 @@ pub struct LeaseNews {
 }
 
 /// Stores runs for several machines. The module says what every implementation must hold.
-pub trait Engine: Send + Sync {
+pub trait SharedEngine: Send + Sync {
     /// Queues a run. It is stored durably.
     fn create<'a>(&'a self, run: &'a QueuedRun) -> EngineFuture<'a, ()>;
 

@@ -188,6 +188,10 @@ fn look(directory: &Path, id: &str) -> Result<(RunDescription, RunStanding), Jou
         return Ok((about(&database, id)?, RunState::of(&ending)));
     }
     let (about, events) = read(&database, id)?;
+    if events.is_empty() && mirror::of_directory(directory).is_some() {
+        // Another worker begins it, unless someone cancelled it.
+        return Ok((about, (RunState::Interrupted, None)));
+    }
     let mut state = StepState::default();
     for event in events {
         step(&mut state, event);
@@ -343,6 +347,8 @@ pub struct JournalFollower {
     database: Connection,
     next: i64,
     directory: std::path::PathBuf,
+    /// The file that is read.
+    file: Option<u64>,
 }
 
 impl JournalFollower {
@@ -351,7 +357,13 @@ impl JournalFollower {
         let directory = existing(home, id)?;
         let database = connect(&directory, id, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         let about = about(&database, id)?;
-        Ok((Self { id: id.to_owned(), database, next: 1, directory }, about))
+        let file = file_number(&directory);
+        Ok((Self { id: id.to_owned(), database, next: 1, directory, file }, about))
+    }
+
+    /// Returns whether the journal was made anew since: the copy of one that an engine keeps. It is to be read again.
+    pub fn is_replaced(&self) -> bool {
+        file_number(&self.directory).is_some_and(|file| Some(file) != self.file)
     }
 
     /// Returns the events since the last call.
@@ -364,5 +376,12 @@ impl JournalFollower {
     /// Returns whether a process still runs it.
     pub fn goes_on(&self) -> bool {
         lock::is_held(&self.directory)
+            || mirror::of_directory(&self.directory).is_some_and(|it| it.now().is_some())
     }
+}
+
+/// The number by which the system knows the database file of a run.
+fn file_number(directory: &Path) -> Option<u64> {
+    let found = fs::metadata(directory.join(super::DATABASE)).ok()?;
+    Some(std::os::unix::fs::MetadataExt::ino(&found))
 }

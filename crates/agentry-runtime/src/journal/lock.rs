@@ -12,6 +12,8 @@ pub(super) const NAME: &str = "lock";
 
 /// How often a held lock is retried: a process that only checks it holds it for a moment.
 const TRIES: u32 = 20;
+/// How often those are repeated where a copy may be long.
+const LONG_TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// A held lock. The operating system releases it when the process ends.
@@ -21,6 +23,17 @@ pub(super) struct JournalLock {
 }
 
 impl JournalLock {
+    /// Takes a lock that another process holds while it brings a copy up to date.
+    pub(super) fn take_patiently(directory: &Path, id: &str) -> Result<Self, JournalError> {
+        for _ in 1..LONG_TRIES {
+            match Self::take(directory, id) {
+                Err(JournalError::Busy { .. }) => {}
+                taken => return taken,
+            }
+        }
+        Self::take(directory, id)
+    }
+
     pub(super) fn take(directory: &Path, id: &str) -> Result<Self, JournalError> {
         let path = directory.join(NAME);
         let options =

@@ -40,6 +40,8 @@ pub struct EngineStanding {
     pub until: u64,
     /// The worker that had it last.
     pub worker: Option<String>,
+    /// What this home has seen of it: the number of the change, and the rows.
+    pub seen: (u64, u64),
     /// Whether that worker belongs to this home, which then has the receipt.
     pub here: bool,
 }
@@ -93,19 +95,23 @@ pub struct JournalMirror {
 impl JournalMirror {
     /// Opens a copy, perhaps a new one; `None` if a process of this machine writes the journal itself.
     pub fn open(home: &Path, id: &str) -> Result<Option<Self>, JournalError> {
-        let directory = runs(home).join(id);
-        private_files::directories(&directory).map_err(JournalError::io("made", &directory))?;
-        if lock::is_held(&directory) {
+        if lock::is_held(&runs(home).join(id)) {
             return Ok(None);
         }
-        let lock = match JournalLock::take(&directory, id) {
-            Ok(lock) => lock,
-            Err(JournalError::Busy { .. }) => return Ok(None),
-            Err(error) => return Err(error),
-        };
+        match Self::open_patiently(home, id) {
+            Err(JournalError::Busy { .. }) => Ok(None),
+            opened => opened.map(Some),
+        }
+    }
+
+    /// The same, for a run that this process holds: whoever has the copy now only brings it up to date.
+    pub fn open_patiently(home: &Path, id: &str) -> Result<Self, JournalError> {
+        let directory = runs(home).join(id);
+        private_files::directories(&directory).map_err(JournalError::io("made", &directory))?;
+        let lock = JournalLock::take_patiently(&directory, id)?;
         // A copy that cannot be read is made anew.
         let database = connect(&directory, id, OpenFlags::SQLITE_OPEN_READ_WRITE).ok();
-        Ok(Some(Self { id: id.to_owned(), directory, database, _lock: lock }))
+        Ok(Self { id: id.to_owned(), directory, database, _lock: lock })
     }
 
     fn failed(&self) -> impl FnOnce(rusqlite::Error) -> JournalError + use<> {
@@ -172,11 +178,6 @@ impl JournalMirror {
         let last = i64::try_from(rows).unwrap_or(i64::MAX) - 1;
         let sql = "INSERT OR REPLACE INTO ending (only, seq, data) VALUES (0, ?1, ?2)";
         database.execute(sql, params![last, ending]).map(drop).map_err(self.failed())
-    }
-
-    /// Returns the directory of the run.
-    pub fn directory(&self) -> &Path {
-        &self.directory
     }
 }
 

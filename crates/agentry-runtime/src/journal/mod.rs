@@ -185,7 +185,8 @@ impl Journal {
         redactor: Arc<Redactor>,
     ) -> Result<Self, JournalError> {
         let (id, directory) = new_directory(&runs(home), about.started)?;
-        Self::create_in((id, directory), about, redactor, None)
+        let lock = JournalLock::take(&directory, &id)?;
+        Self::create_in((id, directory, lock), about, redactor, None)
     }
 
     /// Creates the journal of a run that an engine has, in place of what is known of it here.
@@ -198,19 +199,17 @@ impl Journal {
     ) -> Result<Self, JournalError> {
         let directory = runs(home).join(id);
         private_files::directories(&directory).map_err(JournalError::io("made", &directory))?;
-        Self::create_in((id.to_owned(), directory), about, redactor, Some(uplink))
+        let lock = JournalLock::take_patiently(&directory, id)?;
+        mirror::remove_database(&directory)?;
+        Self::create_in((id.to_owned(), directory, lock), about, redactor, Some(uplink))
     }
 
     fn create_in(
-        (id, directory): (String, PathBuf),
+        (id, directory, lock): (String, PathBuf, JournalLock),
         about: &RunDescription,
         redactor: Arc<Redactor>,
         uplink: Option<Box<dyn JournalUplink>>,
     ) -> Result<Self, JournalError> {
-        let lock = JournalLock::take(&directory, &id)?;
-        if uplink.is_some() {
-            mirror::remove_database(&directory)?;
-        }
         let path = directory.join(DATABASE);
         // Created with private permissions first; SQLite keeps them, also for its log files.
         private_files::file(&path, fs::OpenOptions::new().write(true).create_new(true))
@@ -243,6 +242,28 @@ impl Journal {
     ) -> Result<(Self, RunDescription, Vec<TimedEvent>), JournalError> {
         let directory = existing(home, id)?;
         let lock = JournalLock::take(&directory, id)?;
+        Self::open_in((directory, lock), id, redactor)
+    }
+
+    /// Opens the copy of a journal that an engine keeps. It must be up to date, and this process must hold the run.
+    pub fn open_shared(
+        home: &Path,
+        id: &str,
+        redactor: Arc<Redactor>,
+        uplink: Box<dyn JournalUplink>,
+    ) -> Result<(Self, RunDescription, Vec<TimedEvent>), JournalError> {
+        let directory = existing(home, id)?;
+        let lock = JournalLock::take_patiently(&directory, id)?;
+        let (mut journal, about, events) = Self::open_in((directory, lock), id, redactor)?;
+        journal.uplink = Some(uplink);
+        Ok((journal, about, events))
+    }
+
+    fn open_in(
+        (directory, lock): (PathBuf, JournalLock),
+        id: &str,
+        redactor: Arc<Redactor>,
+    ) -> Result<(Self, RunDescription, Vec<TimedEvent>), JournalError> {
         let database = connect(&directory, id, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let (about, events) = read(&database, id)?;
         let next = i64::try_from(events.len()).unwrap_or(i64::MAX).saturating_add(1);
@@ -259,11 +280,6 @@ impl Journal {
             _lock: lock,
         };
         Ok((journal, about, events))
-    }
-
-    /// Stores all further rows there first. What is here must be up to date.
-    pub fn connect(&mut self, uplink: Box<dyn JournalUplink>) {
-        self.uplink = Some(uplink);
     }
 
     /// Gives the run back to its engine without an ending.

@@ -30,7 +30,7 @@ pub(crate) struct ServeArguments {
     /// The key of the certificate, as a PEM file
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// Share runs with other machines by this database, like `postgres://user@host/database` [env: AGENTRY_ENGINE]
+    /// Share runs with other machines by this database, like `postgres://user@host/database` [env: `AGENTRY_ENGINE`]
     #[arg(long, value_name = "URL")]
     pub(crate) engine: Option<String>,
     /// Carry out runs that wait in the engine
@@ -76,7 +76,7 @@ pub(crate) enum ServeCommand {
     Pair(PairArguments),
     /// Make the tables of an engine, or bring them to the version of this program
     Migrate {
-        /// The database [env: AGENTRY_ENGINE]
+        /// The database [env: `AGENTRY_ENGINE`]
         #[arg(long, value_name = "URL")]
         engine: Option<String>,
     },

@@ -5,6 +5,7 @@ use agentry_home::schedule::{
     FiringHolder, FiringIdentity, FiringRow, FiringState, KeeperReport, ScheduleLedger, has_tasks,
 };
 use agentry_runtime::budget::dollars;
+use agentry_runtime::engine::FiringKey;
 use agentry_runtime::journal::{self, JournalFollower, RunFiring, RunState};
 
 use super::found_schedules::{FoundSchedule, of_agent};
@@ -13,6 +14,7 @@ use crate::args::{AskFallback, FireArguments, RunArguments, RunFormat, SpendingA
 use crate::command::run::limits::millionths;
 use crate::command::run::prepared_agent::PreparedAgent;
 use crate::command::run::session::now;
+use crate::engine;
 use crate::home::agentry_home;
 use crate::output::{CliFailure, CliOutcome, ExitKind, error_text, remark};
 
@@ -29,6 +31,15 @@ pub(crate) fn run(args: &FireArguments) -> CliOutcome {
     // Another process claimed it since, or it is over.
     let Some(row) = row.filter(|row| row.epoch == *epoch) else { return Ok(ExitKind::Done) };
     begun(&ledger, row, &registered()?, (*on_ask, RunFormat::Json))
+}
+
+/// Whether this machine has the firing, if several machines keep the schedule: each planned time is a row of their
+/// engine, and the first one to add it runs the agent.
+fn is_ours(identity: &FiringIdentity) -> Result<bool, CliFailure> {
+    let Some(session) = engine::current()? else { return Ok(true) };
+    let FiringIdentity { agent, schedule, planned } = identity.clone();
+    let fired = session.fire(FiringKey { agent, schedule, planned });
+    fired.map_err(|failure| CliFailure::new(failure.to_string()))
 }
 
 /// Runs a schedule now, because the user says so.
@@ -72,7 +83,11 @@ fn begun(
     }
     let row = FiringRow { state: FiringState::Running, ..row };
     let mut ledger = open_ledger()?;
-    let outcome = run_agent(&mut ledger, &row, on_ask, format);
+    let outcome = match is_ours(&row.identity) {
+        Ok(true) => run_agent(&mut ledger, &row, on_ask, format),
+        Ok(false) => Ok(FiringOutcome::Skipped("another machine started it".to_owned())),
+        Err(failure) => Err(failure),
+    };
     match own_run(&row.identity) {
         Some(run) => {
             ledger.note_run(&row, &run).map_err(failed)?;

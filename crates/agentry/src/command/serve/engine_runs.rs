@@ -28,6 +28,8 @@ use crate::output::{CliFailure, CliOutcome, ExitKind, note, remark};
 
 /// How long the list of agents that can be claimed is valid.
 const FRESH: Duration = Duration::from_secs(5);
+/// How often a worker tries to continue a run.
+const MOST_FAILURES: usize = 5;
 /// The longest pause between two looks at the engine.
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -38,6 +40,8 @@ pub(super) struct EngineRuns {
     /// How many runs are carried out at once; 0 if this is no worker.
     at_once: usize,
     starting: AtomicUsize,
+    /// How often a run could not be continued.
+    failures: Mutex<BTreeMap<String, usize>>,
     claimable: Mutex<Option<(Instant, ClaimableAgents)>>,
 }
 
@@ -83,6 +87,7 @@ impl EngineRuns {
             labels: args.label.clone(),
             at_once: if args.worker { args.at_once } else { 0 },
             starting: AtomicUsize::new(0),
+            failures: Mutex::default(),
             claimable: Mutex::default(),
         }))
     }
@@ -119,7 +124,7 @@ impl EngineRuns {
         let id = journal::reserve(home, about.started).map_err(|it| refused(it.to_string()))?;
         let label = self.labels.first().cloned();
         let label = label.unwrap_or_else(|| engine::label_of(&ground.workspace));
-        let queued = engine::queued_run(&id, &label, RunRequest { about, waits });
+        let queued = engine::queued_run(&id, &label, &RunRequest { about, waits });
         self.session.create(queued).map_err(|it| refused(it.to_string()))?;
         engine::refresh(home).map_err(|failure| RefusedStart(failure.message))?;
         Ok(id)
@@ -166,11 +171,11 @@ impl EngineRuns {
     /// Starts the process of a claimed run. Blocks until it has begun.
     pub(super) fn start(
         &self,
-        claimed: ClaimedRun,
+        claimed: &ClaimedRun,
         home: &Path,
         (live, book): (&LiveRuns, &ApprovalBook),
     ) {
-        let started = self.words(&claimed, home, book).and_then(|(words, waits)| {
+        let started = self.words(claimed, home, book).and_then(|(words, waits)| {
             let given =
                 GivenLease { lease: claimed.lease.clone(), digest: claimed.queued.digest.clone() };
             let lease = serde_json::to_string(&given).unwrap_or_default();
@@ -179,10 +184,22 @@ impl EngineRuns {
         self.starting.fetch_sub(1, Ordering::SeqCst);
         if let Err(RefusedStart(why)) = started {
             remark(&format!("warning: the run `{}` was not begun: {why}", claimed.queued.id));
-            // One that has begun elsewhere is left as it is, for a person to continue.
-            let ending = (claimed.rows == 0)
-                .then(|| serde_json::to_string(&RunEnding::Failed { why }).unwrap_or_default());
-            self.session.give_back(&claimed, ending);
+            self.give_up(claimed, why);
+        }
+    }
+
+    /// Ends a run that cannot begin. One that has begun elsewhere is tried again, here or by another worker, when its
+    /// lease has ended; then it is left for a person.
+    fn give_up(&self, claimed: &ClaimedRun, why: String) {
+        if claimed.rows == 0 {
+            let ending = serde_json::to_string(&RunEnding::Failed { why }).unwrap_or_default();
+            return self.session.give_back(claimed, Some(ending));
+        }
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = failures.entry(claimed.queued.id.clone()).or_default();
+        *failed += 1;
+        if *failed >= MOST_FAILURES {
+            self.session.give_back(claimed, None);
         }
     }
 

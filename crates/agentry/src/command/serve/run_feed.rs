@@ -56,7 +56,10 @@ impl RunFeeds {
     fn feed(&self, run: &str) -> Result<Arc<Mutex<RunFeed>>, JournalError> {
         let mut feeds = self.feeds.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(feed) = feeds.get(run) {
-            return Ok(Arc::clone(feed));
+            // One that is being read just now was looked at before.
+            if !feed.try_lock().is_ok_and(|known| known.follower.is_replaced()) {
+                return Ok(Arc::clone(feed));
+            }
         }
         let (follower, about) = JournalFollower::open(&self.home, run)?;
         let feed = RunFeed {

@@ -17,9 +17,9 @@ use crate::command::receipts::recording;
 const FRESH: Duration = Duration::from_secs(2);
 
 /// The state of the files of a run.
-type FileMark = [Option<(u64, SystemTime)>; 2];
+type FileMark = [Option<(u64, SystemTime)>; 3];
 /// That of a summary that has to be read again.
-const NO_MARK: FileMark = [None; 2];
+const NO_MARK: FileMark = [None; 3];
 
 /// The runs of a home.
 pub(super) struct RunList {
@@ -36,7 +36,7 @@ impl RunList {
     /// A run as it is now.
     pub(super) fn summary(&self, id: &str) -> Result<Arc<RunSummary>, JournalError> {
         let directory = journal::runs(&self.home).join(id);
-        let mark = ["journal.db", "journal.db-wal"].map(|name| {
+        let mark = ["journal.db", "journal.db-wal", "engine"].map(|name| {
             let found = std::fs::metadata(directory.join(name)).ok()?;
             Some((found.len(), found.modified().ok()?))
         });

@@ -17,6 +17,7 @@ use crate::command::run::session::now;
 use crate::command::sandbox::this_program;
 use crate::command::schedule::found_schedules::FoundSchedule;
 use crate::command::schedule::{failed, firing_receipts, holders, open_ledger, seconds};
+use crate::engine;
 use crate::output::{CliFailure, error_text, print, remark};
 
 use super::watched_definitions::WatchedDefinitions;
@@ -203,7 +204,7 @@ impl FiringStarter for ProcessStarter {
         command.args([planned.to_string(), firing.epoch.to_string()]);
         // A Ctrl-C for this process is none for its runs.
         agentry_posix::unix::process::CommandExt::process_group(&mut command, 0);
-        command.stdin(Stdio::null()).stdout(Stdio::null());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).envs(engine::variable());
         let child = command.spawn().map_err(|error| error_text(&error))?;
         self.children.push((firing.clone(), child));
         Ok(())

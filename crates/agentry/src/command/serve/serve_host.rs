@@ -98,7 +98,7 @@ impl ServeHost {
             let host = Arc::clone(self);
             drop(tokio::task::spawn_blocking(move || {
                 if let Some(engine) = &host.engine {
-                    engine.start(claimed, &host.home, (&host.live, &host.book));
+                    engine.start(&claimed, &host.home, (&host.live, &host.book));
                 }
             }));
         }
