@@ -300,10 +300,15 @@ impl ServeProcess {
 
     /// The processes of its runs.
     fn runs(&self) -> Result<Vec<u32>, String> {
-        let id = self.child.id();
-        let path = format!("/proc/{id}/task/{id}/children");
-        let text = fs::read_to_string(&path).map_err(|error| format!("`{path}`: {error}"))?;
-        Ok(text.split_whitespace().filter_map(|id| id.parse().ok()).collect())
+        let path = format!("/proc/{}/task", self.child.id());
+        let failed = |error: std::io::Error| format!("`{path}`: {error}");
+        let mut found = Vec::new();
+        // Each thread lists the processes that it started.
+        for thread in fs::read_dir(&path).map_err(failed)?.flatten() {
+            let text = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+            found.extend(text.split_whitespace().filter_map(|id| id.parse::<u32>().ok()));
+        }
+        Ok(found)
     }
 }
 
