@@ -20,6 +20,7 @@ mod report;
 mod running;
 mod sandbox;
 mod servers;
+mod serving;
 mod targets;
 
 use std::path::Path;
@@ -43,6 +44,7 @@ usage: cargo xtask bench [COMMAND]
   run                measures running only, against the real clients
   sandbox            measures confined commands only
   servers            measures MCP servers only
+  serve              measures `agentry serve` only
   corpus COUNT DIR   writes the agents that are measured, for a profiler
 ";
 
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         ["lock"] => lock_table().map(|table| shown(&table)),
         ["memory"] => memory_table().map(|table| shown(&table)),
         ["servers"] => servers_table().map(|table| shown(&table)),
+        ["serve"] => serve_table().map(|table| shown(&table)),
         ["sandbox"] => sandbox_table().map(|table| shown(&table)),
         ["pull"] => pull_table().map(|table| shown(&table)),
         ["receipts"] => receipts_table().map(|table| shown(&table)),
@@ -111,6 +114,7 @@ fn run() -> Result<bool, String> {
     receipts::chaining(folder.path(), &mut table)?;
     receipts::scheduling(&program, folder.path(), &mut table)?;
     servers::serving(&program, folder.path(), &mut table)?;
+    serving::measuring(&program, folder.path(), &mut table)?;
     Ok(shown(&table))
 }
 
@@ -189,6 +193,15 @@ fn servers_table() -> Result<Table, String> {
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     let mut table = Table::default();
     servers::serving(&program, folder.path(), &mut table)?;
+    Ok(table)
+}
+
+/// The server only.
+fn serve_table() -> Result<Table, String> {
+    let program = program::build()?;
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let mut table = Table::default();
+    serving::measuring(&program, folder.path(), &mut table)?;
     Ok(table)
 }
 

@@ -16,11 +16,13 @@ function start(answers) {
     .onRequest("session/request_permission", ({ params }) => {
       seen.asked.push({ call: params.toolCall.rawInput, content: params.toolCall.content, options: params.options.map((it) => it.optionId) });
       const optionId = answers.shift();
+      if (optionId === "cancel") return cancel(params.sessionId).then(() => ({ outcome: { outcome: "cancelled" } }));
       return optionId ? { outcome: { outcome: "selected", optionId } } : { outcome: { outcome: "cancelled" } };
     });
   return { app, stream, child };
 }
 
+let cancel;
 const ended = (child) => new Promise((done) => (child.exitCode === null ? child.once("exit", done) : done(child.exitCode)));
 const initialize = (agent) => agent.request("initialize", { protocolVersion: acp.PROTOCOL_VERSION, clientCapabilities: { fs: { readTextFile: true, writeTextFile: true }, terminal: true } });
 const prompt = async (agent, sessionId, text) => {
@@ -56,5 +58,18 @@ await second.app.connectWith(second.stream, async (agent) => {
 });
 second.child.stdin.end();
 await ended(second.child);
+const third = start(["cancel"]);
+await third.app.connectWith(third.stream, async (agent) => {
+  await initialize(agent);
+  const before = seen.updates.length;
+  await agent.request("session/resume", { sessionId: seen.session, cwd: directory, mcpServers: [] });
+  seen.resumed = seen.updates.slice(before).map((it) => it.sessionUpdate);
+  await prompt(agent, seen.session, "thank you again");
+  const { sessionId } = await agent.request("session/new", { cwd: directory, mcpServers: [] });
+  cancel = (sessionId) => agent.notify("session/cancel", { sessionId });
+  await prompt(agent, sessionId, "play <more>");
+});
+third.child.stdin.end();
+await ended(third.child);
 seen.updates = seen.updates.map((it) => [it.sessionUpdate, it.status ?? it.content?.text ?? ""].join(" "));
 console.log(JSON.stringify(seen));

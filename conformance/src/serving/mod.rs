@@ -73,7 +73,8 @@ impl SceneGround<'_> {
         let write = |path: &str| Call::new("write", json!({"path": path, "content": "hello\n"}));
         let calls = vec![write("out.txt"), write("a.txt"), write("secret/b.txt"), write("c.txt")];
         let count = Call::new("result", json!({"result": 3}));
-        let scripts = vec![Script::new("files", calls), Script::new("count", vec![count])];
+        let more = Script::new("more", vec![write("d.txt")]);
+        let scripts = vec![Script::new("files", calls), Script::new("count", vec![count]), more];
         let server = Server::start(scripts, &self.directory.join("log"))?;
         let played = self.consent(&server.address()).and_then(|()| {
             let mut client = self.command(&self.modules.join(".bin/node"), &server.address());

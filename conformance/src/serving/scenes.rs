@@ -118,10 +118,19 @@ fn check_editor(seen: &Value, directory: &Path) -> Result<(), String> {
                 asked["options"] == json!(["yes", "no", "always", "exact"]),
             ),
             (
-                "two questions are asked",
-                seen["asked"].as_array().is_some_and(|asked| asked.len() == 2),
+                "three questions are asked",
+                seen["asked"].as_array().is_some_and(|asked| asked.len() == 3),
             ),
-            ("both turns end", seen["stops"] == json!(["end_turn", "end_turn"])),
+            (
+                "turns end, and the last one is cancelled",
+                seen["stops"] == json!(["end_turn", "end_turn", "end_turn", "cancelled"]),
+            ),
+            (
+                "a session is resumed without its history",
+                seen["resumed"].as_array().is_some_and(|it| {
+                    !it.iter().any(|it| it == "user_message_chunk" || it == "agent_message_chunk")
+                }),
+            ),
             ("a directory outside is refused", text(&seen["outside"]).contains("is outside")),
             ("the session is listed", seen["listed"] == 1 || seen["listed"] == 2),
             (
@@ -130,7 +139,10 @@ fn check_editor(seen: &Value, directory: &Path) -> Result<(), String> {
             ),
             ("the program ends well", seen["code"] == 0),
             ("what is allowed and approved is written", has("out.txt") && has("a.txt")),
-            ("what is denied and refused is not", !has("secret/b.txt") && !has("c.txt")),
+            (
+                "what is denied, refused and cancelled is not",
+                !has("secret/b.txt") && !has("c.txt") && !has("d.txt"),
+            ),
         ],
         seen,
     )

@@ -81,6 +81,8 @@ pub enum HostCall {
     Export(String),
     /// What waits for a person, the oldest first.
     Approvals,
+    /// How much waits for a person.
+    Waiting,
     /// The answer of a person.
     Answer {
         /// The approval.

@@ -162,7 +162,7 @@ impl<H: ServedTools> HttpSessions<H> {
         let service = ServerService::with_waiting(host, instructions, waiting);
         let service = Arc::new(service.asking(post.may_approve));
         let (peer, lines) = RpcPeer::new();
-        let request = OpenRequest { id: asked.id.clone(), peer, lines, _place: place };
+        let request = PostedRequest { id: asked.id.clone(), peer, lines, _place: place };
         let answering = service.request(asked, &request.peer);
         Ok(request.answer(answering, true, move |_| true))
     }
@@ -201,7 +201,7 @@ impl<H: ServedTools> HttpSessions<H> {
     ) -> Refusable<HttpOutcome> {
         let (service, peer) = self.session(post, &asked.id)?;
         let (peer, lines) = peer.beside();
-        let request = OpenRequest { id: asked.id.clone(), peer, lines, _place: place };
+        let request = PostedRequest { id: asked.id.clone(), peer, lines, _place: place };
         let answering = service.request(asked, &request.peer);
         Ok(request.answer(answering, false, move |error| service.is_answered(error)))
     }
@@ -252,14 +252,14 @@ impl<H: ServedTools> ServedHttp for HttpSessions<H> {
 }
 
 /// A request on its way to its answer.
-struct OpenRequest {
+struct PostedRequest {
     id: Value,
     peer: RpcPeer,
     lines: mpsc::Receiver<Vec<u8>>,
     _place: OwnedSemaphorePermit,
 }
 
-impl OpenRequest {
+impl PostedRequest {
     /// The answer, if it is there at once; otherwise the stream that ends with it.
     fn answer(
         self,

@@ -64,7 +64,7 @@ pub(crate) async fn answer(
             let waiting = list(HostCall::Approvals).await?;
             lists::approvals(&mut page, &waiting, scope.covers(TokenScope::Approve));
         }
-        "waiting" => page.text(&list(HostCall::Approvals).await?.len().to_string()),
+        "waiting" => page.text(&server.call(HostCall::Waiting).await?.body.to_string()),
         "agents" => lists::agents(&mut page, &list(HostCall::Agents).await?),
         _ => {
             if let Some(id) = parameter("runs/{id}") {

@@ -100,6 +100,7 @@ impl RunHost for ScriptedHost {
             }
             HostCall::Start { .. } => json!({ "id": "r1" }),
             HostCall::Approvals => json!([self.approval()]),
+            HostCall::Waiting => json!(1),
             HostCall::Answer { answer, .. } => self.answer(&answer)?,
             HostCall::Changes(_) => json!(format!("--- {0}\n+{0}\n", self.text)),
             HostCall::Export(_) => json!("a transcript\n"),

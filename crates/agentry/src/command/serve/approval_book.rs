@@ -273,6 +273,11 @@ impl ApprovalBook {
         waiting
     }
 
+    /// How much waits for a person.
+    pub(super) fn waiting_count(&self) -> usize {
+        self.known().values().filter(|it| it.is_waiting()).count()
+    }
+
     /// The runs that wait for a person.
     pub(super) fn waiting_runs(&self) -> HashSet<String> {
         self.known().values().filter(|it| it.is_waiting()).map(|it| it.run.clone()).collect()

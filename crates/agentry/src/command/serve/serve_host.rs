@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use agentry_home::HomeLayout;
 use agentry_home::receipt::receipt_files;
@@ -39,6 +39,8 @@ use crate::command::{proposals, receipts};
 use crate::engine;
 use crate::output::{CliFailure, error_text, remark};
 
+/// The time between two looks at the runs of other processes, in times of a look.
+const LOOKING: u32 = 20;
 /// The next times of a schedule that are shown.
 const UPCOMING: usize = 3;
 /// The longest prompt: it is an argument of a process.
@@ -57,6 +59,8 @@ pub(super) struct ServeHost {
     park_after: Duration,
     engine: Option<EngineRuns>,
     mcp: McpTools,
+    /// When runs of other processes were looked for, and how long it took.
+    looked: Mutex<Option<(Instant, Duration)>>,
 }
 
 type HostResult = Result<HostReply, HostError>;
@@ -83,6 +87,7 @@ impl ServeHost {
             book,
             park_after,
             mcp: McpTools::new(),
+            looked: Mutex::default(),
             home,
             engine,
         })
@@ -374,8 +379,14 @@ impl ServeHost {
         Ok(json!(joined_diff(&changed)).into())
     }
 
-    /// What waits for a person: questions of this server's runs, and of runs that others parked.
-    fn approvals(&self) -> Value {
+    /// Looks for runs that other processes parked or continued. Looking takes at most a small part of the time,
+    /// however many runs there are and however often pages ask.
+    fn adopt_parked(&self) {
+        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        if looked.is_some_and(|(at, time)| at.elapsed() < time * LOOKING) {
+            return;
+        }
+        let start = Instant::now();
         let parked = self.list.parked(self.live.busy());
         let ids: HashSet<&str> = parked.iter().map(|it| it.id.as_str()).collect();
         self.book.settle(|run| ids.contains(run) || self.live.get(run).is_some());
@@ -386,7 +397,7 @@ impl ServeHost {
                 self.book.adopt(record);
             }
         }
-        self.book.waiting().iter().map(ApprovalRecord::as_json).collect()
+        *looked = Some((Instant::now(), start.elapsed()));
     }
 
     fn answer(&self, id: &str, answer: &str, reason: Option<String>) -> HostResult {
@@ -464,7 +475,7 @@ impl ServeHost {
         json!({
             "runs": self.list.states(self.live.busy()),
             "live_runs": self.live.count(),
-            "approvals": self.book.waiting().len(),
+            "approvals": self.book.waiting_count(),
         })
     }
 }
@@ -534,7 +545,15 @@ impl ServeHost {
                     self.feeds.with(&id, |feed| transcript(&id, feed)).map_err(unreadable)?;
                 Ok(json!(text).into())
             }
-            HostCall::Approvals => Ok(self.approvals().into()),
+            HostCall::Approvals => {
+                self.adopt_parked();
+                let waiting = self.book.waiting();
+                Ok(waiting.iter().map(ApprovalRecord::as_json).collect::<Value>().into())
+            }
+            HostCall::Waiting => {
+                self.adopt_parked();
+                Ok(json!(self.book.waiting_count()).into())
+            }
             HostCall::Answer { id, answer, reason } => self.answer(&id, &answer, reason),
             HostCall::Schedules => self.schedules().map(HostReply::from),
             HostCall::Receipts(window) => Ok(self.receipts(&window)),
