@@ -316,11 +316,11 @@ fn ways(text: &str) -> [(&'static str, Reply); 8] {
 }
 
 /// A run in which a text takes one of the ways; with what was sent to the terminal.
-fn run_hostile(way: &str, reply: Reply, text: &str, color: bool) -> Vec<u8> {
+fn run_hostile(way: &str, reply: Reply, hostile: &str, color: bool) -> Vec<u8> {
     let server = Server::playing([reply, Turn::text("That is all.").into()]);
     let agent = "name = \"asked\"\ndescription = \"Runs commands\"\n\n\
         [permissions.bash]\nintent = \"allow\"\n";
-    let test = asked().file("asked/agent.toml", agent).file("hostile.txt", text);
+    let test = asked().file("asked/agent.toml", agent).file("hostile.txt", hostile);
     let window = Window { color, ..Window::default() };
     let mut terminal =
         Terminal::in_window(&test, &server, "run asked go --yes --unconfined", window);
