@@ -19,6 +19,7 @@ mod render;
 mod report;
 mod running;
 mod sandbox;
+mod screen;
 mod servers;
 mod serving;
 mod targets;
@@ -43,6 +44,7 @@ usage: cargo xtask bench [COMMAND]
   render             measures rendering and the guard only
   run                measures running only, against the real clients
   sandbox            measures confined commands only
+  screen             measures the screen of a run only
   servers            measures MCP servers only
   serve              measures `agentry serve` only
   corpus COUNT DIR   writes the agents that are measured, for a profiler
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         ["servers"] => servers_table().map(|table| shown(&table)),
         ["serve"] => serve_table().map(|table| shown(&table)),
         ["sandbox"] => sandbox_table().map(|table| shown(&table)),
+        ["screen"] => screen_table().map(|table| shown(&table)),
         ["pull"] => pull_table().map(|table| shown(&table)),
         ["receipts"] => receipts_table().map(|table| shown(&table)),
         ["render"] => render_table().map(|table| shown(&table)),
@@ -223,6 +226,15 @@ fn run_table() -> Result<Table, String> {
     let mut table = Table::default();
     running::racing(&mut table)?;
     growing::growing(&program, folder.path(), &mut table)?;
+    Ok(table)
+}
+
+/// The screen only.
+fn screen_table() -> Result<Table, String> {
+    let program = program::build()?;
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let mut table = Table::default();
+    screen::screen(&program, folder.path(), &mut table)?;
     Ok(table)
 }
 

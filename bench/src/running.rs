@@ -85,7 +85,8 @@ fn runner(line: &str) -> Option<Runner> {
     })
 }
 
-fn limit(what: &str, time: Duration, most: Duration) -> Row {
+/// A row with an absolute limit.
+pub(crate) fn limit(what: &str, time: Duration, most: Duration) -> Row {
     Row {
         what: what.to_owned(),
         measured: seconds(time),

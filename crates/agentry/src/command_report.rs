@@ -57,9 +57,8 @@ impl CommandReport {
 
     fn plain(&self) -> String {
         let body = self.body.trim_end();
-        let last = std::iter::once(&self.counts).chain(&self.after);
-        let last: String =
-            last.filter(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect();
+        let last = std::iter::once(&self.counts).chain(&self.after).filter(|line| !line.is_empty());
+        let last = last.fold(String::new(), |text, line| text + line + "\n");
         match (body.is_empty(), last.is_empty()) {
             (true, _) => last,
             (false, true) => format!("{body}\n"),
@@ -85,7 +84,7 @@ const WORDS: [(&str, &[&str]); 4] = [
 
 /// The text with bold headings and a colour for the word of each row.
 fn painted(text: &str) -> String {
-    text.lines().map(|line| format!("{}\n", painted_line(line))).collect()
+    text.lines().fold(String::new(), |text, line| text + &painted_line(line) + "\n")
 }
 
 fn painted_line(line: &str) -> String {

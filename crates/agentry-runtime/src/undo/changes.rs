@@ -47,22 +47,22 @@ pub fn changed_files(directories: &[PathBuf]) -> io::Result<Vec<RunFileChange>> 
 }
 
 /// The files of these changes that differ from what they were before the first one.
-pub(super) fn compared_with_now(changes: Vec<PlacedChange<'_>>) -> io::Result<Vec<RunFileChange>> {
+pub(super) fn compared_with_now(all: Vec<PlacedChange<'_>>) -> io::Result<Vec<RunFileChange>> {
     let mut first: BTreeMap<PathBuf, PlacedChange<'_>> = BTreeMap::new();
-    for placed in changes {
+    for placed in all {
         let path = &placed.change.path;
         if first.get(path).is_none_or(|known| placed.change.at < known.change.at) {
             first.insert(path.clone(), placed);
         }
     }
-    let mut changed = Vec::new();
+    let mut differing = Vec::new();
     for (path, PlacedChange { images, change }) in first {
         let now = there(&path)?;
         if now != change.before {
-            changed.push(compared(path, (images, &change.before), &now));
+            differing.push(compared(path, (images, &change.before), &now));
         }
     }
-    Ok(changed)
+    Ok(differing)
 }
 
 /// Joins the diffs of all files, up to a limit.

@@ -1,5 +1,5 @@
 //! Situations on the screen, each from a real run. With `AGENTRY_PICTURES=DIR` their pictures are written
-//! there; those of the guides are in `docs/pictures`.
+//! there; those of the README and the guides are in `docs/pictures`, and fail these tests when they are stale.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -81,14 +81,29 @@ fn element(text: &str, look: (&str, bool, bool), (row, at): (u16, u16)) -> Strin
     )
 }
 
+/// Writes a picture if it is asked for, and compares it with the one in the repository if there is one.
 fn save(test: &Test, terminal: &Terminal<'_>, name: &str) {
     let picture = svg(terminal.emulated());
     assert!(picture.contains("<text "), "{name} is empty");
+    let picture = test.filtered(&picture).replace("[DIR]", "/home/me/project");
     if let Some(folder) = std::env::var_os("AGENTRY_PICTURES") {
-        let picture = test.filtered(&picture).replace("[DIR]", "/home/me/project");
         let path = Path::new(&folder).join(format!("{name}.svg"));
-        fs::write(path, picture).expect("a writable folder");
+        return fs::write(path, picture).expect("a writable folder");
     }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures");
+    if let Ok(kept) = fs::read_to_string(root.join(format!("{name}.svg"))) {
+        let renew = "`AGENTRY_PICTURES=docs/pictures cargo test --test cli pictures` renews it";
+        assert_eq!(lasting(&kept), lasting(&picture), "docs/pictures/{name}.svg is stale: {renew}");
+    }
+}
+
+/// The texts of a picture without what differs from run to run: times, the sign of life and ids.
+fn lasting(picture: &str) -> Vec<String> {
+    let texts = picture.lines().filter_map(|line| line.strip_prefix("<text ")?.split_once('>'));
+    let texts = texts.map(|(_, text)| text.trim_end_matches("</text>"));
+    let is_lasting = |c: &char| !(c.is_ascii_digit() || *c == '.' || ('⠀'..='⣿').contains(c));
+    let texts = texts.map(|text| text.chars().filter(is_lasting).collect::<String>());
+    texts.filter(|text| !text.trim().is_empty()).collect()
 }
 
 const COLOR: Window = Window { rows: 30, columns: 100, color: true, term: "xterm" };
@@ -105,9 +120,9 @@ const README: &str = "# Example\n\nA small program.\n\nRun `make`.\n\nMIT.\n";
 #[test]
 fn approvals() {
     for (name, window) in [
-        ("approval", COLOR),
+        ("approval", Window { rows: 20, ..COLOR }),
         ("narrow", Window { columns: 44, ..COLOR }),
-        ("no-colour", Window { color: false, ..COLOR }),
+        ("no-colour", Window { rows: 20, color: false, ..COLOR }),
     ] {
         let server = Server::playing([edit().into(), Turn::text("Done.").into()]);
         let test = asked().file("README.md", README);
@@ -143,6 +158,7 @@ fn conversation() {
     save(&test, &terminal, "working");
     fs::write(test.path("gate"), "all pass\n").expect("the command reads it");
     terminal.shows("2 calls wait for you");
+    terminal.shows("answer › █");
     save(&test, &terminal, "two-approvals");
     terminal.types("n not from here");
     terminal.shows("may it run? bash rm -r build");
@@ -171,4 +187,45 @@ fn endings() {
         Terminal::in_window(&test, &server, "run asked go --yes --unconfined", COLOR);
     terminal.is_over(1);
     save(&test, &terminal, "error");
+}
+
+#[test]
+fn streaming_and_resume() {
+    let answer = "## Plan\n\nI read **three** files; `src/main.rs` is the entry:\n\n\
+        - it parses the [arguments](docs/args.md)\n- it calls `run`, which returns an error that \
+        nobody shows, so that the program ends without a word\n\n\
+        | file | lines |\n| --- | --- |\n| `src/main.rs` | 120 |\n| `src/run.rs` | 340 |\n\n\
+        ```rust\nfn main() -> ExitCode {\n    run().unwrap_or_else(report)\n}\n```\n\n";
+    let server = Server::answering(move |asked| match asked.said.last() {
+        Some(said) if said.starts_with("What") => Turn::text(answer).into(),
+        _ => Turn::text(
+            "日本語のファイルも読みました。とても長い行は画面の幅で折り返されます。\n\n- 한국어\n",
+        )
+        .into(),
+    });
+    let test = asked();
+    let mut terminal = Terminal::in_window(
+        &test,
+        &server,
+        "run asked --yes --unconfined",
+        Window { rows: 24, ..COLOR },
+    );
+    terminal.shows("› ");
+    terminal.types("What does this program do?");
+    terminal.shows("unwrap_or_else");
+    terminal.shows("tokens · $");
+    save(&test, &terminal, "streaming");
+    terminal.shows_that("the prompt", |screen| screen.trim_end().ends_with('›'));
+    terminal.types("/exit");
+    terminal.is_over(0);
+    let mut terminal = Terminal::in_window(&test, &server, "resume", COLOR);
+    terminal.shows("the last turn:");
+    terminal.shows_that("the prompt", |screen| screen.trim_end().ends_with('›'));
+    save(&test, &terminal, "resume");
+    terminal.types("And the others?");
+    terminal.shows("한국어");
+    terminal.shows_that("the prompt", |screen| screen.trim_end().ends_with('›'));
+    save(&test, &terminal, "wide");
+    terminal.types("/exit");
+    terminal.is_over(0);
 }

@@ -286,39 +286,94 @@ fn is_harmless(what: &str, terminal: &Terminal<'_>) {
     assert_eq!(around, None, "{what}: {sent:?}");
 }
 
-/// Nothing that a model, a tool, a file name, a diff or an error contains reaches the terminal.
-#[test]
-fn hostile_output_is_spelt_out_wherever_it_comes_from() {
-    let all: String = HOSTILE.iter().map(|(what, text)| format!("{what}: {text}\n")).collect();
-    let named = HOSTILE.iter().map(|(_, text)| *text).collect::<String>().replace('/', "");
+/// What a person sees of a hostile text where it is printed: every character of it that could do something is
+/// spelt out, so nothing is left out in silence either.
+fn spelt(text: &str) -> String {
+    let hostile = text.chars().filter(|c| (*c as u32) < 0x20 || (*c as u32) >= 0x7f);
+    hostile
+        .filter(|c| !matches!(c, '\n' | '\r' | '\t'))
+        .map(|c| format!("\\u{{{:x}}}", c as u32))
+        .collect()
+}
+
+/// The places from which a text can reach the terminal, each as the answer of a model.
+fn ways(text: &str) -> [(&'static str, Reply); 8] {
     let write = |path: &str, content: &str| {
         Turn::call("write", json!({ "path": path, "content": content }))
     };
-    let ways: [(&str, Reply); 7] = [
-        ("model text", Turn::text(all.clone()).into()),
-        ("a call", bash(&format!("echo '{named}'")).into()),
-        ("a tool's name", Turn::call(&format!("to{named}ol"), json!({ "path": named })).into()),
+    let name = text.replace('/', "");
+    let error = json!({ "error": { "message": text } }).to_string();
+    [
+        ("model text", Turn::text(format!("{text}\n\n> {text}\n\n```\n{text}\n```\n")).into()),
+        ("a table", Turn::text(format!("| a |\n|---|\n| {text} |\n")).into()),
+        ("a call", bash(&format!("echo '{name}'")).into()),
+        ("a tool's name", Turn::call(&format!("to{name}ol"), json!({ "path": name })).into()),
         ("tool output", bash("cat hostile.txt").into()),
-        ("a file name", write(&named, "x").into()),
-        ("a diff", write("hostile.txt", &format!("{all}more")).into()),
-        ("an error", Reply::status(400).body(json!({ "error": { "message": all } }).to_string())),
-    ];
-    for (what, reply) in ways {
-        for color in [false, true] {
-            let server = Server::playing([reply.clone(), Turn::text("That is all.").into()]);
-            let agent = "name = \"asked\"\ndescription = \"Runs commands\"\n\n\
-                [permissions.bash]\nintent = \"allow\"\n";
-            let test = asked().file("asked/agent.toml", agent).file("hostile.txt", &all);
-            let window = Window { color, ..Window::default() };
-            let args = "run asked go --yes --unconfined";
-            let mut terminal = Terminal::in_window(&test, &server, args, window);
-            if ["a call", "a file name", "a diff"].contains(&what) {
-                terminal.shows("█");
-                terminal.types("y");
+        ("a file name", write(&name, "x").into()),
+        ("a diff", write("hostile.txt", &format!("{text}more")).into()),
+        ("an error", Reply::status(400).body(error)),
+    ]
+}
+
+/// A run in which a text takes one of the ways; with what was sent to the terminal.
+fn run_hostile(way: &str, reply: Reply, hostile: &str, color: bool) -> Vec<u8> {
+    let server = Server::playing([reply, Turn::text("That is all.").into()]);
+    let agent = "name = \"asked\"\ndescription = \"Runs commands\"\n\n\
+        [permissions.bash]\nintent = \"allow\"\n";
+    let test = asked().file("asked/agent.toml", agent).file("hostile.txt", hostile);
+    let window = Window { color, ..Window::default() };
+    let mut terminal =
+        Terminal::in_window(&test, &server, "run asked go --yes --unconfined", window);
+    // Some texts make a call one that is asked about.
+    let screen = terminal.shows_that("an end or a question", |screen| {
+        screen.contains('█') || screen.contains(" of 200 turns")
+    });
+    if screen.contains('█') {
+        terminal.types("y");
+    }
+    terminal.is_over(i32::from(way == "an error"));
+    is_harmless(&format!("{way}, {color}"), &terminal);
+    terminal.sent().to_vec()
+}
+
+/// Nothing that a model, a tool, a file name, a diff or an error contains reaches the terminal: each text on
+/// each way is a row.
+#[test]
+fn hostile_output_is_spelt_out_wherever_it_comes_from() {
+    let rows = HOSTILE.iter().flat_map(|(what, text)| {
+        ways(text).into_iter().map(move |(way, reply)| (*what, *text, way, reply))
+    });
+    let rows: Vec<_> = rows.collect();
+    assert_eq!(rows.len(), HOSTILE.len() * 8);
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let work = || {
+        while let Some((what, text, way, reply)) =
+            rows.get(next.fetch_add(1, std::sync::atomic::Ordering::SeqCst))
+        {
+            let sent = run_hostile(way, reply.clone(), text, true);
+            // A tool's output is folded, and an error has no such characters at all.
+            if ["model text", "a table", "a diff"].contains(way) {
+                let sent = String::from_utf8_lossy(&sent).replace(['\r', '\n'], "");
+                let first = spelt(text);
+                let first = first.split('}').next().unwrap_or_default();
+                assert!(sent.contains(first), "{what} in {way}: {sent:?}");
             }
-            let code = i32::from(what == "an error");
-            terminal.is_over(code);
-            is_harmless(what, &terminal);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(work);
+        }
+    });
+}
+
+/// All of them at once, also without colours.
+#[test]
+fn hostile_output_is_spelt_out_all_at_once() {
+    let all: String = HOSTILE.iter().map(|(what, text)| format!("{what}: {text}\n")).collect();
+    for (way, reply) in ways(&all) {
+        for color in [false, true] {
+            run_hostile(way, reply.clone(), &all, color);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The report of `import`: how many agents, what was skipped, and what is lost. Equal lines are one line.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use agentry_compile::text::TextPosition;
 use agentry_compile::text::report::{counted, visible};
@@ -28,10 +29,9 @@ pub(super) fn print_report(
         return;
     }
     // The reason why there is none was reported.
-    let mut report = CommandReport::new(match agents.is_empty() && refused {
-        true => String::new(),
-        false => counts(args, agents, skipped, refused),
-    });
+    let has_reason = agents.is_empty() && refused;
+    let counts = if has_reason { String::new() } else { counts(args, agents, skipped, refused) };
+    let mut report = CommandReport::new(counts);
     if !args.quiet {
         let files = files(agents, args.verbose) + &skipped_lines(skipped, args.verbose);
         report.section("files", &files);
@@ -64,11 +64,11 @@ fn counts(
 fn losses(args: &ImportArguments, agents: &[ImportedFiles]) -> String {
     let rows = if args.verbose { each(agents) } else { grouped(agents) };
     let all: usize = agents.iter().map(|agent| agent.losses.len()).sum();
-    let more = match rows.len() < all {
-        true => format!("  = `--verbose` lists all {all}\n"),
-        false => String::new(),
-    };
-    columns(&rows) + &more
+    let mut text = columns(&rows);
+    if rows.len() < all {
+        let _ = writeln!(text, "  = `--verbose` lists all {all}");
+    }
+    text
 }
 
 /// How many agents each harness has, if there are several agents.

@@ -181,7 +181,8 @@ impl TerminalApprover {
             StyledLine::new(TextLook::Plain, &format!("  {key}  {label}{covers}"))
         };
         let lines = question.iter().cloned().chain(offers.iter().map(line));
-        print(&lines.map(|line| format!("{}\n", line.painted(false))).collect::<String>());
+        let lines: Vec<String> = lines.map(|line| line.painted(false)).collect();
+        print(&format!("{}\n", lines.join("\n")));
         line_editor::discard_typed();
         self.call_user();
         self.lines.read(ANSWER, String::new()).await

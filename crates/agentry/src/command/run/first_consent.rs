@@ -130,11 +130,11 @@ pub(crate) fn consent(
     let accepted = match &state {
         ConsentState::Given => return agreed,
         ConsentState::Missing if earlier.is_some() => {
-            remark(&format!("`{name}` ({}) changed since you agreed to it.", ground.digest));
+            remark(&format!("`{name}` changed since you agreed to it."));
             terms.yes
         }
         ConsentState::Missing => {
-            remark(&format!("`{name}` ({}) runs only if you agree. It may:", ground.digest));
+            remark(&format!("`{name}` runs only if you agree. It may:"));
             terms.yes
         }
         ConsentState::Changed(changes) => {
@@ -151,6 +151,7 @@ pub(crate) fn consent(
         Some(earlier) => show_changes(&earlier.rows, &whole_rows(&rows)),
         None => show_rows(&rows),
     }
+    remark(&format!("  digest     {}", ground.digest));
     let attended = TerminalView::is_attended() && terms.can_ask;
     // The list is shown with `--yes` too, so that it is in the log.
     let consents_now = accepted || (attended && agrees());

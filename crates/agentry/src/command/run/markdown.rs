@@ -107,8 +107,7 @@ impl MarkdownStream {
     /// The look of the text now.
     const fn look(&self) -> TextLook {
         match self {
-            Self { code: true, .. } => TextLook::Code,
-            Self { fence: true, .. } => TextLook::Code,
+            Self { code: true, .. } | Self { fence: true, .. } => TextLook::Code,
             Self { bold: true, .. } | Self { heading: true, .. } => TextLook::Bold,
             _ => TextLook::Plain,
         }

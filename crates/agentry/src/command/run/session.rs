@@ -1,5 +1,6 @@
 //! A real run: connects the driver with the journal, the models, the tools and the output.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -282,7 +283,9 @@ impl<'a> RunSession<'a> {
 
     /// What a user should know at the start of a conversation.
     pub(super) fn banner(&self) -> [(&'static str, String); 4] {
-        let agent = format!("{}  {}", self.ground.agent.name(), self.ground.path());
+        let path = Path::new(self.ground.path());
+        let path = path.strip_prefix(&self.ground.workspace).unwrap_or(path);
+        let agent = format!("{}  {}", self.ground.agent.name(), path.display());
         [
             ("agent", agent),
             ("model", self.driver.model(self.driver.state().model)),

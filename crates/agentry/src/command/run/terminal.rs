@@ -4,7 +4,7 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use agentry_compile::text::report::{counted, visible};
 use agentry_runtime::driver::output::RunOutput;
@@ -204,7 +204,7 @@ impl TerminalView {
             last,
             StyledLine::new(TextLook::Plain, &format!("› {said}")),
         ]);
-        self.stream(answer);
+        self.stream(answer.trim_end());
         self.close();
         self.show(&[StyledLine::default()]);
         self.draw();
@@ -274,7 +274,7 @@ impl TerminalView {
 
     /// Draws the region if the last frame is long enough ago; otherwise the next tick does.
     fn refresh(&mut self) {
-        if self.screen.is_due() {
+        if self.screen.is_due(Instant::now()) {
             self.draw();
         }
     }

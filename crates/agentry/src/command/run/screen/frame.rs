@@ -49,8 +49,8 @@ impl LiveScreen {
     }
 
     /// Whether enough time has passed for a new frame.
-    pub(in crate::command::run) fn is_due(&self) -> bool {
-        self.last.is_none_or(|last| last.elapsed() >= BETWEEN_FRAMES)
+    pub(in crate::command::run) fn is_due(&self, now: Instant) -> bool {
+        self.last.is_none_or(|last| now.duration_since(last) >= BETWEEN_FRAMES)
     }
 
     /// Whether lines wait for the next frame.
@@ -60,13 +60,19 @@ impl LiveScreen {
 
     /// Draws a frame, if anything has changed.
     pub(in crate::command::run) fn draw(&mut self) {
-        let size = TerminalSize::now();
+        if let Some(frame) = self.frame(TerminalSize::now(), Instant::now()) {
+            print(&frame);
+        }
+    }
+
+    /// The next frame; `None` if nothing has changed.
+    fn frame(&mut self, size: TerminalSize, now: Instant) -> Option<String> {
         let region = self.painted_region(size);
         let is_same = self.size == Some(size) && self.drawn == region && self.pending.is_empty();
         if is_same || (region.is_empty() && self.drawn.is_empty() && self.pending.is_empty()) {
-            return;
+            return None;
         }
-        self.last = Some(Instant::now());
+        self.last = Some(now);
         self.size = Some(size);
         let pending = std::mem::take(&mut self.pending);
         let clear = if self.drawn.is_empty() { "" } else { CLEAR_REGION };
@@ -75,8 +81,9 @@ impl LiveScreen {
             (false, true) => SHOW_CURSOR,
             _ => "",
         };
-        print(&format!("{BEGIN}{cursor}{clear}{pending}{region}{END}"));
+        let frame = format!("{BEGIN}{cursor}{clear}{pending}{region}{END}");
         self.drawn = region;
+        Some(frame)
     }
 
     /// The region in the rows of this size, with the way back to its first cell.
@@ -97,5 +104,43 @@ impl LiveScreen {
             up => format!("\x1b[{up}A"),
         };
         format!("{NO_WRAP}{}{WRAP}{up}\r", rows.join("\n"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::styled_line::TextLook;
+    use super::*;
+
+    /// Ten thousand pieces within a second are at most 60 frames and some; none clears more than the region, and
+    /// every line is written once.
+    #[test]
+    fn frames_are_bounded_and_lose_nothing() {
+        let size = TerminalSize { columns: 80, rows: 24 };
+        let mut screen = LiveScreen::new(true);
+        let start = Instant::now();
+        let mut frames = Vec::new();
+        for at in 0..10_000_u32 {
+            let now = start + Duration::from_micros(100) * at;
+            let text = format!("line {at}.");
+            screen.commit(&StyledLine::new(TextLook::Plain, &text));
+            screen.set_region(vec![StyledLine::new(TextLook::Dim, &format!("working {at}"))]);
+            if screen.is_due(now) {
+                frames.extend(screen.frame(size, now));
+            }
+        }
+        screen.set_region(Vec::new());
+        frames.extend(screen.frame(size, start + Duration::from_secs(1)));
+        assert!(frames.len() <= 1_000 / 16 + 2, "{}", frames.len());
+        let all = frames.concat();
+        for at in [0, 1, 4_999, 9_999] {
+            assert_eq!(all.matches(&format!("line {at}.\n")).count(), 1, "{at}");
+        }
+        assert_eq!(all.matches("line ").count(), 10_000);
+        for whole in ["\u{1b}[2J", "\u{1b}[3J", "\u{1b}[H", "\u{1b}c", "\u{1b}[?1049"] {
+            assert!(!all.contains(whole), "{whole:?}");
+        }
+        // Nothing new is no frame.
+        assert_eq!(screen.frame(size, start + Duration::from_secs(2)), None);
     }
 }

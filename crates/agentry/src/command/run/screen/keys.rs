@@ -76,10 +76,10 @@ fn sequence(bytes: &[u8]) -> Option<(Option<PressedKey>, usize)> {
         b'[' => {
             let end = bytes.iter().skip(2).position(|byte| matches!(byte, 0x40..=0x7e))?;
             // With a number it is another key, or one with a modifier.
-            let letter = bytes.get(2).filter(|_| end == 0);
+            let letter = bytes.get(2).copied().filter(|_| end == 0);
             Some((letter.and_then(arrow), end + 3))
         }
-        b'O' => bytes.get(2).map(|letter| (arrow(letter), 3)),
+        b'O' => bytes.get(2).map(|letter| (arrow(*letter), 3)),
         0x1b => Some((Some(PressedKey::Escape), 1)),
         // A key with Alt.
         _ => Some((None, 2)),
@@ -87,8 +87,8 @@ fn sequence(bytes: &[u8]) -> Option<(Option<PressedKey>, usize)> {
 }
 
 /// The arrow key whose sequence ends with this letter.
-const fn arrow(letter: &u8) -> Option<PressedKey> {
-    match *letter {
+const fn arrow(letter: u8) -> Option<PressedKey> {
+    match letter {
         b'A' => Some(PressedKey::Up),
         b'B' => Some(PressedKey::Down),
         _ => None,
