@@ -128,6 +128,16 @@ impl MemoryStore {
         Ok((entries, unreadable))
     }
 
+    /// How many files the next search has to read because there is no index yet. A user may have to wait for many.
+    #[must_use]
+    pub fn unindexed(&self) -> usize {
+        if self.index.exists() {
+            return 0;
+        }
+        let walked = self.folders.iter().filter_map(|folder| folder.walk(false).ok());
+        walked.map(|listing| listing.files.len()).sum()
+    }
+
     /// The memories with words of the query, the best first.
     pub fn search(
         &self,

@@ -258,7 +258,9 @@ fn an_index_is_built_again() {
     assert_eq!(found(&store, "alpha"), ["alpha"]);
     let index = home.index("ann");
     assert!(index.is_file());
+    assert_eq!(store.unindexed(), 0);
     fs::remove_file(&index).unwrap();
+    assert_eq!(store.unindexed(), 1);
     assert_eq!(found(&store, "alpha"), ["alpha"], "deleted");
     for damage in [&b"not a database"[..], &[0; 4096], b"", &vec![0xff; 100_000]] {
         fs::write(&index, damage).unwrap();

@@ -287,6 +287,18 @@ impl ScheduleLedger {
         Ok(())
     }
 
+    /// Forgets the schedules of an agent that was removed: what waits is skipped, and an agent that comes to the same place
+    /// later begins anew. Firings of the past stay.
+    pub fn forget(&mut self, agent: &str, now: i64) -> Result<(), LedgerError> {
+        let change = self.database.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        change.execute("DELETE FROM schedules WHERE agent = ?1", [agent])?;
+        let update =
+            "UPDATE firings SET state = 'skipped', reason = 'the agent was removed', ended = ?2
+            WHERE agent = ?1 AND state = 'waiting'";
+        change.execute(update, params![agent, now])?;
+        Ok(change.commit()?)
+    }
+
     /// Changes a firing if it is still in this state, under this epoch.
     fn change(
         &self,

@@ -11,6 +11,9 @@ use super::ResultFormat;
 pub(crate) struct RunsArguments {
     #[command(subcommand)]
     pub(crate) command: Option<RunsCommand>,
+    /// Only the runs of this agent: its id, its name or its path
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) agent: Option<String>,
     /// How to print it
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: ResultFormat,

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::suggestion::one_of;
 use crate::args::{MemoryAddArguments, MemoryAgent, MemoryArguments, MemoryCommand, ResultFormat};
-use crate::command::run::memory::{places, seconds, wanted};
+use crate::command::run::memory::{announce_index, places, seconds, wanted};
 use crate::command::run::prepared_agent::variable;
 use crate::command::{find_one, home_agents, usable};
 use crate::disk::DiskWorld;
@@ -91,6 +91,7 @@ fn list(agent: &MemoryAgent, format: ResultFormat) -> CliOutcome {
 
 fn search(agent: &MemoryAgent, query: &str, count: usize, format: ResultFormat) -> CliOutcome {
     let store = opened(agent)?.store;
+    announce_index(&store);
     let found = store.search(query, count, RefreshEffort::Full, seconds()).map_err(failed)?;
     let pairs = || found.iter().map(|FoundMemory { entry, score }| (entry, Some(*score)));
     match format {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use agentry_compile::text::report::visible;
 use agentry_home::HomeLayout;
-use agentry_home::receipt::{RunRow, first_line};
+use agentry_home::receipt::{AgentChain, RunRow, first_line};
 use agentry_runtime::RunEvent;
 use agentry_runtime::budget::dollars;
 use agentry_runtime::journal::{
@@ -54,10 +54,12 @@ pub(crate) fn run(args: &RunsArguments) -> CliOutcome {
 
 fn list(args: &RunsArguments) -> CliOutcome {
     let home = home()?;
+    let layout = HomeLayout::new(&home);
     let mut runs = journal::list(&home).map_err(failed)?;
+    runs.retain(|run| args.agent.as_ref().is_none_or(|agent| is_of(&layout, run, agent)));
     // The others stay in their order, the oldest first.
     runs.sort_by_key(|run| run.state != RunState::Parked);
-    let receipts = recording::run_rows(&HomeLayout::new(&home));
+    let receipts = recording::run_rows(&layout);
     let listed: Vec<_> = runs.iter().map(|run| ListedRun::new(&home, run, &receipts)).collect();
     match args.format {
         ResultFormat::Json => print_json(&Value::Array(listed.iter().map(full_entry).collect())),
@@ -80,6 +82,15 @@ fn list(args: &RunsArguments) -> CliOutcome {
 fn narrow(row: [String; 7]) -> Vec<String> {
     let [run, _, agent, outcome, cost, _, prompt] = row;
     vec![run, agent, cut(&outcome, NARROW_OUTCOME), cost, prompt]
+}
+
+/// Whether a run is one of this agent: by its id, its name or its path.
+fn is_of(layout: &HomeLayout, run: &RunSummary, agent: &str) -> bool {
+    let RunDescription { agent: path, name, .. } = &run.about;
+    let given = agent.trim_end_matches('/');
+    let chain = AgentChain::of(layout, path, name);
+    [chain.as_str(), chain.identifier(), name, path.trim_end_matches('/')].contains(&given)
+        || std::path::absolute(given).is_ok_and(|given| given == Path::new(path))
 }
 
 /// A run in the list, with what its receipt adds.

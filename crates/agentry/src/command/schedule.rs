@@ -113,6 +113,15 @@ fn named<'a>(
     })
 }
 
+/// Forgets the schedules of an agent that was removed.
+pub(crate) fn forget(key: &str) -> Result<(), CliFailure> {
+    let home = agentry_home().map(HomeLayout::new);
+    if !home.is_some_and(|home| home.schedules().join("ledger.db").exists()) {
+        return Ok(());
+    }
+    open_ledger()?.forget(key, seconds()).map_err(failed)
+}
+
 /// The directory of schedules in the home.
 pub(crate) fn directory() -> Result<PathBuf, CliFailure> {
     let home = agentry_home().ok_or_else(|| {

@@ -271,6 +271,15 @@ fn installed_agents_keep_their_schedules() {
     wait_for("the last run", || runs(&test).iter().all(|run| run["state"] != "running"));
     let chains: Vec<_> = receipts(&test).iter().map(|it| it["agent"].clone()).collect();
     assert!(chains.iter().filter(|it| **it == json!("reporter")).count() >= 3, "{chains:?}");
+    let own = listed("runs --agent reporter");
+    assert!(own.as_array().is_some_and(|own| own.len() >= 3 && own.len() <= runs(&test).len()));
+    assert_eq!(listed("runs --agent second"), json!([]), "there was no consent to it");
+    // What is removed and installed again begins anew.
+    test.run("schedule pause home/.agentry/agents/second").exits(0);
+    test.run("uninstall second").exits(0);
+    test.run("install reporter --id second").exits(0);
+    let rows = listed("schedule list second");
+    assert_eq!(rows[0]["state"], "on", "{rows}");
     assert_eq!(test.run("receipts verify --format json").exits(0).json()["ok"], json!(true));
 }
 

@@ -25,10 +25,13 @@ use super::session::now;
 use super::skills::is_left_out;
 use crate::disk::{DiskWorld, kept_root};
 use crate::home::current_user;
-use crate::output::{CliFailure, remark};
+use crate::output::{CliFailure, note, remark};
 
 /// What the memory as a whole is called, for `--without`.
 pub(crate) const NAME: &str = "memory";
+
+/// How many memories take so long to index that the user is told why.
+const MANY: usize = 10_000;
 
 /// Whether an agent remembers anything between runs.
 #[derive(Debug, Clone)]
@@ -110,6 +113,7 @@ impl OpenMemory {
         if !self.is_in_prompt {
             return None;
         }
+        announce_index(&self.store);
         match in_prompt(&self.store, prompt, window, seconds()) {
             Ok(memories) => memories.map(|PromptMemories { text, .. }| text),
             Err(error) => {
@@ -118,6 +122,14 @@ impl OpenMemory {
                 None
             }
         }
+    }
+}
+
+/// Reports that many memories are indexed, which takes seconds once.
+pub(crate) fn announce_index(store: &MemoryStore) {
+    let count = store.unindexed();
+    if count >= MANY {
+        note(&format!("indexing {count} memories, once"));
     }
 }
 
