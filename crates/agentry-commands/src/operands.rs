@@ -2,6 +2,7 @@
 //! files also apply to `cat .env`.
 
 mod git;
+mod patch;
 mod repository;
 mod tar;
 
@@ -10,7 +11,9 @@ use std::borrow::Cow;
 use crate::argv::{ShellArg, ShellWord, WordPiece};
 use crate::hazard::{DashMeaning, HazardSign, found};
 use crate::options::subcommand;
+use crate::prints::found_paths;
 use crate::program::{ProgramFacts, ProgramTrait, WordList, words};
+use patch::PatchOptions;
 
 /// How a command uses a file or an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +30,11 @@ pub enum FileUse {
     Write,
     /// It is, if the word is a file and not a revision.
     MayWrite,
+    /// The files that a patch names are changed; the word is the patch, `-` for standard input.
+    Patch {
+        /// How many directories are removed from each name; `None` if that is not known.
+        strip: Option<u8>,
+    },
     /// The address is fetched.
     Fetch,
 }
@@ -46,6 +54,7 @@ impl FileUse {
             Self::List => "lists",
             Self::Write => "writes",
             Self::MayWrite => "may write",
+            Self::Patch { .. } => "changes what is named in",
             Self::Fetch => "fetches",
         }
     }
@@ -102,6 +111,10 @@ words! {
         Source = "source",
         /// The first one is a repository that is written, if it is a path and no name.
         Sink = "sink",
+        /// Patches, which name the files that are changed; without one, standard input.
+        Patch = "patch",
+        /// The file that is changed and the patch; without operands, a patch that names the files.
+        Patched = "patched",
         /// Web addresses.
         Web = "web",
         /// Names with values: `dd if=x of=y`.
@@ -243,7 +256,22 @@ fn searched(words: &[ShellArg]) -> Vec<UsedFile> {
     if starts.is_empty() {
         starts.push(ShellWord::text("."));
     }
-    starts.into_iter().map(|word| (FileUse::List, word)).collect()
+    let mut found: Vec<UsedFile> = starts.into_iter().map(|word| (FileUse::List, word)).collect();
+    let mut taken: Option<&[ShellArg]> = None;
+    for (at, arg) in words.iter().enumerate() {
+        match arg.literal() {
+            Some("-delete") => taken = taken.or(words.get(..at)),
+            Some("-fprint" | "-fprint0" | "-fprintf" | "-fls") => {
+                let file = words.get(at + 1).map(|file| (FileUse::Write, file.word().clone()));
+                found.extend(file);
+            }
+            _ => {}
+        }
+    }
+    // What the conditions before `-delete` find is removed.
+    let removed = taken.map(|before| found_paths(before).unwrap_or_else(|| vec![ShellWord::any()]));
+    found.extend(removed.into_iter().flatten().map(|word| (FileUse::Write, word)));
+    found
 }
 
 /// Reads values of the form `dd if=x of=y`.
@@ -294,6 +322,7 @@ struct OperandReader<'a> {
     has_target: bool,
     /// Whether symbolic links are made, so that a path is stored and no file is copied.
     is_symbolic: bool,
+    patch: PatchOptions,
 }
 
 impl<'a> OperandReader<'a> {
@@ -309,6 +338,7 @@ impl<'a> OperandReader<'a> {
             mode: WriteMode::Usual,
             has_target: false,
             is_symbolic: false,
+            patch: PatchOptions::of(row.kind),
         }
     }
 
@@ -336,11 +366,13 @@ impl<'a> OperandReader<'a> {
                 self.operands.push(ShellWord::text(here));
             }
         }
-        // `--no-dry-run` takes a `-n` back, so any option of that form makes it doubtful.
-        let is_undone = words.iter().any(|arg| start(arg).starts_with("--no"));
+        // `--no-dry-run` takes a `-n` back, and `--apply` a `--stat`: any option of that form makes it doubtful.
+        let is_undone = |arg: &ShellArg| start(arg).starts_with("--no") || start(arg) == "--apply";
+        let is_undone = words.iter().any(is_undone);
         let is_dry = self.mode == WriteMode::Dry && !is_undone;
         let mut found = self.finish();
-        let written = found.iter_mut().filter(|(used, _)| is_dry && used.is_write());
+        let is_written = |used: FileUse| used.is_write() || matches!(used, FileUse::Patch { .. });
+        let written = found.iter_mut().filter(|(used, _)| is_dry && is_written(*used));
         written.for_each(|(used, _)| *used = FileUse::List);
         found
     }
@@ -402,6 +434,7 @@ impl<'a> OperandReader<'a> {
         self.is_symbolic |=
             matches!(name, "-s" | "--symbolic") && self.facts.has(ProgramTrait::Links);
         let Some(value) = value else { return };
+        self.patch.option(name, &value);
         if self.row.writes.has(name) {
             self.has_target |= matches!(name, "-t" | "--target-directory");
             self.found.push((FileUse::Write, value));
@@ -424,6 +457,7 @@ impl<'a> OperandReader<'a> {
         let before = self.dashes.map(|dashes| dashes.saturating_sub(self.skip));
         self.found.extend(git::uses(self.row.kind, &operands, before));
         self.found.extend(repository::uses(self.row.kind, &operands));
+        self.found.extend(std::mem::take(&mut self.patch).uses(self.row.kind, &operands));
         for (at, word) in operands.into_iter().enumerate() {
             // With only one operand, or a target option, no operand is the destination.
             let is_last = at + 1 == count && count > 1 && !self.has_target;

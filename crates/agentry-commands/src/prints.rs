@@ -92,7 +92,7 @@ pub fn printed(argv: &[ShellArg]) -> Option<PrintedWords> {
             let entry = ShellWord { pieces: vec![WordPiece::Segment] };
             rest.iter().all(is_plain).then(|| PrintedWords::Paths(vec![entry]))
         }
-        PrintKind::Found => found(rest).map(PrintedWords::Paths),
+        PrintKind::Found => found_paths(rest).map(PrintedWords::Paths),
     }
 }
 
@@ -212,7 +212,7 @@ fn below(directory: &ShellWord, names: &[WordPiece]) -> ShellWord {
 }
 
 /// Returns the paths that `find` prints for these arguments.
-fn found(rest: &[ShellArg]) -> Option<Vec<ShellWord>> {
+pub(crate) fn found_paths(rest: &[ShellArg]) -> Option<Vec<ShellWord>> {
     let is_start = |arg: &&ShellArg| !arg.word().start().starts_with(['-', '(', '!']);
     let starts: Vec<ShellWord> =
         rest.iter().take_while(is_start).map(|arg| arg.word().clone()).collect();

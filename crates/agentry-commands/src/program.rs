@@ -58,6 +58,9 @@ pub struct ProgramFacts {
     pub directory: WordList,
     /// `idle:` global options that change nothing that a rule is about.
     pub idle: WordList,
+    /// `idle settings:` values of the option `-c` that change nothing that a rule is about: `name` with any value,
+    /// every name below `section.*`, or `name=value`.
+    pub idle_settings: WordList,
     /// `dashes:` the meaning of a bare `--`, per list of subcommands; an empty list means all.
     pub dashes: Vec<(WordList, DashMeaning)>,
     /// `own-rule …:` options that an allow rule must name.

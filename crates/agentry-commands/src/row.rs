@@ -110,6 +110,7 @@ fn add(facts: &mut ProgramFacts, row: DataRow) -> Option<()> {
         }
         ("directory", "") => facts.directory = values,
         ("idle", "") => facts.idle = values,
+        ("idle", "settings") => facts.idle_settings = values,
         ("dashes", "") => facts.dashes.push((subcommands, DashMeaning::read(row.only()?)?)),
         ("own-rule", does) => add_hazards(facts, does, row)?,
         ("operands", "") => facts.operands.push(operand_row(subcommands, values)?),

@@ -58,6 +58,10 @@ words! {
         Plain = "plain",
         /// The name of a time zone: `Europe/Berlin`.
         Zone = "zone",
+        /// No pager at all: nothing, or `cat`.
+        Pager = "pager",
+        /// An editor that changes nothing: `true` or `:`.
+        Editor = "editor",
     }
 }
 
@@ -70,6 +74,8 @@ impl HarmlessValues {
             (_, None) => false,
             (Self::Word, Some(value)) => value.chars().all(word),
             (Self::Plain, Some(value)) => value.chars().all(plain),
+            (Self::Pager, Some(value)) => matches!(value, "" | "cat"),
+            (Self::Editor, Some(value)) => matches!(value, "true" | ":"),
             (Self::Zone, Some(value)) => value.split('/').enumerate().all(|(at, part)| {
                 let named = part.starts_with(|c: char| c.is_ascii_alphabetic());
                 // An absolute path and `..` fail here, because each segment has to start with a letter.

@@ -72,6 +72,11 @@ impl LinkResolver for WorldLinks<'_> {
     fn resolve(&self, path: &str) -> Option<String> {
         self.0.real(path)
     }
+
+    fn text(&self, path: &str) -> Option<String> {
+        let bytes = self.0.read("/", path, limits::FILE_BYTES).ok()?;
+        String::from_utf8(bytes).ok()
+    }
 }
 
 /// The judge of an agent's calls. Returns the findings about the user's policy if it has errors: a limit

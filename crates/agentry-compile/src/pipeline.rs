@@ -96,6 +96,11 @@ impl CompiledAgent {
         own
     }
 
+    /// Whether it works where it did at `location`.
+    pub fn works_in_place(&self, location: &AgentLocation) -> bool {
+        self.workspace == location.workspace
+    }
+
     /// Moves it back.
     pub fn return_to(&mut self, location: AgentLocation) {
         AgentLocation { workspace: self.workspace, dir: self.dir } = location;

@@ -6,6 +6,7 @@ mod line;
 mod meet;
 mod nested_commands;
 mod operands;
+mod patches;
 mod simplify;
 mod spelling;
 mod web;

@@ -173,18 +173,12 @@ fn list_of(action: Action) -> &'static str {
 /// Returns the compiled rules of a section that no layer mentions.
 pub fn default_rules(section: Section, places: &PathAnchors) -> RuleList {
     let words = |section, _| silence(section);
-    let mut rules = compile(LayerSource::Default, &section.unwritten(), &words, places);
-    for rule in &mut rules.rules {
-        rule.text = format!("no rule about {section}: allowed in the workspace");
-    }
-    rules
+    compile(LayerSource::Default, &section.unwritten(), &words, places)
 }
 
 /// Returns the explanation of such default rules; [`PolicyLayer::source_of`] recognises them by it.
 fn silence(section: Section) -> String {
-    // Reading is allowed by rules about the workspace, so the rest of the section asks.
-    let asks = section == Section::Read || section.unwritten_action() == Action::Ask;
-    format!("no rule about {section}: {}", if asks { "ask" } else { "allow" })
+    format!("no rule about {section}: {}", section.unwritten_action())
 }
 
 fn compile(

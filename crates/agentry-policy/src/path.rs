@@ -9,6 +9,12 @@ pub trait LinkResolver {
     /// Returns the real path of an absolute one; links are followed before `..` is applied. A path that does
     /// not exist yet is resolved up to its existing parent. Returns `None` if the result is unknown.
     fn resolve(&self, path: &str) -> Option<String>;
+
+    /// Returns the text of the file at a real path, to see what a patch names. `None` if it cannot be read, or
+    /// if this resolver reads no files.
+    fn text(&self, _path: &str) -> Option<String> {
+        None
+    }
 }
 
 /// A resolver for a file system without links.

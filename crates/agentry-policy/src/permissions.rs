@@ -35,9 +35,6 @@ crate::words! {
     }
 }
 
-/// The files of the workspace, which may be read where no rule speaks about reading.
-const WORKSPACE_FILES: [&str; 2] = ["**/*", "."];
-
 impl Section {
     /// Returns the verdict inside the workspace where the section was not written: a call asks, but files may
     /// be read, and nobody is asked whether they may be asked.
@@ -45,16 +42,10 @@ impl Section {
         if matches!(self, Self::Read | Self::Question) { Action::Allow } else { Action::Ask }
     }
 
-    /// Returns the rules of a section that was not written. Reading outside the workspace asks.
+    /// Returns the rules of a section that was not written. What is read outside the workspace follows the rules
+    /// about external directories.
     pub fn unwritten(self) -> SectionRules {
-        if self != Self::Read {
-            return section(self, nowhere(), self.unwritten_action(), Vec::new());
-        }
-        let rule = |text: &str| {
-            let rule = PatternRule { pattern: text.to_owned(), action: self.unwritten_action() };
-            Spanned::new(rule, nowhere())
-        };
-        section(self, nowhere(), Action::Ask, WORKSPACE_FILES.map(rule).into())
+        section(self, nowhere(), self.unwritten_action(), Vec::new())
     }
 }
 

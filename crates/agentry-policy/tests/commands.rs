@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use agentry_policy::path::NoLinks;
+use agentry_policy::path::{LinkResolver, NoLinks};
 use agentry_policy::{
     Action, Judge, LayerSource, PathAnchors, Permissions, Section, SectionCall, SectionRules, layer,
 };
@@ -22,6 +22,20 @@ struct Case<'a> {
     why: &'a str,
 }
 
+/// The files of a group, by their paths in the workspace. There are no links.
+struct GroupFiles<'a>(Option<&'a Value>);
+
+impl LinkResolver for GroupFiles<'_> {
+    fn resolve(&self, path: &str) -> Option<String> {
+        NoLinks.resolve(path)
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
+        let text = self.0?.get(path.strip_prefix("/workspace/")?)?;
+        text.as_str().map(str::to_owned)
+    }
+}
+
 #[test]
 fn every_line_gets_its_verdict() {
     let mut wrong = Vec::new();
@@ -34,9 +48,10 @@ fn every_line_gets_its_verdict() {
         let table: Value = toml::from_str(&fs::read_to_string(&path).expect("text")).expect("TOML");
         for group in list(&table, "group") {
             let judge = judge(group.get("rules").expect("rules"));
+            let files = GroupFiles(group.get("files"));
             for case in list(group, "case").chain(list(group, "cases")).map(case) {
                 count += 1;
-                wrong.extend(check(&judge, &case, &path));
+                wrong.extend(check(&judge, &case, &files, &path));
             }
         }
     }
@@ -63,9 +78,9 @@ fn every_program_with_a_hazard_has_a_line() {
 }
 
 /// Describes what is wrong with one line, if anything.
-fn check(judge: &Judge, case: &Case<'_>, path: &Path) -> Option<String> {
+fn check(judge: &Judge, case: &Case<'_>, files: &GroupFiles<'_>, path: &Path) -> Option<String> {
     let call = SectionCall { section: Section::Bash, subject: &case.line, directory: "/workspace" };
-    let verdict = judge.judge(call, &NoLinks);
+    let verdict = judge.judge(call, files);
     (verdict.action != case.verdict).then(|| {
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         let line: String = case.line.chars().take(200).collect();

@@ -208,18 +208,38 @@ pub(crate) fn report(
         out.lose(grants_place(target), LossKind::Narrowed, detail);
         return;
     }
-    for OriginalGrant { key, value } in &subject.grants {
-        let wanted = kept.get(key).and_then(names).unwrap_or_default();
-        let given = value.as_ref().and_then(names).unwrap_or_default();
-        let missing = wanted.iter().filter(|item| value.is_some() && !given.contains(item));
-        let missing: Vec<String> = missing.map(|item| format!("`{item}`")).collect();
+    for grant in &subject.grants {
+        let missing: Vec<String> =
+            missing_items(kept, grant).iter().map(|item| format!("`{item}`")).collect();
         if !missing.is_empty() {
-            let items = missing.join(", ");
+            let (items, key) = (missing.join(", "), grant.key);
             let detail =
                 format!("of `{key}`, {items} may do what is denied, or is not known: left out");
             out.lose(grants_place(target), LossKind::Narrowed, detail);
         }
     }
+}
+
+/// Whether an agent gets all the tools back that it was imported with, so that it loses none.
+pub(crate) fn is_complete(target: &Target, subject: &RenderSubject) -> bool {
+    let Some(Data::Map(kept)) = kept(&subject.agent, target) else { return false };
+    let is_given = |(key, value): &(String, Data)| {
+        let grant = subject.grants.iter().find(|grant| grant.key == key);
+        grant.and_then(|grant| grant.value.as_ref()).is_some_and(|given| {
+            let items = names(value).zip(names(given));
+            given == value
+                || items.is_some_and(|(all, given)| all.iter().all(|item| given.contains(item)))
+        })
+    };
+    kept.iter().all(is_given)
+}
+
+/// The items of an original list that are not restored.
+fn missing_items(kept: &Data, OriginalGrant { key, value }: &OriginalGrant) -> Vec<String> {
+    let mut wanted = kept.get(key).and_then(names).unwrap_or_default();
+    let given = value.as_ref().and_then(names).unwrap_or_default();
+    wanted.retain(|item| value.is_some() && !given.contains(item));
+    wanted
 }
 
 /// Returns the grants that an agent keeps for a harness.

@@ -333,7 +333,8 @@ fn verify(
         }
     }
     // Only a harness whose agents can be imported has tools of its own.
-    if target.import.is_some() && !model.is_text && !is_guarded(target, settings) {
+    let has_tools = target.import.is_some() && !model.is_text && !is_guarded(target, settings);
+    if has_tools && !original::is_complete(target, subject) {
         out.lost_tools = loss::lost_tools(subject, model);
     }
     overriding(target, subject, out);

@@ -100,6 +100,34 @@ pub(crate) fn kept_root(path: &str) -> Option<String> {
 /// A tree with at most this many entries is walked by one thread: more threads would start too late.
 const FEW: usize = 1_000;
 
+/// Entries that one thread has met. They are passed on together: a lock for each would cost more than the walk.
+struct EntryBatch<'a, 'v> {
+    root: &'a str,
+    visit: &'a Mutex<&'v mut (dyn FnMut(WalkedPath<'_>) + Send)>,
+    entries: Vec<Result<ignore::DirEntry, ignore::Error>>,
+}
+
+impl EntryBatch<'_, '_> {
+    fn add(&mut self, entry: Result<ignore::DirEntry, ignore::Error>) {
+        const MOST: usize = 256;
+        self.entries.push(entry);
+        if self.entries.len() >= MOST {
+            self.pass_on();
+        }
+    }
+
+    fn pass_on(&mut self) {
+        let mut visit = self.visit.lock().unwrap_or_else(PoisonError::into_inner);
+        self.entries.drain(..).for_each(|entry| met(self.root, entry, &mut **visit));
+    }
+}
+
+impl Drop for EntryBatch<'_, '_> {
+    fn drop(&mut self) {
+        self.pass_on();
+    }
+}
+
 /// Directories that no search enters, in addition to `.gitignore`.
 pub(crate) const NEVER: &[&str] = &[".git", "node_modules"];
 
@@ -173,8 +201,9 @@ impl FileTree for DiskWorld {
         }
         let visit = Mutex::new(visit);
         walk.build_parallel().run(|| {
-            Box::new(|entry| {
-                met(path, entry, &mut *visit.lock().unwrap_or_else(PoisonError::into_inner));
+            let mut batch = EntryBatch { root: path, visit: &visit, entries: Vec::new() };
+            Box::new(move |entry| {
+                batch.add(entry);
                 WalkState::Continue
             })
         });

@@ -117,7 +117,7 @@ impl<T: AsRef<[u8]>> FileSaving<'_, T> {
     /// Writes every content under a temporary name first; only then are files renamed.
     fn carry_out(&self, change: &mut SaveTransaction) -> Result<(), (PathBuf, io::Error)> {
         let mut ready = Vec::new();
-        for (full, text) in self.all() {
+        for (full, text) in self.all().filter(|(full, text)| !holds(full, text)) {
             let staged = change.parents(&full).and_then(|()| staged(&full, text));
             ready.push((staged.map_err(|error| (full.clone(), error))?, full));
         }
@@ -166,6 +166,12 @@ fn sync(files: &[(NamedTempFile, PathBuf)]) -> Result<(), (PathBuf, io::Error)> 
         let lost = || Err((PathBuf::new(), io::Error::other("it cannot be synced")));
         started.into_iter().try_for_each(|it| it.join().unwrap_or_else(|_| lost()))
     })
+}
+
+/// Whether a file has this content already, so that it need not be written.
+fn holds(path: &Path, bytes: &[u8]) -> bool {
+    let has_length = |at: fs::Metadata| at.is_file() && at.len() == bytes.len() as u64;
+    fs::symlink_metadata(path).is_ok_and(has_length) && fs::read(path).is_ok_and(|it| it == bytes)
 }
 
 /// A temporary file with the content of `target`, in the same directory.

@@ -91,6 +91,14 @@ const CASES: &[(&str, &str)] = &[
     ("scp a h:b", "<a"),
     ("scp h:b a", ">a"),
     ("openssl enc -in a -out b", "<a >b"),
+    ("git apply a", "<a %a"),
+    ("git apply --stat a", "<a .a"),
+    ("patch -p1", "<- %-"),
+    ("patch -p 1 -i a", "<a <a %a"),
+    ("patch a b", "<a >a <b"),
+    ("find a -fls b -name c", ".a >b"),
+    ("find a -name c -delete", ".a >? >?"),
+    ("find a -name c", ".a"),
     ("tee a b", ">a >b"),
     ("sort -o a b", ">a <b"),
 ];
@@ -109,6 +117,7 @@ fn files_among_arguments() {
                     FileUse::List => '.',
                     FileUse::MayRead => '(',
                     FileUse::MayWrite => ')',
+                    FileUse::Patch { .. } => '%',
                 };
                 format!("{mark}{}", word.literal().unwrap_or("?"))
             },

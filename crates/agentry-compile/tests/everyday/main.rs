@@ -32,6 +32,8 @@ impl LineGroup {
         let world = MemoryWorld::new([
             ("workspace/agentry.toml".to_owned(), String::new()),
             ("workspace/.git/config".to_owned(), String::new()),
+            ("workspace/fix.patch".to_owned(), "--- a/src/main.rs\n+++ b/src/main.rs\n".to_owned()),
+            ("workspace/evil.patch".to_owned(), "--- a/.env\n+++ b/.env\n".to_owned()),
             (format!("workspace/{name}/agent.toml"), definition),
             (format!("workspace/{name}/system-prompt.md"), "You work.\n".to_owned()),
         ]);

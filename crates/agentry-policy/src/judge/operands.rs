@@ -47,12 +47,13 @@ enum RuleReach {
 }
 
 impl OperandUse {
-    /// Returns how a command uses its files; `None` for an address.
-    fn new(used: FileUse, effects: CommandEffects<'_>) -> Option<Self> {
+    /// Returns how a command uses its files; `None` for an address and for what a patch names. What a command
+    /// moves away is taken from its place.
+    fn new(used: FileUse, effects: CommandEffects<'_>, is_source: bool) -> Option<Self> {
         let section = match used {
             FileUse::Read | FileUse::MayRead | FileUse::Test | FileUse::List => Section::Read,
             FileUse::Write | FileUse::MayWrite => Section::Edit,
-            FileUse::Fetch => return None,
+            FileUse::Patch { .. } | FileUse::Fetch => return None,
         };
         let below = match section {
             // Given a directory, most commands copy into it or remove it.
@@ -60,7 +61,11 @@ impl OperandUse {
             _ => effects.walks(),
         };
         let takes = section == Section::Edit
-            && matches!(effects.files(), FileEffect::TakesAll | FileEffect::Tree { .. });
+            && match effects.files() {
+                FileEffect::TakesAll | FileEffect::Tree { .. } => true,
+                FileEffect::Copies { moves } => moves && is_source,
+                _ => false,
+            };
         let searches = matches!(used, FileUse::Read | FileUse::MayRead) && effects.searches();
         Some(Self { used, section, below, takes, searches })
     }
@@ -97,15 +102,36 @@ impl Judge {
         resolver: &dyn LinkResolver,
     ) -> Option<LayerDecision> {
         let effects = effects(argv);
-        let decisions = effects.uses().into_iter().filter_map(|(used, word)| {
-            let decision = match OperandUse::new(used, effects) {
-                None => self.fetched(&word, bases, call, resolver),
-                Some(operand) => self.operand(operand, &word, bases, call, resolver),
+        let uses = effects.uses();
+        let decisions = uses.iter().filter_map(|(used, word)| {
+            let is_source = uses.iter().any(|(used, it)| *used == FileUse::Read && it == word);
+            let decision = match (used, OperandUse::new(*used, effects, is_source)) {
+                (_, Some(operand)) => self.operand(operand, word, bases, call, resolver),
+                (FileUse::Fetch, None) => self.fetched(word, bases, call, resolver),
+                // The judge of patches sees the whole line.
+                (_, None) => None,
             };
-            let note = Some(format!("it {} `{}`", used.verb(), word_text(&word)));
+            let note = Some(format!("it {} `{}`", used.verb(), word_text(word)));
             decision.map(|decision| LayerDecision { note, ..decision })
         });
         decisions.reduce(LayerDecision::strictest)
+    }
+
+    /// Returns what is against changing a file that a patch names, relative to the current directory or to the
+    /// root of the workspace; without a name, what is against changing any file.
+    pub(super) fn patched(
+        &self,
+        name: Option<&str>,
+        argv: &[ShellArg],
+        bases: &CurrentDirs,
+        call: SectionCall<'_>,
+        resolver: &dyn LinkResolver,
+    ) -> Option<LayerDecision> {
+        let operand = OperandUse::new(FileUse::Write, effects(argv), false)?;
+        // Programs that apply patches refuse names outside of the current directory.
+        let Some(name) = name else { return self.any_of(operand) };
+        let word = ShellWord::text(format!(":/{name}"));
+        self.operand(operand, &word, bases, call, resolver)
     }
 
     /// Returns what is against a file in the arguments.
@@ -190,18 +216,20 @@ impl Judge {
 
     /// Returns what is against some file, for a word that may be any file.
     fn any_file(&self, operand: OperandUse) -> Option<LayerDecision> {
-        let strictest = |operand: OperandUse| {
-            let decisions = self.rules(operand.section).flat_map(move |(source, rules)| {
-                let counting = rules.all().filter(move |rule| counts(rule, rules, operand));
-                counting.map(move |rule| LayerDecision::by(rule, source))
-            });
-            decisions.reduce(LayerDecision::strictest)
-        };
         // Where every command is allowed, other commands can read the file as well.
         let secret = (operand.is_read() && !self.is_open(Section::Bash))
             .then(|| LayerDecision::built_in(Action::Ask, "it may be any file, also a secret"));
-        let all = [strictest(operand), strictest(operand.outside()), secret];
+        let all = [self.any_of(operand), self.any_of(operand.outside()), secret];
         all.into_iter().flatten().reduce(LayerDecision::strictest)
+    }
+
+    /// Returns the strictest rule of the section.
+    fn any_of(&self, operand: OperandUse) -> Option<LayerDecision> {
+        let decisions = self.rules(operand.section).flat_map(move |(source, rules)| {
+            let counting = rules.all().filter(move |rule| counts(rule, rules, operand));
+            counting.map(move |rule| LayerDecision::by(rule, source))
+        });
+        decisions.reduce(LayerDecision::strictest)
     }
 
     /// Whether a rule about commands is not enough to write these files: files outside the workspace, except

@@ -110,7 +110,7 @@ fn elsewhere(
                 }
             }
             LeadingOption::Directory(_) => return argv.to_vec(),
-            LeadingOption::Other if is_idle(facts, argv.get(at)) => {}
+            LeadingOption::Other if is_idle(facts, argv, at) => {}
             LeadingOption::Other => form.extend(argv.iter().skip(at).take(length).cloned()),
         }
         at += length;
@@ -119,8 +119,27 @@ fn elsewhere(
     form
 }
 
-fn is_idle(facts: &ProgramFacts, arg: Option<&ShellArg>) -> bool {
-    arg.and_then(ShellArg::literal).is_some_and(|word| facts.idle.has(word))
+/// Whether the global option at `at` changes nothing that a rule is about.
+fn is_idle(facts: &ProgramFacts, argv: &[ShellArg], at: usize) -> bool {
+    let word = |at: usize| argv.get(at).and_then(ShellArg::literal);
+    match word(at) {
+        Some("-c") => word(at + 1).is_some_and(|setting| is_idle_setting(facts, setting)),
+        option => option.is_some_and(|option| facts.idle.has(option)),
+    }
+}
+
+/// Whether a setting such as `color.ui=never` runs no program, whatever its value is, or with this value.
+fn is_idle_setting(facts: &ProgramFacts, setting: &str) -> bool {
+    // Without a value it is true, which is no program either.
+    let (name, value) = setting.split_once('=').unwrap_or((setting, "true"));
+    let name = name.to_ascii_lowercase();
+    facts.idle_settings.iter().any(|idle| match idle.split_once('=') {
+        Some((known, harmless)) => known == name && harmless == value,
+        None => match idle.strip_suffix('*') {
+            Some(section) => name.starts_with(section),
+            None => idle == name,
+        },
+    })
 }
 
 /// Turns a command that only reads git settings into `git var`, which also only reads.

@@ -69,7 +69,9 @@ fn pin(
             let left = links.checked_sub(1);
             let left = left.ok_or_else(|| io::Error::other("too many links"))?;
             let rest = path.strip_prefix(part).unwrap_or(Path::new(""));
-            let mut target = part.parent().unwrap_or(part).join(fs::read_link(part)?);
+            // Another program may have removed it meanwhile: then nothing is left to pin.
+            let Ok(link) = fs::read_link(part) else { return Ok(()) };
+            let mut target = part.parent().unwrap_or(part).join(link);
             if !rest.as_os_str().is_empty() {
                 target.push(rest);
             }

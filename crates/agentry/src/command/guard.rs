@@ -234,13 +234,15 @@ pub(crate) fn protected_in(
     project: Option<&str>,
 ) -> Vec<String> {
     let mut paths = protected_paths(disk, compiled);
-    if let Some(project) = project {
-        let own = compiled.work_in(disk, project);
+    let Some(project) = project else { return paths };
+    let own = compiled.work_in(disk, project);
+    // Mostly the project is its own workspace, and one search for other agents is enough.
+    if !compiled.works_in_place(&own) {
         paths.extend(protected_paths(disk, compiled));
-        compiled.return_to(own);
         paths.sort();
         paths.dedup();
     }
+    compiled.return_to(own);
     paths
 }
 
