@@ -30,9 +30,13 @@ const LEFT_OUT: &[(&str, &[&str])] = &[
             "serve_agents::",
             "skill_files::",
             "skills::",
+            "tools::",
         ],
     ),
-    ("git", &["changes::", "evolution::", "home::", "home_trouble::", "memory::"]),
+    (
+        "git",
+        &["changes::", "evolution::", "home::", "home_trouble::", "memory::", "talk::the_memory"],
+    ),
     (
         "a process that the test itself can signal",
         &[
@@ -56,6 +60,7 @@ const LEFT_OUT: &[(&str, &[&str])] = &[
             "readme::generated",
         ],
     ),
+    ("a debug build, which can die at a step", &["store_crash::a_push_that_dies"]),
 ];
 
 /// Runs the tests of the command line with a static program.
