@@ -43,6 +43,10 @@ pub(crate) struct EventFeed {
     ready: VecDeque<NumberedEvent>,
     is_over: bool,
     looks: bool,
+    /// The pieces of the turn under way.
+    sent: String,
+    /// What the journal had of the last turn before its pieces came: they are late, and would say it twice.
+    late: String,
 }
 
 /// An event with its sequence number, if it is in the journal.
@@ -59,13 +63,17 @@ impl EventFeed {
         // Before the journal is read, so that nothing is missed in between.
         let signals = host.signals(&run);
         let (ready, is_over, looks) = (VecDeque::new(), false, true);
-        Self { host, run, after, signals, stop, place, places, ready, is_over, looks }
+        let (sent, late) = (String::new(), String::new());
+        Self { host, run, after, signals, stop, place, places, ready, is_over, looks, sent, late }
     }
 
     /// The next event; `None` after the end.
     pub(crate) async fn next(&mut self) -> Option<NumberedEvent> {
         loop {
             if let Some(event) = self.ready.pop_front() {
+                if self.is_late(&event) {
+                    continue;
+                }
                 return Some(event);
             }
             if self.is_over {
@@ -76,6 +84,28 @@ impl EventFeed {
             } else {
                 self.wait().await;
             }
+        }
+    }
+
+    /// Whether an event is a piece of a text that was sent as a whole already: the journal can be ahead of the signals.
+    fn is_late(&mut self, (sequence, event): &NumberedEvent) -> bool {
+        let text = event["text"].as_str().unwrap_or_default();
+        match (sequence, event["type"].as_str().unwrap_or_default()) {
+            (Some(_), "turn") => {
+                let sent = std::mem::take(&mut self.sent);
+                text.strip_prefix(sent.as_str()).unwrap_or_default().clone_into(&mut self.late);
+                false
+            }
+            (None, "text") if !text.is_empty() && self.late.starts_with(text) => {
+                self.late.drain(..text.len());
+                true
+            }
+            (None, "text") => {
+                self.late.clear();
+                self.sent.push_str(text);
+                false
+            }
+            _ => false,
         }
     }
 

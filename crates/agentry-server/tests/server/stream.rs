@@ -69,6 +69,21 @@ fn events_are_numbered_and_continue_where_a_client_was() {
     assert_eq!(again.next(), Some((Some(3), ended)));
 }
 
+/// The journal can have a turn before its pieces come; they are not sent a second time.
+#[test]
+fn pieces_that_come_late_are_left_out() {
+    let server = TestServer::new();
+    let turn = json!({ "type": "turn", "text": "half a sentence" });
+    server.host.events.lock().expect("no panic").push(turn.clone());
+    let mut stream = OpenStream::new(&server, "/v1/runs/r1/events", "");
+    assert_eq!(stream.next(), Some((Some(1), turn)));
+    let piece = |text: &str| json!({ "type": "text", "text": text });
+    for text in ["half a ", "sentence", "next"] {
+        server.host.signals.send(LiveSignal::Piece(piece(text))).expect("a reader");
+    }
+    assert_eq!(stream.next(), Some((None, piece("next"))));
+}
+
 /// What a signal does not announce is found nevertheless.
 #[test]
 fn an_event_without_a_signal_arrives() {
