@@ -7,12 +7,12 @@ use agentry_model::{Agent, AgentRequirements, AgentTools, DeclaredList, RunBudge
 use agentry_policy::path::NoLinks;
 use agentry_policy::{Action, RuleList, Section, SectionCall};
 
-use crate::Target;
 use crate::model::{HarnessModel, always};
 use crate::proof::{PolicyProof, prove_with_example, within};
 use crate::render::{REQUIRED, is_guarded};
 use crate::render_result::{LossKind, RenderSettings, RenderedAgent};
 use crate::subject::{PromptTextKind, RenderSubject};
+use crate::{HarnessTool, Target};
 
 /// The remedy for inexact rules in a harness with hooks.
 pub const EXACT: &str = "`--guard` makes it exact";
@@ -88,9 +88,15 @@ pub(crate) fn lost_tools(subject: &RenderSubject, model: &HarnessModel) -> BTree
         let nothing = always(section, Action::Deny, "nothing");
         within(&subject.memo, layers, &[nothing]) != PolicyProof::Holds
     };
+    let ways = |section: Section| model.ways.iter().filter(move |way| way.section == section);
+    // A shell without limits reaches every address, with or without another tool.
+    let is_open = |way: &HarnessTool| {
+        let everything = always(Section::Bash, Action::Allow, "everything");
+        within(&subject.memo, &[everything], &way.layers) == PolicyProof::Holds
+    };
     let is_left = |section: Section| {
-        let mut ways = model.ways.iter().filter(|way| way.section == section);
-        ways.any(|way| permits(section, &way.layers))
+        ways(section).any(|way| permits(section, &way.layers))
+            || (section == Section::Webfetch && ways(Section::Bash).any(is_open))
     };
     let is_lost =
         |section: &Section| permits(*section, &subject.bounds(*section)) && !is_left(*section);

@@ -11,7 +11,7 @@ use crate::shell::{
 use crate::verdict::{LayerDecision, Verdict};
 use crate::{Action, Section};
 
-use super::patches::PatchInput;
+use super::patches::AppliedPatch;
 use super::{Judge, SectionCall, simplify};
 
 /// The parts of a line that is judged.
@@ -88,8 +88,14 @@ impl Judge {
                 let decision = self.command(command, line, is_inside, &can_write);
                 let (bases, entered) = self.elsewhere(&command.argv, &part.bases, call, resolver);
                 let against = self.operands(&command.argv, &bases, call, resolver);
-                let patches =
-                    PatchInput { line, part, bases: &bases, call, places: &self.places, resolver };
+                let patches = AppliedPatch {
+                    line,
+                    part,
+                    bases: &bases,
+                    call,
+                    places: &self.places,
+                    resolver,
+                };
                 let against = against.into_iter().chain(self.patches(&command.argv, patches));
                 entered.into_iter().chain(against).fold(decision, LayerDecision::strictest)
             }

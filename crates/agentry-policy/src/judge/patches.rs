@@ -14,9 +14,9 @@ use super::line::{JudgedLine, at};
 use super::{Judge, SectionCall};
 use crate::PathAnchors;
 
-/// Where the text of a patch may come from.
+/// A patch that a part of a line applies, and where its text may come from.
 #[derive(Clone, Copy)]
-pub(super) struct PatchInput<'a> {
+pub(super) struct AppliedPatch<'a> {
     /// The line in which it is applied.
     pub(super) line: &'a JudgedLine<'a>,
     /// The part of the line that applies it.
@@ -36,9 +36,9 @@ impl Judge {
     pub(super) fn patches(
         &self,
         argv: &[ShellArg],
-        input: PatchInput<'_>,
+        input: AppliedPatch<'_>,
     ) -> Option<LayerDecision> {
-        let PatchInput { bases, call, resolver, .. } = input;
+        let AppliedPatch { bases, call, resolver, .. } = input;
         let decisions = effects(argv).uses().into_iter().filter_map(|(used, word)| {
             let FileUse::Patch { strip } = used else { return None };
             let names = input.text(&word).and_then(|text| changed_names(&text, strip));
@@ -58,7 +58,7 @@ impl Judge {
     }
 }
 
-impl PatchInput<'_> {
+impl AppliedPatch<'_> {
     /// Returns the text of a patch, if it is certain.
     fn text(self, word: &ShellWord) -> Option<String> {
         if word.literal() != Some("-") {

@@ -33,8 +33,8 @@ fn every_format_to_every_other() {
     agent-md to agent-dir: dropped category, changed description, dropped display_name, dropped icon, added prompt.boundaries, added prompt.response_format, added prompt.tool_contract, added prompt.verification, dropped status, dropped version
     agent-toml to agent-md: added category, dropped max_turns, dropped mode, narrowed permissions, dropped tags
     agent-toml to agent-toml: nothing
-    agent-toml to manifest: dropped display_name, dropped mode, narrowed permissions, changed permissions.read
-    agent-toml to agentfs: dropped max_turns, dropped mode, narrowed permissions, changed permissions.read, dropped tags
+    agent-toml to manifest: dropped display_name, dropped mode, narrowed permissions
+    agent-toml to agentfs: dropped max_turns, dropped mode, narrowed permissions, dropped tags
     agent-toml to agent-dir: changed description, dropped display_name, dropped mode, changed permissions, added prompt.boundaries, added prompt.response_format, added prompt.tool_contract, added prompt.verification, dropped tags
     manifest to agent-md: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, added category, added display_name, dropped max_turns, dropped model.capability, dropped model.fallback, dropped on_error, narrowed permissions, changed role, dropped skills.file-read, dropped skills.git, changed system, dropped tags, changed traits, narrowed trust, narrowed trust.exec
     manifest to agent-toml: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped model.capability, dropped model.fallback, dropped on_error, narrowed permissions, changed role, changed rules, changed system, changed traits, narrowed trust, narrowed trust.exec, dropped version
@@ -139,11 +139,7 @@ fn losses_are_listed() {
     intent = "deny"
 
     [permissions.read]
-    intent = "ask"
-    rules = [
-      "**/*:allow",
-      ".:allow",
-    ]
+    intent = "allow"
 
     [permissions.webfetch]
     intent = "deny"
