@@ -99,7 +99,8 @@ fn a_full_disk_leaves_all_as_it_was() {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_agentry")]);
         command.args(["convert", "helper.agent", "--to", "agent-toml", "--force", "-o", output]);
-        let ran = command.current_dir(test.path("")).output().expect("a shell");
+        command.current_dir(test.path("")).env("HOME", test.path("home"));
+        let ran = command.output().expect("a shell");
         let stderr = String::from_utf8_lossy(&ran.stderr);
         assert_eq!(ran.status.code(), Some(2), "{stderr}");
         assert!(stderr.contains("system-prompt.md` cannot be written"), "{stderr}");
