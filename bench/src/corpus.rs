@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn agents_are_as_large_as_real_ones_and_always_the_same() {
+    fn generated_agents_have_realistic_sizes_and_are_stable() {
         for number in 0..500 {
             let files = agent(number, Kind::Mixed);
             let size: usize = files.iter().map(|(_, text)| text.len()).sum();

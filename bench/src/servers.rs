@@ -223,17 +223,17 @@ fn starts(own: &Path, program: &Path, folder: &Path, table: &mut Table) -> Resul
 fn listen() -> std::io::Result<(String, Receiver<Instant>)> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?.to_string();
-    let (tell, told) = channel();
+    let (address_sender, address_receiver) = channel();
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             // The connection may be opened long before the request.
             if stream.peek(&mut [0]).is_ok_and(|size| size > 0) {
-                let _ = tell.send(Instant::now());
+                let _ = address_sender.send(Instant::now());
             }
             let _ = growing::answer(&stream, 0, &mut 0);
         }
     });
-    Ok((address, told))
+    Ok((address, address_receiver))
 }
 
 /// The time from the start of a run to its first request.

@@ -85,7 +85,7 @@ mod tests {
     const HARMLESS: &[&str] = &["echo", "ls", "sh", "timeout", "gitk"];
 
     #[test]
-    fn lines() {
+    fn call_lines_are_parsed() {
         let case = |tool, trap: Option<&str>, subject: &str| Case {
             tool,
             section: TOOLS.iter().find(|row| row.0 == tool).expect(tool).1,
@@ -107,7 +107,7 @@ mod tests {
 
     /// A client may really run any of them.
     #[test]
-    fn no_command_of_the_table_can_do_harm() {
+    fn every_command_of_the_table_is_harmless() {
         for case in read(TABLE).expect("a table").iter().filter(|case| case.section == "bash") {
             for part in case.subject.split(['&', '|', ';', '(', '\'']) {
                 let mut words = part.split_whitespace();

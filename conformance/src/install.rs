@@ -61,9 +61,9 @@ pub(crate) fn install(client: Client, target: &Path) -> Result<Installed, String
     // Only a complete installation is renamed to its final name.
     let partial = cache.join(format!("{}.partial", client.name()));
     let _ = fs::remove_dir_all(&partial);
-    let say = |error| format!("`{}`: {error}", partial.display());
-    fs::create_dir_all(&partial).map_err(say)?;
-    fs::write(partial.join("package.json"), manifest(client)?).map_err(say)?;
+    let with_path = |error| format!("`{}`: {error}", partial.display());
+    fs::create_dir_all(&partial).map_err(with_path)?;
+    fs::write(partial.join("package.json"), manifest(client)?).map_err(with_path)?;
     let mut npm = Command::new("npm");
     npm.args(["install", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error"]);
     let done = process::run(npm.current_dir(&partial), LIMIT)?;
@@ -74,7 +74,7 @@ pub(crate) fn install(client: Client, target: &Path) -> Result<Installed, String
         let complaint = done.stderr.lines().find(|line| !line.trim().is_empty());
         return Err(format!("`npm install` failed: {}", complaint.unwrap_or("without a word")));
     }
-    fs::rename(&partial, cache.join(client.name())).map_err(say)?;
+    fs::rename(&partial, cache.join(client.name())).map_err(with_path)?;
     find(client, target).ok_or_else(|| format!("its packages have no `{}`", client.program()))
 }
 

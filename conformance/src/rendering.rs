@@ -133,8 +133,8 @@ fn render(house: &House, scratch: &Scratch, order: Order<'_>) -> Result<Placed, 
 /// Why nothing was written.
 fn refusal(report: &str, errors: &str) -> String {
     let report: Value = serde_json::from_str(report).unwrap_or_default();
-    let told = report["refused"][0]["message"].as_str().unwrap_or(errors);
-    told.trim().to_owned()
+    let refused_message = report["refused"][0]["message"].as_str().unwrap_or(errors);
+    refused_message.trim().to_owned()
 }
 
 /// The losses of the kind `gap`.
@@ -170,7 +170,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn gaps_are_such_losses() {
+    fn only_permission_gap_losses_are_gaps() {
         let loss = |field: &str, kind: &str| json!({ "field": field, "kind": kind, "detail": "x" });
         let gap = |section: &str| Gap { section: section.to_owned(), detail: "x".to_owned() };
         let report = json!({ "losses": [

@@ -13,9 +13,9 @@ use crate::suite::Outcome;
 
 /// Prints the defects and the summaries, and writes every table to `file`.
 pub(crate) fn print(outcomes: &[Outcome], file: &Path) {
-    let tables = |is_told: fn(&Sheet) -> bool| {
+    let tables = |has_defects: fn(&Sheet) -> bool| {
         let asked = outcomes.iter().filter_map(|it| Some((it.client, it.sheets.as_ref().ok()?)));
-        asked.map(|(client, sheets)| table(client.name(), sheets, is_told)).collect::<String>()
+        asked.map(|(client, sheets)| table(client.name(), sheets, has_defects)).collect::<String>()
     };
     print!("{}", tables(Sheet::is_defect));
     match fs::write(file, tables(|_| true)) {
@@ -28,10 +28,12 @@ pub(crate) fn print(outcomes: &[Outcome], file: &Path) {
 }
 
 /// A row for each call and a column for each agent and role; only for the selected sheets.
-fn table(client: &str, sheets: &[Sheet], is_told: fn(&Sheet) -> bool) -> String {
+fn table(client: &str, sheets: &[Sheet], has_defects: fn(&Sheet) -> bool) -> String {
     let mut text = String::new();
-    let told = by_agent(sheets);
-    for (agent, sheets) in told.into_iter().filter(|it| it.1.iter().any(|sheet| is_told(sheet))) {
+    let sheets_by_agent = by_agent(sheets);
+    for (agent, sheets) in
+        sheets_by_agent.into_iter().filter(|it| it.1.iter().any(|sheet| has_defects(sheet)))
+    {
         let _ = writeln!(text, "{client}, {agent}");
         let heads = ["call", "source"].map(str::to_owned).into_iter();
         let mut lines =

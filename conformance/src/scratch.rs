@@ -161,11 +161,11 @@ impl Scratch {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {
-    let say = |error| format!("`{}`: {error}", path.display());
+    let with_path = |error| format!("`{}`: {error}", path.display());
     if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory).map_err(say)?;
+        fs::create_dir_all(directory).map_err(with_path)?;
     }
-    fs::write(path, text).map_err(say)
+    fs::write(path, text).map_err(with_path)
 }
 
 /// The usual directories, after the one that Node is in.

@@ -83,7 +83,7 @@ impl Played {
     }
 
     /// Everything that the user's agent is sent before it delegates a task.
-    pub(crate) fn heard(&self) -> String {
+    pub(crate) fn opening_text(&self) -> String {
         let Some(opening) = self.opening(MAIN) else { return String::new() };
         let mut texts = vec![opening.system.clone()];
         texts.extend(opening.user.iter().cloned());
@@ -221,8 +221,8 @@ impl Subject<'_> {
         let proof = match action {
             // A sandbox may keep a stand-in from writing its log, but not from printing.
             Action::Bash(_) => {
-                let said = result.is_some_and(|text| text.contains(CALLED));
-                said || !played.evidence(name, step).is_empty()
+                let is_called = result.is_some_and(|text| text.contains(CALLED));
+                is_called || !played.evidence(name, step).is_empty()
             }
             Action::Write(path) => self.scratch.project().join(path).exists(),
             Action::Read(_) => result.is_some_and(|text| text.contains(SECRET)),

@@ -300,7 +300,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn judgements() {
+    fn verdicts_are_judged_against_the_source() {
         use Judgement::{Different, Gap, Milder, Same, Stricter};
         let refused = || Verdict::Refused(String::new());
         let trap = Some("nested");
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn the_approvals_of_a_session_excuse_no_command() {
+    fn session_gaps_do_not_excuse_milder_commands() {
         let rendering = rendering("session: Codex gives an agent the sandbox, the approvals, the");
         for wish in [Wish::Ask, Wish::Deny] {
             let (tool, subject) = ("bash", "make all".to_owned());
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_under_the_guard_are_named() {
+    fn reported_guard_limits_are_gaps() {
         let rendering = rendering("without the guard Claude Code would not ask about `ls`, which");
         for (subject, expected) in [("ls", Judgement::Gap), ("ls -l", Judgement::Milder)] {
             let (tool, subject) = ("bash", subject.to_owned());
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn every_trap_of_the_table_has_a_name() {
+    fn every_trap_of_the_call_table_is_named() {
         let table = crate::calls::read(include_str!("../calls.txt")).expect("a table");
         for trap in table.iter().filter_map(|case| case.trap.as_deref()) {
             assert!(TRAPS.iter().any(|(known, _)| *known == trap), "{trap}");

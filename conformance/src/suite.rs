@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_that_cannot_be_had_is_a_defect_where_all_are_asked() {
+    fn a_missing_required_client_is_a_defect() {
         for required in [false, true] {
             let outcome = Outcome {
                 client: Client::ALL[0],

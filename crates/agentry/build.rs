@@ -1,4 +1,4 @@
-//! Tells the program which commit it is built from.
+//! Passes the commit of the sources to the program.
 
 #[path = "build/source_commit.rs"]
 mod source_commit;

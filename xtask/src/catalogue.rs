@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn facts_come_from_the_list_or_the_selection() {
+    fn model_facts_come_from_prices_or_selection() {
         let prices = serde_json::json!({
             "gpt-x": {"max_input_tokens": 1000, "input_cost_per_token": 2.5e-6,
                 "output_cost_per_token": 1e-5, "supports_function_calling": true},

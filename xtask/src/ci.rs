@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_line_names_what_was_skipped() {
+    fn the_last_line_lists_skipped_steps() {
         let cases = [
             (&[][..], "ci passed in 2.0 s"),
             (&["rustdoc", "deny"][..], "ci passed in 2.0 s; SKIPPED: rustdoc, deny"),

@@ -7,7 +7,7 @@ use crate::process::{self, cargo};
 use crate::step::Outcome;
 
 /// The exit code of a suite that could not test any client.
-const NOBODY: i32 = 3;
+const NOTHING_TESTED: i32 = 3;
 
 /// Builds the suite and the program under test, and runs the suite.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
@@ -31,7 +31,9 @@ pub(crate) fn step() -> Result<Outcome, String> {
     let status = command.args((!is_ci).then_some("--installed")).status();
     match status.map_err(|error| format!("the clients cannot be asked: {error}"))?.code() {
         Some(0) => Ok(Outcome::Done),
-        Some(NOBODY) => Ok(Outcome::Skipped("no client could be had, see above".to_owned())),
+        Some(NOTHING_TESTED) => {
+            Ok(Outcome::Skipped("no client could be had, see above".to_owned()))
+        }
         _ => Err("a client does not do as the source says".to_owned()),
     }
 }
@@ -44,7 +46,9 @@ pub(crate) fn mcp() -> Result<Outcome, String> {
     let status = tool("mcp").status();
     match status.map_err(|error| format!("the suite cannot be run: {error}"))?.code() {
         Some(0) => Ok(Outcome::Done),
-        Some(NOBODY) => Ok(Outcome::Skipped("a registry cannot be reached, see above".to_owned())),
+        Some(NOTHING_TESTED) => {
+            Ok(Outcome::Skipped("a registry cannot be reached, see above".to_owned()))
+        }
         _ => Err("the MCP client is not as expected".to_owned()),
     }
 }
@@ -55,7 +59,9 @@ pub(crate) fn serving() -> Result<Outcome, String> {
     let status = tool("serving").status();
     match status.map_err(|error| format!("the clients cannot be run: {error}"))?.code() {
         Some(0) => Ok(Outcome::Done),
-        Some(NOBODY) => Ok(Outcome::Skipped("a registry cannot be reached, see above".to_owned())),
+        Some(NOTHING_TESTED) => {
+            Ok(Outcome::Skipped("a registry cannot be reached, see above".to_owned()))
+        }
         _ => Err("agents for editors and programs are not as expected".to_owned()),
     }
 }

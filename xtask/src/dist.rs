@@ -153,8 +153,8 @@ fn reproduce() -> Result<(), String> {
 
 impl Release {
     fn of(binary: &Path, directory: PathBuf) -> Result<Self, String> {
-        let said = output(std::process::Command::new(binary).arg("--version"))?;
-        let version = said.split_whitespace().nth(1).unwrap_or_default().to_owned();
+        let version_output = output(std::process::Command::new(binary).arg("--version"))?;
+        let version = version_output.split_whitespace().nth(1).unwrap_or_default().to_owned();
         if version.is_empty() {
             return Err(format!("`{}` has no version", binary.display()));
         }
@@ -164,7 +164,7 @@ impl Release {
         let bytes = fs::read(binary).map_err(|error| error.to_string())?;
         Ok(Self {
             version,
-            commit: commit(&said).to_owned(),
+            commit: commit(&version_output).to_owned(),
             time: time.trim().parse().unwrap_or(0),
             arch: arch(&bytes)?,
             // A dynamic program names its loader.
@@ -198,8 +198,9 @@ fn arch(bytes: &[u8]) -> Result<&'static str, String> {
 }
 
 /// The commit in the output of `--version`: `agentry 0.1.0 (0123456789ab)`.
-fn commit(said: &str) -> &str {
-    let inner = said.trim_end().split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+fn commit(version_output: &str) -> &str {
+    let inner =
+        version_output.trim_end().split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
     inner.unwrap_or("unknown")
 }
 
@@ -215,14 +216,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_commit_is_what_the_program_says() {
+    fn the_commit_is_read_from_the_version_output() {
         let cases = [
             ("agentry 0.1.0 (0123456789ab)\n", "0123456789ab"),
             ("agentry 0.1.0 (0123456789ab-modified)\n", "0123456789ab-modified"),
             ("agentry 0.1.0\n", "unknown"),
         ];
-        for (said, expected) in cases {
-            assert_eq!(commit(said), expected, "{said}");
+        for (version_output, expected) in cases {
+            assert_eq!(commit(version_output), expected, "{version_output}");
         }
     }
 }

@@ -99,7 +99,7 @@ mod tests {
     use crate::files::file;
 
     #[test]
-    fn links_lead_somewhere() {
+    fn broken_links_are_reported() {
         let cases = [
             ("[a](docs/guide.md)", None),
             ("[a](docs/guide.md#the-end)", None),
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn agents_are_no_pages() {
+    fn agent_files_are_not_checked_as_pages() {
         let cases = [
             ("README.md", true),
             ("docs/a/b.md", true),

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn code_ends_where_the_tests_begin() {
+    fn code_lines_exclude_the_tests() {
         let text = "//! Why.\nfn one() {}\n\n#[cfg(test)]\nmod tests {\n}\n";
         let cases = [
             ("src/lib.rs", text, vec![(1, "//! Why."), (2, "fn one() {}")]),

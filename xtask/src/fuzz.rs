@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests() {
+    fn fuzz_arguments_are_parsed() {
         let request =
             |target: Option<&str>, seconds| Request { target: target.map(str::to_owned), seconds };
         let cases: [(&[&str], _); 5] = [

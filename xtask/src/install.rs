@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_need_is_met_or_named() {
+    fn missing_tools_are_reported() {
         let install = &["no-such-program"];
         let there = Need { what: "cargo", probe: "cargo --version", install, otherwise: None };
         assert_eq!(there.ensure(), Ok(()));

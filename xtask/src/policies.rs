@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts() {
+    fn policy_counts_are_parsed() {
         let cases: [(&[&str], _); 4] = [
             (&[], Ok(COUNT)),
             (&["7"], Ok(7)),

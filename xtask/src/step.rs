@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times() {
+    fn durations_are_shown_in_minutes_and_seconds() {
         let cases =
             [(0, "0.0 s"), (59_900, "59.9 s"), (60_000, "1 min 0 s"), (512_300, "8 min 32 s")];
         for (time, expected) in cases {
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn closing_lines_are_aligned() {
+    fn step_results_are_aligned() {
         let cases = [
             ("lint", Ok(Outcome::Done), "= lint       ok, 1.5 s"),
             ("deny", Ok(Outcome::Skipped("no tool".into())), "! deny       SKIPPED: no tool"),

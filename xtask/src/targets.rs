@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn the_script_writes_what_a_compiler_would() {
+    fn the_stand_in_compiler_writes_an_object() {
         let directory = std::env::temp_dir().join(format!("xtask-targets-{}", std::process::id()));
         let compiler = write_compiler(&directory).expect("a script");
         let object = directory.join("some file.o");

@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn policies_have_as_many_rules_as_asked_for() {
+    fn sample_policies_have_the_requested_rule_count() {
         for count in [1, 10, 100] {
             assert_eq!(rules(count, 1).compile().rules.len(), count, "{count}");
         }

@@ -106,7 +106,7 @@ impl Driver for ClaudeCode {
 
     fn describe(&self, start: &Start<'_>, played: &Played, listing: &mut Listing) {
         let start = format!("- {}: ", start.agent.unwrap_or_default());
-        listing.description = between(&played.heard(), &start, " (Tools:");
+        listing.description = between(&played.opening_text(), &start, " (Tools:");
     }
 }
 

@@ -78,7 +78,7 @@ impl Driver for Codex {
 
     fn describe(&self, start: &Start<'_>, played: &Played, listing: &mut Listing) {
         let start = format!("\n{}: {{\n", start.agent.unwrap_or_default());
-        listing.description = between(&played.heard(), &start, "\n}");
+        listing.description = between(&played.opening_text(), &start, "\n}");
     }
 }
 

@@ -89,7 +89,7 @@ impl Driver for Gemini {
 
     fn describe(&self, start: &Start<'_>, played: &Played, listing: &mut Listing) {
         let start = format!("- {} -> ", start.agent.unwrap_or_default());
-        listing.description = between(&played.heard(), &start, "\n");
+        listing.description = between(&played.opening_text(), &start, "\n");
     }
 }
 

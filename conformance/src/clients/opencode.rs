@@ -86,15 +86,15 @@ impl Driver for OpenCode {
     fn describe(&self, start: &Start<'_>, played: &Played, listing: &mut Listing) {
         if played.is_delegated() {
             let start = format!("- {}: ", start.agent.unwrap_or_default());
-            listing.description = between(&played.heard(), &start, "\n");
+            listing.description = between(&played.opening_text(), &start, "\n");
             return;
         }
         // This starts the client again, so it is done only if nothing else gives the answer.
-        let Some(told) = debug(start) else { return };
-        let text = |name: &str| told[name].as_str().map(str::to_owned);
+        let Some(shown) = debug(start) else { return };
+        let text = |name: &str| shown[name].as_str().map(str::to_owned);
         listing.description = text("description");
         listing.mode = text("mode");
-        listing.steps = told["steps"].as_u64();
+        listing.steps = shown["steps"].as_u64();
     }
 }
 

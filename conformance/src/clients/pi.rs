@@ -90,9 +90,10 @@ impl Driver for Pi {
     }
 
     fn describe(&self, start: &Start<'_>, played: &Played, listing: &mut Listing) {
-        let told = played.result("call_main_0").unwrap_or_default();
-        let is_it = told.starts_with(&format!("Agent: {} ", start.agent.unwrap_or_default()));
-        listing.description = between(told, "\nDescription: ", "\n").filter(|_| is_it);
+        let tool_result = played.result("call_main_0").unwrap_or_default();
+        let is_it =
+            tool_result.starts_with(&format!("Agent: {} ", start.agent.unwrap_or_default()));
+        listing.description = between(tool_result, "\nDescription: ", "\n").filter(|_| is_it);
         listing.mode = Some("subagent".to_owned());
     }
 }

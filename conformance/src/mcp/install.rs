@@ -25,12 +25,12 @@ pub(crate) fn node_modules(target: &Path, name: &str, packages: &str) -> Result<
         return Ok(modules);
     }
     let partial = emptied(&directory)?;
-    let say = |error| format!("`{}`: {error}", partial.display());
-    fs::write(partial.join("package.json"), packages).map_err(say)?;
+    let with_path = |error| format!("`{}`: {error}", partial.display());
+    fs::write(partial.join("package.json"), packages).map_err(with_path)?;
     let mut npm = Command::new("npm");
     npm.args(["install", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error"]);
     done(npm.current_dir(&partial))?;
-    fs::rename(&partial, &directory).map_err(say)?;
+    fs::rename(&partial, &directory).map_err(with_path)?;
     Ok(modules)
 }
 

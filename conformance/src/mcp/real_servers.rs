@@ -254,11 +254,11 @@ impl CaseGround<'_> {
         let path = format!("{}/.bin:/usr/local/bin:/usr/bin:/bin", self.npm.display());
         command.env("HOME", self.directory.join("home")).env("PATH", path).envs([SECRET]);
         let done = process::run(&mut command, LIMIT)?;
-        let told = || format!("{}{}", done.stdout, done.stderr);
-        let answer: Value =
-            serde_json::from_str(&done.stdout).map_err(|error| format!("{error}: {}", told()))?;
+        let output_text = || format!("{}{}", done.stdout, done.stderr);
+        let answer: Value = serde_json::from_str(&done.stdout)
+            .map_err(|error| format!("{error}: {}", output_text()))?;
         let result = answer.get("result").map(ToString::to_string);
-        if told().contains(SECRET.1) {
+        if output_text().contains(SECRET.1) {
             return Err("it sees a variable of the host".to_owned());
         }
         let is_as_expected = match (case.expected, &result) {
@@ -270,7 +270,7 @@ impl CaseGround<'_> {
         match (is_as_expected, era == case.era) {
             (true, true) => Ok(()),
             (true, false) => Err(format!("it speaks `{era}` and not `{}`", case.era)),
-            (false, _) => Err(told()),
+            (false, _) => Err(output_text()),
         }
     }
 

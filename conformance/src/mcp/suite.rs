@@ -66,8 +66,9 @@ impl ConformanceSuite {
         let finished = self.run(&["--scenario", scenario])?;
         let is_passed = finished.stdout.contains("OVERALL: PASSED");
         if !is_passed {
-            let told = finished.stdout.lines().chain(finished.stderr.lines());
-            told.filter(|line| line.trim_start().starts_with("- "))
+            let output_lines = finished.stdout.lines().chain(finished.stderr.lines());
+            output_lines
+                .filter(|line| line.trim_start().starts_with("- "))
                 .for_each(|line| println!("{line}"));
         }
         Ok(is_passed)
@@ -95,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_summary_is_read() {
+    fn the_suite_summary_is_parsed() {
         let text = "=== SUITE SUMMARY ===\n\n✓ tools_call: 2 passed, 0 failed\n\
                     ✗ auth/dpop: 9 passed, 3 failed\nTotal: 11 passed, 3 failed\n";
         let expected = [("tools_call".to_owned(), true), ("auth/dpop".to_owned(), false)];

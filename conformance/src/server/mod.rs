@@ -367,7 +367,8 @@ mod tests {
             json!({ "model": "m", "stream": true, "messages": messages,
                     "tools": [{ "type": "function", "function": function }] })
         };
-        let told = json!({ "role": "tool", "tool_call_id": "call_main_0", "content": "fine" });
+        let tool_result =
+            json!({ "role": "tool", "tool_call_id": "call_main_0", "content": "fine" });
         let messages = |messages: Value| {
             json!({ "model": "m", "system": "be good", "messages": messages,
                     "tools": [{ "name": "bash", "input_schema": {} }] })
@@ -383,7 +384,7 @@ mod tests {
         };
         let response = json!({ "functionResponse": { "id": "call_main_0", "response": "fine" } });
         vec![
-            ("/v1/chat/completions", chat(json!([user])), chat(json!([user, told]))),
+            ("/v1/chat/completions", chat(json!([user])), chat(json!([user, tool_result]))),
             (
                 "/v1/messages?beta=true",
                 messages(json!([user])),
@@ -425,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_to_a_model_is_kept_apart() {
+    fn other_requests_are_recorded_as_strays() {
         let server = Server::start(Vec::new(), Path::new("no-log")).expect("a free port");
         let answer = post(&server, "/v1/elsewhere", &json!({}));
         assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");

@@ -97,7 +97,7 @@ impl EditorPort {
         Some(text.to_owned())
     }
 
-    /// Asks the user for a permission. Only an answer that was offered counts.
+    /// Asks the user for a permission. Any answer that was not offered is a refusal.
     pub async fn ask(&self, session: &str, question: &PermissionQuestion) -> PermissionOutcome {
         let options: Vec<Value> = question.choices.iter().map(PermissionChoice::to_json).collect();
         let call = Value::Object(question.call.fields());
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_offered_answer_counts() {
+    fn only_an_offered_permission_choice_approves() {
         let choice =
             |id, allows| PermissionChoice { id, name: id.into(), allows, is_lasting: false };
         let choices = [choice("yes", true), choice("no", false)];

@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn updates_have_the_fields_that_are_known() {
+    fn updates_write_only_known_fields() {
         let call = ToolCallReport {
             title: Some("write out.txt".into()),
             kind: Some(ToolCallKind::Edit),

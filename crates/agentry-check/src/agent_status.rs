@@ -40,7 +40,7 @@ mod tests {
     use crate::testing::{at, count};
 
     #[test]
-    fn each_has_its_status() {
+    fn deprecated_and_disabled_agents_are_reported() {
         for (check, own) in
             [(DEPRECATED, AgentStatus::Deprecated), (DISABLED, AgentStatus::Disabled)]
         {

@@ -86,7 +86,7 @@ mod tests {
     use crate::testing::{count, permissions};
 
     #[test]
-    fn pairs_of_rules() {
+    fn an_allow_before_an_overlapping_deny_is_reported() {
         let cases: &[(&[&str], usize)] = &[
             (&["ask", "git push *:allow", "git ** --force:deny"], 1),
             (&["ask", "git ** --force:deny", "git push *:allow"], 0),

@@ -48,7 +48,7 @@ mod tests {
     use crate::testing::{at, count, permissions};
 
     #[test]
-    fn trust_against_permissions() {
+    fn an_allow_denied_by_trust_is_reported() {
         let cases: &[(ExecTrust, &[&str], usize)] = &[
             (ExecTrust::None, &["ask", "git log *:allow"], 1),
             (ExecTrust::None, &["allow"], 1),

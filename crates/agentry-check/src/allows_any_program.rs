@@ -62,7 +62,7 @@ mod tests {
     use crate::testing::{count, permissions};
 
     #[test]
-    fn rules_for_interpreters() {
+    fn allow_rules_for_interpreters_are_reported() {
         let cases = [
             ("bash *:allow", 1),
             ("sh -c *:allow", 1),

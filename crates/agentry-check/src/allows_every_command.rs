@@ -39,7 +39,7 @@ mod tests {
     use crate::testing::{count, permissions};
 
     #[test]
-    fn sections() {
+    fn a_bash_section_that_allows_everything_is_reported() {
         let cases: &[(Section, &[&str], usize)] = &[
             (Section::Bash, &["allow"], 1),
             (Section::Bash, &["allow", "ls *:allow"], 1),

@@ -41,7 +41,7 @@ mod tests {
     use crate::testing::{count, permissions};
 
     #[test]
-    fn rules_for_root() {
+    fn allow_rules_for_root_are_reported() {
         let cases = [
             ("sudo *:allow", 1),
             ("sudo*:allow", 1),

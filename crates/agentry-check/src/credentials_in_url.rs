@@ -83,7 +83,7 @@ mod tests {
     use crate::testing::{address, found};
 
     #[test]
-    fn addresses() {
+    fn credentials_in_addresses_are_reported() {
         let cases = [
             ("https://me:hunter2@example.com/mcp", Some("11..18")),
             ("https://example.com/mcp?a=1&token=0123456789", Some("34..44")),

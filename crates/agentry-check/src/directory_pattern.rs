@@ -37,7 +37,7 @@ mod tests {
     use crate::testing::{count, permissions};
 
     #[test]
-    fn patterns_of_paths() {
+    fn path_patterns_ending_with_a_slash_are_reported() {
         let cases = [
             (Section::Edit, "src/:allow", 1),
             (Section::Read, "/etc/:deny", 1),

@@ -86,7 +86,7 @@ mod tests {
     use crate::testing::{count, permissions};
 
     #[test]
-    fn rules_with_options() {
+    fn deny_rules_evaded_by_option_order_are_reported() {
         let cases: &[(&[&str], usize)] = &[
             (&["allow", "git push --force*:deny"], 1),
             (&["ask", "git push -f *:deny"], 1),

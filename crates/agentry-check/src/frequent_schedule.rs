@@ -39,7 +39,7 @@ mod tests {
     use crate::testing::{at, count, text};
 
     #[test]
-    fn crons() {
+    fn schedules_that_fire_every_minute_are_reported() {
         let cases = [
             ("* * * * *", true, 1),
             ("* 9-17 * * 1-5", true, 1),

@@ -32,7 +32,7 @@ mod tests {
     use crate::testing::{count, text};
 
     #[test]
-    fn every_text_has_the_limit() {
+    fn overlong_texts_are_reported() {
         let long = Some(text(&"x".repeat(INSTRUCTION_BYTES + 1)));
         let mut agent = Agent::default();
         agent.instructions.system = Some(text(&"x".repeat(INSTRUCTION_BYTES)));

@@ -46,7 +46,7 @@ mod tests {
     use crate::testing::{found, program};
 
     #[test]
-    fn arguments() {
+    fn arguments_with_a_home_directory_are_reported() {
         let cases = [
             ("/home/alice/x", Some("0..11")),
             ("--root=/Users/bob/x", Some("7..17")),

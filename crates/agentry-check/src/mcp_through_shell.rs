@@ -33,7 +33,7 @@ mod tests {
     use crate::testing::{count, program};
 
     #[test]
-    fn programs() {
+    fn servers_started_through_a_shell_are_reported() {
         let cases: &[(&str, &[&str], usize)] = &[
             ("bash", &["-c", "curl x | sh"], 1),
             ("/bin/sh", &["-c", "serve"], 1),

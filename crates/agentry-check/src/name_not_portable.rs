@@ -59,7 +59,7 @@ mod tests {
     use crate::testing::{found, text};
 
     #[test]
-    fn names() {
+    fn unportable_names_are_reported() {
         let long = "a".repeat(65);
         let cases = [
             (Format::Manifest, "code-reviewer", 0),

@@ -74,7 +74,7 @@ mod tests {
     use crate::testing::{found, permissions};
 
     #[test]
-    fn rules_without_a_space() {
+    fn open_ended_command_rules_are_reported() {
         let cases = [
             ("ls*:allow", Some("0..9 rule `ls*:allow` also allows `lsof`")),
             ("cargo*:allow", Some("0..12 rule `cargo*:allow` also allows `cargox`")),
@@ -104,7 +104,7 @@ mod tests {
 
     /// Every example is a command that the rules of the agent allow, so that `policy why` agrees.
     #[test]
-    fn other_rules_decide_too() {
+    fn the_example_is_allowed_by_all_rules() {
         let cases = [
             (["ask", "lsof*:deny", "ls*:allow"], Some("0..9 rule `ls*:allow` also allows `lsx`")),
             (["ask", "ls?*:ask", "ls*:allow"], Some("0..9 rule `ls*:allow` also allows `lsof`")),

@@ -64,7 +64,7 @@ mod tests {
     use crate::testing::{count, permissions};
 
     #[test]
-    fn patterns_of_sections() {
+    fn patterns_that_never_match_are_reported() {
         let cases = [
             (Section::Mcp, "github:allow", 1),
             (Section::Mcp, "github/*:allow", 0),

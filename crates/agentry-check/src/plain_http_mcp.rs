@@ -34,7 +34,8 @@ fn host(rest: &str) -> &str {
     }
 }
 
-/// Reports whether a host is this machine or on its local network. A variable counts, since it may be.
+/// Reports whether a host is this machine or on its local network. A variable is treated as local,
+/// because its value may be.
 fn stays_here(host: &str) -> bool {
     let host = host.to_lowercase();
     let loopback = host == "::1" || host.starts_with("127.") || host == "0.0.0.0";
@@ -53,7 +54,7 @@ mod tests {
     use crate::testing::{address, count};
 
     #[test]
-    fn addresses() {
+    fn plain_http_servers_are_reported() {
         let cases = [
             ("http://search.example.com/mcp", 1),
             ("http://user@search.example.com:8080", 1),

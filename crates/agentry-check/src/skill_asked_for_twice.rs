@@ -37,7 +37,7 @@ mod tests {
     use crate::testing::{at, found};
 
     #[test]
-    fn each_repetition_counts() {
+    fn each_repeated_skill_is_reported() {
         let skill = |name: &str| {
             at(SkillRef { name: name.to_owned(), optional: false, options: Vec::new() })
         };

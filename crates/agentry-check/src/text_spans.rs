@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_inside_a_text() {
+    fn spans_inside_a_text_are_mapped() {
         let cases = [(10, (13, 15)), (12, (14, 16)), (14, (10, 24))];
         for (width, (start, end)) in cases {
             let text = Spanned::new("0123456789".to_owned(), Span::new(FileId(0), 10, 10 + width));

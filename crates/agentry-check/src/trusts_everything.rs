@@ -36,7 +36,7 @@ mod tests {
     use crate::testing::{at, count};
 
     #[test]
-    fn only_all_three_together() {
+    fn only_full_trust_on_all_axes_is_reported() {
         for files in FilesystemTrust::ALL {
             for network in NetworkTrust::ALL {
                 for exec in ExecTrust::ALL {

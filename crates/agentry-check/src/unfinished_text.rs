@@ -86,7 +86,7 @@ mod tests {
     use crate::testing::{found, text};
 
     #[test]
-    fn instructions_with_marks() {
+    fn unfinished_marks_in_instructions_are_reported() {
         let fix = MARKS[1];
         let cases = [
             ("TODO: write".to_owned(), Some("0..4")),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn descriptions_with_placeholders() {
+    fn placeholders_in_descriptions_are_reported() {
         let cases = [
             ("Helps with <your topic>", Some("11..23 `<your topic>` was left in the text")),
             ("[Insert purpose here]", Some("0..21 `[Insert purpose here]` was left in the text")),

@@ -75,7 +75,7 @@ mod tests {
     use crate::testing::{count, program};
 
     #[test]
-    fn programs() {
+    fn unpinned_server_packages_are_reported() {
         let cases: &[(&str, &[&str], usize)] = &[
             ("npx", &["-y", "search-server"], 1),
             ("npx", &["-y", "@scope/search-server"], 1),

@@ -32,7 +32,7 @@ mod tests {
     use crate::testing::{count, texts};
 
     #[test]
-    fn each_repetition_counts() {
+    fn each_repeated_variable_is_reported() {
         for (names, expected) in [(&["A", "B"][..], 0), (&["A", "a"], 0), (&["A", "B", "A"], 1)] {
             let mut agent = Agent::default();
             agent.requirements.env = Some(texts(names));

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_leaves_nothing_out() {
+    fn patterns_that_cover_everything_are_recognised() {
         let paths = [
             ("/", true),
             ("//", true),

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_are_put_together() {
+    fn argument_expressions_are_expanded() {
         assert_eq!(regex("no_bang").as_deref(), Some("[^!]*"));
         assert_eq!(
             regex("hostname").map(|text| text.starts_with(r"(?:(?:-[aAdfiIsyV]+|--(?:alias")),

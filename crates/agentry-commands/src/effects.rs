@@ -118,7 +118,7 @@ impl<'a> CommandEffects<'a> {
     }
 
     /// Returns the index of the argument with the program that a shell or an interpreter reads: `sh -e FILE a`.
-    /// An option other than the harmless ones may change its meaning, so then there is none.
+    /// With any other than the harmless options its meaning may differ, so the result is `None`.
     pub fn program_file(self) -> Option<usize> {
         let facts = self.facts?;
         let is_shell = matches!(facts.shell, Some(ShellKind::Posix | ShellKind::Bash));

@@ -47,8 +47,8 @@ fn of_subcommand(
     }
 }
 
-/// Whether the command contains a hazard that a rule has to name. `-C dir` alone is none here: it changes
-/// where the command runs, not what it does.
+/// Whether the command contains a hazard that a rule has to name. `-C dir` alone is no hazard: it
+/// changes where the command runs, not what it does.
 fn needs_own_rule(argv: &[&str], name: &str, after: &[&str]) -> bool {
     let is_elsewhere = argv.get(1) == Some(&"-C") && argv.len() == after.len() + 4;
     if is_elsewhere {

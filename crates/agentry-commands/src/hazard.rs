@@ -46,7 +46,7 @@ pub enum HazardSign {
     /// included: `("--output", 4)` is also `--ou` and `--ou=x`, not `--o`.
     Long(&'static str, usize),
     /// The character anywhere in a word that begins with exactly one dash: `-o`, `-ox`, `-no`. In `-to` it
-    /// may be part of another option's value; it counts as the hazard all the same.
+    /// may be part of another option's value; it is treated as the hazard anyway.
     Short(char),
     /// Exactly this word: `-delete`.
     Word(&'static str),

@@ -241,7 +241,7 @@ fn tested(words: &[ShellArg]) -> Vec<UsedFile> {
     let is_file = |at: &usize| {
         let before = at.checked_sub(1);
         let follows = before.is_some_and(|before| is_unary(literal(before)) || is_compared(before));
-        // In `[ -f = x ]` the first word is no operator; it counts as one all the same.
+        // In `[ -f = x ]` the first word is no operator, but it is treated as one.
         follows || is_compared(at + 1)
     };
     let files = (0..words.len()).filter(is_file).filter_map(|at| words.get(at));

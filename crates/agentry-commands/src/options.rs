@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn options_of_a_command() {
+    fn global_options_are_found_by_command() {
         let cases = [
             ("git", "-C", OptionValue::Next),
             ("git", "-c", OptionValue::Next),

@@ -58,7 +58,7 @@ impl PrintRow {
     }
 }
 
-/// Returns what a command prints, if its arguments tell.
+/// Returns what a command prints, if this is clear from its arguments.
 pub fn printed(argv: &[ShellArg]) -> Option<PrintedWords> {
     // A path such as `./find` may be any program.
     let name = argv.first().and_then(ShellArg::literal).filter(|name| base_name(name) == *name)?;
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_commands_print() {
+    fn printed_values_of_commands_are_classified() {
         let cases = [
             ("nproc", Some("number")),
             ("./nproc", None),
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn which_commands_pass_lines_on() {
+    fn commands_that_pass_lines_through_are_recognised() {
         for (line, expected) in [
             ("head -5", true),
             ("head -n 5", true),

@@ -134,9 +134,9 @@ fn meets(glob: &[Option<char>], pattern: &[Option<char>], is_end: bool) -> bool 
         Some(0 | 1) => dots().nth(1),
         _ => dots().next_back(),
     };
-    let tells =
+    let names_secret =
         |other: usize, c: char| c.is_alphanumeric() && extension.is_none_or(|end| other < end);
-    let weight = |at: usize, other: usize, c: char| match (is_end, tells(other, c)) {
+    let weight = |at: usize, other: usize, c: char| match (is_end, names_secret(other, c)) {
         (true, false) => 0,
         (false, _) if is_text(at.checked_sub(1)) || is_text(Some(at + 1)) => 1,
         (true, true) | (false, _) => ENOUGH,
@@ -227,10 +227,12 @@ fn first_at(
 
 /// Finds credentials by name, because programs keep them in hidden directories of the home.
 fn in_home(path: &str, home: Option<&str>, name: &str) -> Option<&'static str> {
-    const TELLING: &[&str] = &["credential", "token", "secret", "passwd", "password", "apikey"];
+    const SECRET_WORDS: &[&str] =
+        &["credential", "token", "secret", "passwd", "password", "apikey"];
     let below = path.strip_prefix(&home?.to_lowercase())?.strip_prefix("/.")?;
-    let telling = below.contains('/') && TELLING.iter().any(|part| name.contains(part));
-    telling.then_some("credentials of a program")
+    let has_secret_name =
+        below.contains('/') && SECRET_WORDS.iter().any(|part| name.contains(part));
+    has_secret_name.then_some("credentials of a program")
 }
 
 /// Whether the segments start with those of the entry `place`.
@@ -355,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn examples_are_secrets() {
+    fn secret_pattern_examples_are_recognised() {
         for secret in all() {
             let root = if secret.rooted { "" } else { "/workspace/" };
             let path = format!("{root}{}", secret.example());
@@ -365,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets() {
+    fn secret_files_are_recognised() {
         let secret = "/workspace/.env /workspace/.env.local /workspace/a/.ENV /workspace/.env.production \
                       /workspace/.envrc /workspace/prod.env /workspace/server.key /workspace/tls/cert.pem \
                       /workspace/x.p12 /workspace/x.pfx /workspace/x.jks /workspace/x.keystore /x/y.kdbx \
@@ -411,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn wildcards_that_can_be_secrets() {
+    fn globs_that_may_match_secrets_are_recognised() {
         let secret = ".e?v .?nv .en? .e* .* .[nv .env? .env* id_rs? id_* i* *_rsa ?d_rsa *_ed25519 *.ke? *.p* \
                       *.e* prod.e?v prod.en? *.tfst* serv*.json service-*.json credential? cred*.toml secr*.yml \
                       *ecrets.y?ml .netr? .n* .p?pass .bash_hist* .s?h/config .ss?/id .a*/x .kub?/config a/.en? \

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_read_and_names_unique() {
+    fn variable_rows_are_valid_and_unique() {
         assert_eq!(NAMES.malformed, [""; 0]);
         let harmless: Vec<&str> = NAMES.harmless.iter().map(|(name, _)| *name).collect();
         for table in [&harmless, &NAMES.dangerous] {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn settings() {
+    fn variables_are_classified_by_name() {
         let harmless = "RUST_BACKTRACE RUST_LOG CI NO_COLOR FORCE_COLOR CARGO_TERM_COLOR LANG LC_ALL \
                         LC_CTYPE TZ TERM NODE_ENV PYTHONUNBUFFERED COLUMNS GOOS DEBIAN_FRONTEND";
         let dangerous = "PATH LD_PRELOAD LD_LIBRARY_PATH DYLD_INSERT_LIBRARIES BASH_ENV ENV IFS PYTHONPATH \
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn values() {
+    fn variables_are_classified_by_value() {
         let harmless = [
             ("CI", ""),
             ("LC_ALL", "de_DE.UTF-8@euro"),
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns() {
+    fn variable_patterns_match_names() {
         let cases = [
             ("A", "A", true),
             ("A", "AB", false),

@@ -179,7 +179,7 @@ mod tests {
     use crate::data::{names, program};
 
     #[test]
-    fn a_program_runs_one_command_in_one_way() {
+    fn wrappers_have_one_row_per_subcommand() {
         for name in names() {
             let facts = program(name).unwrap();
             for (at, row) in facts.runners.iter().enumerate() {

@@ -1,5 +1,5 @@
 //! `[run]`: the spending limits of every run. The workspace's and the user's configuration may both set
-//! them; the smaller limit counts.
+//! them; the smaller limit applies.
 
 use agentry_text::{Field, FieldKind, FieldTable, TableRecord};
 
@@ -100,7 +100,7 @@ mod tests {
     use crate::{MemoryWorld, ResolveSettings, WorkspaceConfig};
 
     #[test]
-    fn both_files_narrow() {
+    fn the_smaller_limit_of_both_configs_counts() {
         let world = MemoryWorld::new([
             (
                 "agentry.toml".to_owned(),

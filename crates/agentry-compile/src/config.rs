@@ -135,7 +135,7 @@ pub struct WorkspaceConfig {
     pub render: RenderConfig,
     /// The spending limits of a run.
     pub run: SpendingCaps,
-    /// What becomes of the changes that agents propose, if the file says it.
+    /// The handling of changes that agents propose, if the file sets it.
     pub evolution: Option<EvolutionRules>,
     /// How the server treats runs.
     pub serve: ServeSettings,

@@ -102,9 +102,9 @@ fn meaning(data: Data, field: &str) -> Data {
                     _ => Cow::Owned(format!("{field}.{key}")),
                 };
                 let value = meaning(value, &path);
-                let says_nothing = (!based && (value.is_empty() || path == "merge"))
+                let is_empty_field = (!based && (value.is_empty() || path == "merge"))
                     || is_given_anyway(&path, &value);
-                (!says_nothing).then_some((key, value))
+                (!is_empty_field).then_some((key, value))
             };
             Data::Map(entries.into_iter().filter_map(entry).collect())
         }

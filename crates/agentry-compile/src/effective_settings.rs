@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stricter_value_counts() {
+    fn the_stricter_of_user_and_workspace_settings_counts() {
         let cases: [(&str, &str, &str, &[&str]); 10] = [
             (
                 "run",
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_that_is_not_written_has_no_defaults() {
+    fn an_absent_policy_section_lists_no_defaults() {
         assert_eq!(about("policy", "", ""), [""; 0]);
         let user = "[policy.bash]\nrules = [\"ls:allow\"]\n";
         let found = about("policy", user, "");
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn no_secret_is_shown() {
+    fn secrets_in_settings_are_masked() {
         let user = "[mcp_servers.x]\ncommand = \"x\"\nenv = { A = \"hunter2\" }\n\
                     [mcp_servers.y]\nurl = \"https://y.example\"\nheaders = { Authorization = \"Bearer hunter2\" }\n";
         let found = about("mcp_servers", user, "").join("\n");

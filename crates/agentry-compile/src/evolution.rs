@@ -5,7 +5,7 @@ use agentry_policy::words;
 use agentry_text::{Field, FieldKind, FieldTable, TableRecord};
 
 words! {
-    /// What becomes of a proposed change.
+    /// How a proposed change is handled.
     pub enum EvolutionMode {
         /// It is applied at once.
         Auto = "auto",
@@ -29,7 +29,7 @@ pub(crate) static EVOLUTION: FieldTable = FieldTable::new(
     ],
 );
 
-/// What becomes of the changes that an agent proposes, by what they change.
+/// How the changes that an agent proposes are handled, by their kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EvolutionRules {
     /// Its own memory.
@@ -88,7 +88,7 @@ mod tests {
     use crate::{MemoryWorld, ResolveSettings, WorkspaceConfig};
 
     #[test]
-    fn a_workspace_is_only_stricter() {
+    fn a_workspace_only_tightens_evolution_rules() {
         let world = MemoryWorld::new([
             (
                 "agentry.toml".to_owned(),

@@ -92,12 +92,12 @@ fn escaped(text: &str, node: &TreeNode, sources: &SourceFiles, findings: &mut Fi
     let mut inner = Findings::default();
     hygiene::check(&SourceFile::new(node.span.file, "", text), &mut inner);
     let raw = sources.slice(node.span);
-    let mut told: Vec<&str> = Vec::new();
+    let mut reported: Vec<&str> = Vec::new();
     for found in inner.into_sorted() {
         let character = text.get(found.span.range()).unwrap_or("");
         // A character that the file has unescaped was already reported there.
-        if !told.contains(&found.rule.code) && !raw.contains(character) {
-            told.push(found.rule.code);
+        if !reported.contains(&found.rule.code) && !raw.contains(character) {
+            reported.push(found.rule.code);
             findings.push(Diagnostic { span: node.span, fix: None, ..found });
         }
     }

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn receipts_are_known_by_their_path() {
+    fn receipts_are_recognised_by_their_path() {
         let cases = [
             ("runs/1/receipts/a.yaml", Some(("", "runs/1/receipts/a.yaml"))),
             ("x/home/runs/1/receipts/a.yaml", Some(("x/home", "runs/1/receipts/a.yaml"))),

@@ -149,7 +149,7 @@ pub fn policy_grants(new: &CompiledAgent) -> Vec<SectionDiff> {
     diffs
 }
 
-/// The judge of the agent's own layers, in a directory that stands for any.
+/// The judge of the agent's own layers, in a placeholder directory.
 pub(crate) fn own_judge(compiled: &CompiledAgent) -> Judge {
     let places = PathAnchors::default();
     Judge::new(own_layers(compiled, &places), places)

@@ -67,7 +67,7 @@ pub enum CommandBarrier {
 
 impl CommandBarrier {
     /// What happens to commands that write there, as shown to the user.
-    pub const fn says(self) -> &'static str {
+    pub const fn effect_text(self) -> &'static str {
         match self {
             Self::Placeholder => {
                 "cannot, at the root of a workspace; elsewhere it is restored afterwards"
@@ -257,7 +257,8 @@ pub fn is_bare(mut has: impl FnMut(&str) -> bool) -> bool {
 }
 
 /// How many parts of a path lead to a repository without `.git` that contains it, or that it would
-/// complete. Each part must be [`fold`]ed; `has` tells whether the directory at a depth has an entry.
+/// complete. Each part must be [`fold`]ed; `has` returns whether the directory at a depth has an
+/// entry.
 pub fn find_bare(parts: &[Cow<'_, str>], has: impl Fn(usize, &str) -> bool) -> Option<usize> {
     let is_one = |(depth, next): &(usize, &Cow<'_, str>)| {
         is_bare(|name| **next == fold(name) || has(*depth, name))
@@ -285,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_found_in_paths() {
+    fn protected_names_are_found_in_paths() {
         let cases = [
             ("/w/.claude", Some("/w/.claude")),
             ("/w/.Claude/x", Some("/w/.Claude")),
@@ -322,7 +323,7 @@ mod tests {
     /// Every name that a harness declares is protected, except context files. All are in lower case, because
     /// folded paths are compared with them.
     #[test]
-    fn every_place_of_every_harness_counts() {
+    fn every_declared_harness_path_is_protected() {
         for target in TARGETS {
             assert!(!target.places.is_empty(), "{} declares no place", target.name);
             for place in target.places {

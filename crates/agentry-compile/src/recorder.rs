@@ -271,7 +271,7 @@ mod tests {
     use crate::MemoryWorld;
 
     #[test]
-    fn any_other_answer_is_a_change() {
+    fn a_different_answer_invalidates_the_record() {
         let world = MemoryWorld::new([("a/b".to_owned(), "1"), ("c".to_owned(), "2")]);
         let recorder = WorldRecorder::new(&world);
         let _ = recorder.read("", "a/b", 10);
@@ -302,14 +302,14 @@ mod tests {
     }
 
     #[test]
-    fn a_file_has_the_digest_of_its_answer() {
+    fn file_digest_equals_the_recorded_answer_digest() {
         for bytes in [&b""[..], b"x", b"+"] {
             assert_eq!(file_digest(bytes), sha256(&read(&Ok(bytes.to_vec()))), "{bytes:?}");
         }
     }
 
     #[test]
-    fn two_answers_to_one_question_are_no_record() {
+    fn contradictory_answers_make_no_record() {
         let world = MemoryWorld::default();
         let recorder = WorldRecorder::new(&world);
         recorder.note(&["other"], b"1");

@@ -309,7 +309,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_named_from_the_new_place() {
+    fn relative_paths_start_at_the_new_directory() {
         let cases = [
             ("/w/agents/a", "/w/docs/x.md", "../../docs/x.md"),
             ("/w", "/w/docs/x.md", "docs/x.md"),

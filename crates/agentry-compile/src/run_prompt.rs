@@ -245,7 +245,7 @@ fn one_line(value: &str) -> String {
     defused(value.trim())
 }
 
-/// A text of at most `most` bytes; a longer one is cut, and says so.
+/// A text of at most `most` bytes; a longer one is cut, with a note.
 fn limited(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();

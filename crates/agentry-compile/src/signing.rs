@@ -1,5 +1,5 @@
-//! `[signing]`: which signatures are required. The user's configuration says whom the user trusts; a workspace
-//! can only require more.
+//! `[signing]`: which signatures are required. The user's configuration lists the trusted keys; a
+//! workspace can only require more.
 
 use std::collections::BTreeMap;
 
@@ -114,7 +114,7 @@ mod tests {
     use crate::MemoryWorld;
 
     #[test]
-    fn only_what_can_be_read_counts() {
+    fn unreadable_signing_settings_are_errors() {
         let demand = |required, trusted: &[&str]| {
             let trusted = trusted.iter().map(|&key| key.to_owned()).collect();
             Some(SigningSettings { required, trusted, ..SigningSettings::default() })

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_hold_before_a_start() {
+    fn unmet_start_conditions_are_refused() {
         let agent = |status: Option<AgentStatus>, env: &[&str], startup: Option<&str>| {
             let mut agent = Agent::default();
             agent.identity.status = status.map(field);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_name_what_is_missing() {
+    fn start_refusals_name_the_missing_requirement() {
         let cases = [
             (StartRefusal::Disabled, "its status is `disabled`"),
             (StartRefusal::Denied(vec!["A".into()]), "it needs `A`, which its policy denies"),

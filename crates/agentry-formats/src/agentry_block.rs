@@ -412,7 +412,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_block_comes_back_as_it_was() {
+    fn the_x_agentry_block_round_trips() {
         let at = |text: &str| Spanned::new(text.to_owned(), Span::start_of(FileId::BUILT_IN));
         let disabled = Spanned::new(AgentStatus::Disabled, Span::start_of(FileId::BUILT_IN));
         let requirements = |env: Option<&str>, startup: Option<&str>| AgentRequirements {

@@ -53,7 +53,8 @@ pub fn convert(agent: &Agent, format: Format, target: &WriteTarget) -> Converted
     result
 }
 
-/// Converts an agent without a grant that presupposes the sandbox, or into a format that can say so.
+/// Converts an agent without a grant that presupposes the sandbox, or into a format that can
+/// express it.
 fn convert_whole(agent: &Agent, format: Format, target: &WriteTarget) -> ConvertedAgent {
     let place = agent.policy_context(&target.place.dir);
     let target = &WriteTarget { place, ..target.clone() };
@@ -110,7 +111,7 @@ pub fn gain(before: &Judge, after: &Judge) -> Option<String> {
     Some(found.unwrap_or_else(|| "it cannot be proved that the result allows no more".to_owned()))
 }
 
-/// The judge of the layers of `agent`, in a directory that stands for any.
+/// The judge of the layers of `agent`, in a placeholder directory.
 fn judge(agent: &Agent, target: &WriteTarget) -> Judge {
     let (places, context) = (PathAnchors::default(), agent.policy_context(&target.place.dir));
     Judge::new(layers(&agent.policy, &context, &places), places)

@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn expressions_that_run() {
+    fn valid_cron_expressions_are_normalised() {
         let cases = [
             ("0 9 * * mon-fri", "0 9 * * 1-5"),
             ("*/15 8-18/2 1,15 jan-mar ?", "*/15 8-18/2 1,15 1-3 *"),
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_for_days_are_spelt_out() {
+    fn numeric_weekdays_get_name_suggestions() {
         let cases = [
             ("0 9 * * 1-5", "Monday to Friday", "mon-fri"),
             ("0 9 * * 0,6", "Sunday, Saturday", "sun,sat"),
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn slips_have_a_place_and_a_way_out() {
+    fn invalid_cron_expressions_have_a_position() {
         let cases = [
             ("", 0..0, "a cron expression has 5 or 6 fields, this one has 0 fields"),
             ("nope", 0..4, "a cron expression has 5 or 6 fields, this one has 1 field"),
@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_that_never_come() {
+    fn impossible_dates_are_detected() {
         let cases = [
             ("0 0 30 2 *", true),
             ("0 0 31 apr,jun *", true),

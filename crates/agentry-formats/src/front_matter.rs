@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn written_files() {
+    fn front_matter_is_written_above_the_body() {
         let fields = Data::Map(vec![("a".to_owned(), Data::Int(1))]);
         let none = Data::Map(Vec::new());
         let cases = [

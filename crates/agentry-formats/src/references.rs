@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_lead_into_the_schema() {
+    fn schema_references_outside_the_schema_are_found() {
         let cases = [
             (r##"{"$ref": "#"}"##, vec![]),
             (r##"{"$defs": {"a/b": {}}, "items": {"$ref": "#/$defs/a~1b"}}"##, vec![]),

@@ -1,5 +1,6 @@
-//! The texts that tell an agent who it is: role, traits and a raw override. A format without a field for one
-//! of them gets it in its system text, so that a conversion loses no words of the prompt.
+//! The texts of an agent's identity in its prompt: role, traits and a raw override. A format
+//! without a field for one of them gets it in its system text, so that a conversion loses no words
+//! of the prompt.
 
 use agentry_model::{Agent, ConversionLoss, ConversionLossKind, Format};
 use agentry_text::{FileId, Span, Spanned};

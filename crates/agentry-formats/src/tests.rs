@@ -28,7 +28,7 @@ pub(crate) fn each_fixture(folder: &str, ending: &str, mut work: impl FnMut(&Pat
 }
 
 #[test]
-fn every_format_has_its_row() {
+fn every_format_has_a_table_row() {
     let rows: Vec<_> = FORMATS.iter().map(|row| row.format.as_str()).collect();
     assert_eq!(rows, Format::WORDS);
     for row in FORMATS {

@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_variables() {
+    fn variable_names_are_recognised() {
         let cases = [("HOME", true), ("_x1", true), ("", false), ("1X", false), ("A-B", false)];
         for (name, expected) in cases {
             assert_eq!(is_variable(name), expected, "{name:?}");
@@ -28,7 +28,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_become_one() {
+    fn line_ends_are_joined_into_one_line() {
         let cases = [("a  b", "a  b"), ("a\n  b\r\n", "a b"), ("", ""), (" a ", " a ")];
         for (text, expected) in cases {
             assert_eq!(one_line(text), expected, "{text:?}");

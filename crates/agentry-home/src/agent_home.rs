@@ -64,7 +64,7 @@ pub enum HomeError {
         /// Where the installed one is from.
         source_text: String,
     },
-    /// A directory is in the way.
+    /// A directory of this name already exists.
     #[error("`{}` is there, and is no agent of the record", .0.display())]
     InTheWay(PathBuf),
     /// Another process holds the lock.
@@ -414,8 +414,8 @@ fn keep_memories(
     Ok(())
 }
 
-/// Refuses a home of another user, as Git does: files that one of them creates could not be used by the other. A directory that
-/// is not there is nobody's.
+/// Refuses a home of another user, as Git does: files that one of them creates could not be used by
+/// the other. A missing directory has no owner.
 pub fn refuse_foreign(root: &Path) -> Result<(), HomeError> {
     use agentry_posix::unix::fs::MetadataExt as _;
     let found = match fs::metadata(root) {

@@ -1,4 +1,4 @@
-//! Where everything lies in the home: the one place that knows its directories.
+//! The layout of the home: the only module that knows its directories.
 //!
 //! ```text
 //! agents/<id>/                         an installed agent: a Git repository
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_becomes_its_slug() {
+    fn agent_names_become_slugs() {
         let table = [
             ("Code Reviewer", Some("code-reviewer")),
             ("  Ops / Night  ", Some("ops-night")),

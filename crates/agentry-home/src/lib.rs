@@ -1,4 +1,4 @@
-//! The home of agents that live for months: where they lie, and what runs them on their own.
+//! The home of long-lived agents: where they are stored, and what runs them on a schedule.
 //!
 //! ```text
 //! HomeLayout: the directories of `$AGENTRY_HOME`

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_leads_out_of_the_home_is_refused() {
+    fn a_record_row_outside_the_home_is_refused() {
         let directory = tempfile::tempdir().expect("a directory");
         let layout = HomeLayout::new(directory.path());
         let record = AgentRecord::open(&layout).expect("a record");

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_variable_names_the_user_exactly() {
+    fn the_user_variable_must_be_a_valid_name() {
         let current = |name: &str| {
             UserName::current(|variable| (variable == VARIABLE).then(|| name.to_owned()))
         };
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn login_names_stay_apart() {
+    fn different_logins_get_different_user_names() {
         let user = |login| UserName::of_login(login).as_str().to_owned();
         assert_eq!(user("ann"), "ann");
         assert_eq!(user("Ann"), "ann-17239b6e");
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn accounts_are_found_by_number() {
+    fn account_names_are_found_by_uid() {
         let accounts = "root:x:0:0:root:/root:/bin/sh\n:x:7:7::/:\nbroken\nann:x:1000:1000::/:\n";
         let table = [(0, Some("root")), (1000, Some("ann")), (7, None), (5, None)];
         for (id, name) in table {

@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_become_characters() {
+    fn byte_columns_become_character_columns() {
         let block = |line, text: &str| ScriptBlock { line, text: text.to_owned() };
         let blocks = [block(10, "a\näöü b"), block(20, "  x")];
         let cases = [

@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_have_limits() {
+    fn oversized_worker_messages_are_errors() {
         let written = encode(&WorkerMessage::Ready, b"bytes").unwrap();
         let (read, bytes) = read::<WorkerMessage>(written.as_slice()).unwrap().unwrap();
         assert!(matches!(read, WorkerMessage::Ready));

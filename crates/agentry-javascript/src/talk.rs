@@ -1,5 +1,5 @@
-//! The conversation with a worker about one job. Reads, writes and answers go on side by side, because a
-//! worker may send a long request while it gets a long answer.
+//! The conversation with a worker about one job. Reads, writes and answers run in parallel, because
+//! a worker may send a long request while it gets a long answer.
 
 use std::collections::HashMap;
 use std::io;
@@ -61,7 +61,7 @@ impl<'a> JobConversation<'a> {
         self.outgoing = encode(&PoolMessage::Job(job), &[])?;
         loop {
             while let Some((message, bytes)) = self.next()? {
-                if let Some(outcome) = self.hear(message, bytes) {
+                if let Some(outcome) = self.handle_message(message, bytes) {
                     return Ok((outcome, self.outgoing.is_empty()));
                 }
             }
@@ -95,7 +95,7 @@ impl<'a> JobConversation<'a> {
     }
 
     /// Handles a message. Returns the outcome if the job is done.
-    fn hear(&mut self, message: WorkerMessage, bytes: Vec<u8>) -> Option<JobOutcome> {
+    fn handle_message(&mut self, message: WorkerMessage, bytes: Vec<u8>) -> Option<JobOutcome> {
         match message {
             WorkerMessage::Done(outcome) => return Some(outcome),
             WorkerMessage::Log { level, text } => self.log(level, &text),

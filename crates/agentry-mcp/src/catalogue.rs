@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tools_are_read_one_by_one() {
+    fn an_invalid_tool_is_left_out_alone() {
         let schema = json!({"type": "object"});
         let long = "n".repeat(129);
         let cases = [
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_cleaned_and_cut() {
+    fn tool_texts_are_sanitised_and_shortened() {
         let mut catalogue = ToolCatalogue::default();
         catalogue.add(json!({
             "name": "a", "title": "\u{1b}[31mA", "description": "x".repeat(9_000) + "\u{E0041}",

@@ -100,7 +100,7 @@ fn skip_escape(rest: &mut Chars<'_>) {
             *rest = ahead;
             skip_string(rest);
         }
-        // A sequence of two characters; a line break is none.
+        // A sequence of two characters, unless the second is a line break.
         Some(c) if !c.is_control() && c.is_ascii() => *rest = ahead,
         _ => {}
     }
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_hidden_is_left() {
+    fn hidden_characters_are_removed() {
         let cases = [
             ("plain\ntext\t, é, 日本語", "plain\ntext\t, é, 日本語"),
             ("\u{1b}[31mred\u{1b}[0m", "red"),
@@ -194,13 +194,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn cleaning_is_done_after_once(text in any::<String>()) {
+        fn cleaning_is_idempotent(text in any::<String>()) {
             let once = clean(&text).text;
             prop_assert_eq!(clean(&once), CleanText { text: once, removed: 0 });
         }
 
         #[test]
-        fn no_terminal_gets_a_command(
+        fn cleaned_text_has_no_terminal_commands(
             text in "[a\u{1b}\u{9b}\\[\\]m;\u{7}\u{202E}\u{E0061}\u{200D}\n]{0,20}"
         ) {
             let found = clean(&text).text;

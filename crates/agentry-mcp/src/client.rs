@@ -219,13 +219,13 @@ impl McpClient {
 impl Drop for McpClient {
     fn drop(&mut self) {
         let wire = Arc::clone(&self.state.get_mut().live.connection.wire);
-        let (tell, told) = channel();
+        let (done_sender, done_receiver) = channel();
         self.runtime.handle.spawn(async move {
             wire.finish().await;
-            let _ = tell.send(());
+            let _ = done_sender.send(());
         });
         // Bounded, whatever the server does.
-        let _ = told.recv_timeout(limits::END * 2);
+        let _ = done_receiver.recv_timeout(limits::END * 2);
     }
 }
 

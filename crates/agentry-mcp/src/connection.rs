@@ -18,7 +18,7 @@ use crate::protocol_era::{ProtocolEra, capabilities, client_info, is_spoken};
 /// The code for a version that a server does not speak.
 pub(crate) const UNSUPPORTED_VERSION: i64 = -32022;
 
-/// Hears what happens during a call.
+/// Receives progress and questions during a call.
 pub trait CallListener: Send + Sync {
     /// Receives a text about the progress.
     fn progress(&self, text: &str);

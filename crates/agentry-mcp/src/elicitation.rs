@@ -75,7 +75,7 @@ pub enum ElicitationAnswer {
     Accept(Map<String, Value>),
     /// The user does not want to answer.
     Decline,
-    /// The user went away, or there is none.
+    /// The user left, or no user is present.
     Cancel,
 }
 
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_types_becomes_a_value() {
+    fn typed_answers_become_values() {
         let asked = asked();
         assert_eq!(asked.message, "who?");
         let unfit = |why: &str| FieldAnswer::Unfit(why.to_owned());
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_that_are_not_asked() {
+    fn invalid_elicitation_requests_are_refused() {
         let many: Map<String, Value> =
             (0..21).map(|at| (at.to_string(), json!({"type": "string"}))).collect();
         let cases = [

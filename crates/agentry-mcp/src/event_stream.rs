@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_from_any_pieces() {
+    fn events_are_independent_of_chunk_sizes() {
         let text =
             ": hello\nid: 7\nretry: 500\ndata: {\n\nevent: endpoint\ndata: /x\r\ndata: y\r\n\r\n";
         for size in 1..text.len() {
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_json_and_an_unfinished_event() {
+    fn json_lines_and_unfinished_events_are_read() {
         let text = "event: a\ndata: 1\ndata: 2\n\n: comment\ndata: {\"x\":1}\r\n\r\n{\"line\":2}\ndata: last";
         let events = [("a", "1\n2"), ("message", "{\"x\":1}"), ("message", "last")];
         let mut with_lines = events.to_vec();

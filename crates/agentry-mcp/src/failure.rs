@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_server_says_about_an_error_is_cleaned() {
+    fn server_error_messages_are_sanitised() {
         let cases = [
             (json!({"code": -1, "message": "no\u{1b}[2J"}), (-1, "no")),
             (json!(3), (0, "no reason is given")),

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_as_headers() {
+    fn header_texts_are_encoded() {
         let cases = [
             ("plain name", "plain name"),
             ("é", "=?base64?w6k=?="),

@@ -243,7 +243,7 @@ impl HttpWire {
     }
 
     /// Reads the notifications of a session, as far as the server offers them.
-    async fn hear(&self) {
+    async fn read_notifications(&self) {
         let mut stream = EventStream::new(limits::MESSAGE_BYTES);
         for _ in 0..=CONTINUATIONS {
             let last = stream.last_id.clone();
@@ -311,7 +311,7 @@ impl MessageWire for HttpWire {
         let own = self.own.clone();
         self.spawn(NOTICES, async move {
             if let Some(wire) = own.upgrade() {
-                wire.hear().await;
+                wire.read_notifications().await;
             }
         });
     }

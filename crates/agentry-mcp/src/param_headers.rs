@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_that_cannot_be_sent_are_refused() {
+    fn invalid_header_marks_are_refused() {
         let one =
             |mark: Value, kind: &str| json!({"properties": {"p": {"type": kind, MARK: mark}}});
         let cases = [
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_sent_so_that_no_header_can_be_added() {
+    fn header_values_cannot_inject_headers() {
         let schema = json!({"properties": {
             "text": {"type": "string", MARK: "Text"}, "count": {"type": "integer", MARK: "Count"},
             "on": {"type": "boolean", MARK: "On"}, "none": {"type": "string", MARK: "None"},

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn every_field_counts() {
+    fn every_changed_field_of_a_tool_is_found() {
         let before = pin(&[("a", "does a"), ("b", "does b")]);
         let name = |change: &PinChange| format!("{:?} {}", change.tool, change.what);
         let mut cases: Vec<(ServerPin, &[&str])> = vec![

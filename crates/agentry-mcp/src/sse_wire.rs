@@ -51,10 +51,10 @@ impl SseWire {
             target: Mutex::default(),
             reading: Mutex::default(),
         });
-        let (tell, told) = oneshot::channel();
+        let (tell, endpoint_receiver) = oneshot::channel();
         let task = runtime.spawn(read(Arc::downgrade(&wire), response, tell));
         *locked(&wire.reading) = Some(task.abort_handle());
-        match tokio::time::timeout(limits::START, told).await {
+        match tokio::time::timeout(limits::START, endpoint_receiver).await {
             Ok(Ok(())) => Ok(wire),
             Ok(Err(_)) => Err(wire.dispatcher.failure().unwrap_or_else(nameless)),
             Err(_) => Err(McpFailure::TimedOut(limits::START)),

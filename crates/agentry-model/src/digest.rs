@@ -101,7 +101,7 @@ mod tests {
 
     /// The direct writer gives the same bytes as `serde_jcs`.
     #[test]
-    fn canonical_json_is_that_of_the_standard() {
+    fn canonical_json_matches_serde_jcs() {
         let text = |text: &str| Data::str(text);
         let map = |entries: &[(&str, Data)]| {
             Data::Map(entries.iter().map(|(key, data)| ((*key).to_owned(), data.clone())).collect())

@@ -123,7 +123,7 @@ mod tests {
     use super::{slug, wrong_name};
 
     #[test]
-    fn slugs() {
+    fn names_become_slugs() {
         let cases = [
             ("Legal Advisor", "legal-advisor"),
             ("  Chiron (Assistant) ", "chiron-assistant"),
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_no_files() {
+    fn names_invalid_as_file_names_are_detected() {
         let cases = [
             ("chiron", true),
             ("chiron-forge", true),

@@ -50,7 +50,7 @@ pub fn losses(before: &Data, after: &Data) -> Vec<ConversionLoss> {
 pub fn additions(before: &Data, after: &Data) -> Vec<ConversionLoss> {
     let mut out = Vec::new();
     compare("", after, before, &mut |path, value, other| {
-        if other.is_none() && !says(before, value) {
+        if other.is_none() && !contains_text(before, value) {
             let detail = format!("{} is not in the source", short(value));
             out.push(ConversionLoss {
                 field: path.to_owned(),
@@ -63,13 +63,13 @@ pub fn additions(before: &Data, after: &Data) -> Vec<ConversionLoss> {
 }
 
 /// Reports whether the text `value` is somewhere in `data`, as a whole or as a part with several words.
-fn says(data: &Data, value: &Data) -> bool {
+fn contains_text(data: &Data, value: &Data) -> bool {
     let Some(text) = value.as_str().map(str::trim) else { return false };
     match data {
         // A single word may be part of another text by chance, so it must match as a whole.
         Data::Str(other) => other.trim() == text || (text.contains(' ') && other.contains(text)),
-        Data::List(items) => items.iter().any(|item| says(item, value)),
-        Data::Map(entries) => entries.iter().any(|(_, item)| says(item, value)),
+        Data::List(items) => items.iter().any(|item| contains_text(item, value)),
+        Data::Map(entries) => entries.iter().any(|(_, item)| contains_text(item, value)),
         _ => false,
     }
 }
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn additions_are_what_the_source_says_nowhere() {
+    fn additions_are_values_missing_in_the_source() {
         let cases = [
             (r#"{"a": 1, "b": 2}"#, r#"{"a": 1}"#, vec![]),
             (r#"{"a": 1}"#, r#"{"a": 2, "b": 2}"#, vec!["b added"]),

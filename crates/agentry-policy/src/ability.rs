@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn abilities() {
+    fn abilities_are_parsed() {
         let of =
             |base, command: Option<&str>| Ok(Ability { base, command: command.map(str::to_owned) });
         let cases = [

@@ -88,7 +88,7 @@ mod tests {
     use crate::{Judge, SectionCall};
 
     #[test]
-    fn only_what_is_named_may_be_called() {
+    fn only_listed_tools_are_allowed() {
         let names =
             ["Read", "Bash(git log:*)", "mcp__github__search", "WebFetch(domain:docs.rs)", "lint"];
         let spanned = |name: &&str| Spanned::new((*name).to_owned(), Span::start_of(FileId(0)));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_inside_is_also_bound_by_the_agent() {
+    fn allowed_tools_never_exceed_the_agent_policy() {
         let places = PathAnchors::default();
         let read = Spanned::new("Read".to_owned(), Span::start_of(FileId(0)));
         let agent = Judge::new(vec![allowed_tools(&[], &places)], places.clone());
@@ -133,7 +133,7 @@ mod tests {
 
     /// A section without rules asks by default, and a list of tools does not change that.
     #[test]
-    fn a_list_of_tools_grants_nothing() {
+    fn allowed_tools_grant_nothing() {
         let places = PathAnchors::default();
         let tools = ["Write", "Bash", "WebFetch"]
             .map(|name| Spanned::new(name.to_owned(), Span::start_of(FileId(0))));

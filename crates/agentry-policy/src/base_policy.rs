@@ -122,12 +122,12 @@ pub fn flattened(policy: &Policy) -> Policy {
     let rest = Policy { permissions: None, ..own.clone() };
     let memo = PolicyMemo::default();
     let section = |name: &Section| {
-        let said = policy
+        let declared = policy
             .permissions
             .as_ref()
             .map(|rules| rules.get(*name).cloned().unwrap_or_else(|| name.unwritten()));
         let bases = policy.bases.iter().filter_map(|rules| rules.get(*name).cloned());
-        let all = said.into_iter().chain(bases).reduce(|a, b| strictest(&memo, &a, &b));
+        let all = declared.into_iter().chain(bases).reduce(|a, b| strictest(&memo, &a, &b));
         // `allow` here leaves the verdict to the other notations.
         let left = || section(*name, nowhere(), Action::Allow, Vec::new());
         all.or_else(|| speaks(&rest, *name).then(left))
@@ -224,14 +224,14 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_says_nothing_is_its_base() {
+    fn an_empty_child_policy_equals_its_base() {
         for base in policies() {
             assert_eq!(under(&base, &Policy::default(), base.trust.clone()), base);
         }
     }
 
     #[test]
-    fn rules_that_narrow_come_through_as_they_are() {
+    fn narrowing_child_rules_are_kept_unchanged() {
         let base = permissions(vec![rules(Section::Bash, Action::Ask, &["git *:allow"])]);
         let child = permissions(vec![rules(Section::Bash, Action::Ask, &["git log *:allow"])]);
         let flat = flattened(&under(&base, &child, None));

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_computed_once() {
+    fn a_memoised_answer_is_computed_once() {
         let memo = MemoTable::default();
         for (question, answer, expected) in [("a", 1, 1), ("b", 2, 2), ("a", 3, 1)] {
             assert_eq!(memo.get(question, || answer), expected, "{question}");
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_table_starts_anew() {
+    fn a_full_memo_table_is_cleared() {
         let memo = MemoTable::at_most(2);
         for (question, answer, expected) in [("a", 1, 1), ("b", 2, 2), ("c", 3, 3), ("a", 4, 4)] {
             assert_eq!(memo.get(question, || answer), expected, "{question}");

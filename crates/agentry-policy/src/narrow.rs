@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_must_not_be_read_leaves_the_others() {
+    fn a_denied_file_keeps_other_reads() {
         let cases = [
             (Action::Allow, &[][..], FilesystemTrust::ReadOnly),
             (Action::Allow, &["**/.env:deny"], FilesystemTrust::ReadOnly),

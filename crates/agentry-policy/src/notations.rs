@@ -258,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scope_never_means_more_as_a_pattern() {
+    fn a_scope_pattern_never_covers_more_than_the_scope() {
         let cases = [
             ("agents/x", "./data", Some("agents/x/data/**")),
             ("agents/x", "..", Some("agents/**")),

@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn two_commands() {
+    fn overlap_and_cover_of_command_patterns() {
         let memo = PolicyMemo::default();
         let cases = [
             ("git push *", "git ** --force", Some("git push --force"), false),

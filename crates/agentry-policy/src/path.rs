@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_seen_from_their_directory() {
+    fn relative_paths_resolve_from_their_directory() {
         let places = PathAnchors::default();
         let cases = [
             ("a/b", Some("/workspace/x/a/b")),
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_home_is_a_tilde_alone() {
+    fn only_a_lone_tilde_is_the_home_directory() {
         let places = PathAnchors::default();
         let cases = [
             ("~", Some("/home/user")),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_only_starts_like_the_root_is_outside() {
+    fn a_sibling_with_the_same_prefix_is_outside() {
         let cases = [("/w", true), ("/w/a", true), ("/wx", false), ("/", false)];
         for (path, expected) in cases {
             assert_eq!(is_inside(path, "/w"), expected, "{path}");

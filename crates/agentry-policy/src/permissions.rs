@@ -37,7 +37,7 @@ crate::words! {
 
 impl Section {
     /// Returns the verdict inside the workspace where the section was not written: a call asks, but files may
-    /// be read, and nobody is asked whether they may be asked.
+    /// be read, and asking the user a question is always allowed.
     pub fn unwritten_action(self) -> Action {
         if matches!(self, Self::Read | Self::Question) { Action::Allow } else { Action::Ask }
     }

@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_spelling_for_each_address() {
+    fn addresses_are_normalised() {
         let cases = [
             ("https://Example.ORG", "https://example.org:443/"),
             ("example.org/a", "https://example.org:443/a"),
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_alike_everywhere_is_refused() {
+    fn ambiguous_addresses_are_refused() {
         let cases = [
             "https://evil.org\\@good.org/",
             "https://good.org\t.evil.org/",
@@ -207,13 +207,13 @@ mod tests {
     }
 
     #[test]
-    fn a_user_name_in_front_of_the_host_is_doubted() {
+    fn an_address_with_a_user_name_is_doubted() {
         assert!(address("https://good.org@evil.org/").is_ok_and(|a| a.doubt.is_some()));
         assert!(address("https://good.org/@evil").is_ok_and(|a| a.doubt.is_none()));
     }
 
     #[test]
-    fn a_path_that_may_lead_up_is_doubted() {
+    fn an_address_with_an_encoded_parent_path_is_doubted() {
         let cases = [
             ("https://y.org/pub/%2e%2e%2fpriv", true),
             ("https://y.org/pub/..;/priv", true),

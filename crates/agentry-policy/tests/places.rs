@@ -9,7 +9,7 @@ use agentry_policy::{
 use agentry_text::{FileId, Span, Spanned};
 
 #[test]
-fn names_are_compared_as_the_file_system_does() {
+fn path_case_follows_the_file_system() {
     let cases = [
         (Section::Read, ".env", Action::Deny, Action::Deny),
         (Section::Read, ".ENV", Action::Deny, Action::Ask),
@@ -36,7 +36,7 @@ fn names_are_compared_as_the_file_system_does() {
 
 /// A start outside the workspace needs an approval, like a `cd` to that directory.
 #[test]
-fn a_line_that_starts_outside() {
+fn a_start_outside_the_workspace_needs_approval() {
     let cases = [
         ("/workspace", "cat", Action::Allow),
         ("/workspace/src", "cat", Action::Allow),
@@ -53,7 +53,7 @@ fn a_line_that_starts_outside() {
 
 /// A command with many directory options is judged in reasonable time.
 #[test]
-fn a_command_that_goes_elsewhere_many_times() {
+fn many_directory_options_are_judged_quickly() {
     let subject = format!("git {}push", "-C x ".repeat(50_000));
     let call = SectionCall { section: Section::Bash, subject: &subject, directory: "/workspace" };
     assert_eq!(judge(false).judge(call, &NoLinks).action, Action::Ask);

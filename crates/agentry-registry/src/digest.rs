@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digits_there_and_back() {
+    fn digests_convert_to_bytes_and_back() {
         let digest = of(b"abc");
         assert_eq!(
             digest,

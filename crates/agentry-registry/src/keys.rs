@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_made_once_and_found_again() {
+    fn keys_are_generated_once_and_loaded() {
         let home = tempfile::tempdir().unwrap();
         let keys = KeyRing::new(home.path());
         let public = keys.generate("mine").unwrap();
@@ -228,7 +228,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn nobody_else_can_read_a_key() {
+    fn keys_readable_by_others_are_refused() {
         use std::os::unix::fs::PermissionsExt as _;
         let home = tempfile::tempdir().unwrap();
         let keys = KeyRing::new(home.path());
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn public_keys() {
+    fn invalid_public_keys_are_refused() {
         let cases = ["", "ed25519:", "ed25519:00", &format!("ed25519:{}", "0".repeat(64))];
         for text in cases {
             assert!(text.parse::<PublicKey>().is_err(), "{text}");

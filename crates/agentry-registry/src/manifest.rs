@@ -169,7 +169,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_manifest_is_read_as_it_was_written_and_no_other_way() {
+    fn only_the_canonical_manifest_text_is_accepted() {
         let text = manifest().to_text();
         assert_eq!(ObjectManifest::parse(text.as_bytes()), Ok(manifest()));
         for at in 0..text.len() {
@@ -182,7 +182,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_content_is_all_but_the_time() {
+    fn manifest_content_ignores_the_creation_time() {
         let (one, mut two) = (manifest(), manifest());
         two.created = "1970-01-01T00:00:00Z".to_owned();
         assert_eq!(one.content(), two.content());
@@ -191,7 +191,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn paths_that_leave_are_refused() {
+    fn manifest_paths_outside_the_object_are_refused() {
         let mut bad = manifest();
         bad.files[1].path = "../evil".to_owned();
         let why = ObjectManifest::parse(bad.to_text().as_bytes());

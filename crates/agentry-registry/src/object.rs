@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pipeline_gets_an_agent_as_it_can_be_read() {
+    fn a_fetched_agent_has_its_files_and_main_path() {
         let home = tempfile::tempdir().unwrap();
         let store = AgentStore::create(home.path()).unwrap();
         let keeper = gathered(
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pipeline_is_told_why_not() {
+    fn fetch_errors_name_the_reason() {
         let home = tempfile::tempdir().unwrap();
         let store = AgentStore::create(home.path()).unwrap();
         let writer = writer("");
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_digest_of_two_agents_is_no_name() {
+    fn an_ambiguous_short_digest_is_an_error() {
         let home = tempfile::tempdir().unwrap();
         let store = AgentStore::create(home.path()).unwrap();
         let agent = |text: &str| {
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_inherit_from_keeps_its_name() {
+    fn gc_keeps_bases_of_other_agents() {
         use crate::collect::{GarbageCollection, RemovalReason};
         let home = tempfile::tempdir().unwrap();
         let store = AgentStore::create(home.path()).unwrap();
@@ -364,10 +364,10 @@ mod tests {
             let drop = names.iter().map(|name| name.parse().unwrap()).collect();
             store.collect(&GarbageCollection { drop, ..GarbageCollection::default() })
         };
-        let said = drop(&["parent"]).unwrap_err().to_string();
-        assert_eq!(said, "`parent` names no version; the store has `parent@0.1.0`");
-        let said = drop(&["parent@0.1.0"]).unwrap_err().to_string();
-        assert_eq!(said, "`parent@0.1.0` is needed by `child@0.1.0`");
+        let message = drop(&["parent"]).unwrap_err().to_string();
+        assert_eq!(message, "`parent` names no version; the store has `parent@0.1.0`");
+        let message = drop(&["parent@0.1.0"]).unwrap_err().to_string();
+        assert_eq!(message, "`parent@0.1.0` is needed by `child@0.1.0`");
         assert_eq!(store.list().unwrap().len(), 2);
         let mut gone =
             vec![(child, RemovalReason::Unreferenced), (parent, RemovalReason::Unreferenced)];

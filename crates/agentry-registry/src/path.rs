@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_files_below_the_target() {
+    fn unportable_object_paths_are_refused() {
         let good: [&[&str]; 3] = [
             &["agent.toml"],
             &["a/b/c.md", "a/b/d.md", "a/.hidden"],
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_paths() {
+    fn paths_are_normalised() {
         let cases = [("/a/./b//c", "/a/b/c"), ("/a/../../b", "/b"), ("/", "/"), ("/a/", "/a")];
         for (path, expected) in cases {
             assert_eq!(plain(path), expected, "{path}");

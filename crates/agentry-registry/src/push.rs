@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times() {
+    fn times_are_written_as_rfc_3339() {
         let cases = [
             (0, "1970-01-01T00:00:00Z"),
             (951_782_399, "2000-02-28T23:59:59Z"),

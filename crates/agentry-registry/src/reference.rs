@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references() {
+    fn store_references_round_trip() {
         let full = format!("sha256:{}", "0a".repeat(32));
         let named = |name: &str, version: &str| {
             let (name, version) = (name.to_owned(), version.to_owned());
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn file_names_there_and_back() {
+    fn names_convert_to_file_names_and_back() {
         let cases = [
             ("reviewer", "reviewer"),
             ("1.0.0-rc.1", "1.0.0-rc.1"),

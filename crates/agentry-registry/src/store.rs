@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formats_of_the_store() {
+    fn unknown_store_formats_are_refused() {
         let home = tempfile::tempdir().unwrap();
         assert!(matches!(AgentStore::open(home.path()), Err(StoreError::NoStore(_))));
         AgentStore::create(home.path()).unwrap();
@@ -217,8 +217,8 @@ mod tests {
         for (text, expected) in cases {
             fs::write(&file, text).unwrap();
             for found in [AgentStore::open(home.path()), AgentStore::create(home.path())] {
-                let said = found.unwrap_err().to_string();
-                assert!(said.contains(expected), "{text:?}: {said}");
+                let message = found.unwrap_err().to_string();
+                assert!(message.contains(expected), "{text:?}: {message}");
             }
             assert_eq!(fs::read_to_string(&file).unwrap(), text, "nothing was changed");
         }

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_workspace_adds_demands_and_never_takes_one_away() {
+    fn a_workspace_only_adds_signature_demands() {
         let [a, b, c] = &keys();
         let none = SigningSettings::default();
         let user = settings(false, &[a], &[("host/team", b), ("host/team/deep", c)]);

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn lines_up_to_the_limit() {
+    async fn lines_longer_than_the_limit_are_errors() {
         let mut lines = LineReader::new(&b"a\n\nbcd\nrest"[..], 3);
         let mut found = Vec::new();
         while let Ok(Some(line)) = lines.next().await {

@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_and_everything_else() {
+    fn invalid_json_rpc_messages_are_refused() {
         let request = |id: Value| {
             let (method, params) = ("a".to_owned(), json!({"b": 1}));
             Some(PeerMessage::Request { id, method, params })
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_read_as_it_was_written() {
+    fn messages_round_trip() {
         let messages = [
             PeerMessage::request(1, "a", json!({"b": 1})),
             PeerMessage::notice("n", Value::Null),

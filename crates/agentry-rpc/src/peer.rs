@@ -297,11 +297,11 @@ mod tests {
             (Self { to, from: BufReader::new(from) }, served)
         }
 
-        async fn says(&mut self, line: &str) {
+        async fn send_line(&mut self, line: &str) {
             self.to.write_all(format!("{line}\n").as_bytes()).await.unwrap();
         }
 
-        async fn hears(&mut self) -> Value {
+        async fn next_message(&mut self) -> Value {
             let mut line = String::new();
             self.from.read_line(&mut line).await.unwrap();
             serde_json::from_str(&line).unwrap()
@@ -309,42 +309,45 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn both_sides_ask() {
+    async fn both_sides_can_send_requests() {
         let (mut client, served) = LineClient::new();
-        client.says(r#"{"jsonrpc":"2.0","id":"a","method":"echo","params":[1]}"#).await;
-        assert_eq!(client.hears().await, json!({"jsonrpc": "2.0", "id": "a", "result": [1]}));
-        client.says(r#"{"jsonrpc":"2.0","id":2,"method":"back","params":{"q":1}}"#).await;
-        let asked = client.hears().await;
+        client.send_line(r#"{"jsonrpc":"2.0","id":"a","method":"echo","params":[1]}"#).await;
+        assert_eq!(
+            client.next_message().await,
+            json!({"jsonrpc": "2.0", "id": "a", "result": [1]})
+        );
+        client.send_line(r#"{"jsonrpc":"2.0","id":2,"method":"back","params":{"q":1}}"#).await;
+        let asked = client.next_message().await;
         assert_eq!((&asked["method"], &asked["params"]), (&json!("question"), &json!({"q": 1})));
         client
-            .says(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": "yes"}).to_string())
+            .send_line(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": "yes"}).to_string())
             .await;
-        assert_eq!(client.hears().await["result"], "yes");
+        assert_eq!(client.next_message().await["result"], "yes");
         drop(client);
         assert_eq!(served.await.unwrap(), Ok(()));
     }
 
     #[tokio::test]
-    async fn what_is_no_message_is_answered_and_harmless() {
+    async fn malformed_lines_get_an_error_answer() {
         let (mut client, _served) = LineClient::new();
         let cases =
             [("{", codes::PARSE), ("[]", codes::INVALID_REQUEST), ("7", codes::INVALID_REQUEST)];
         for (line, code) in cases {
-            client.says(line).await;
-            assert_eq!(client.hears().await["error"]["code"], code, "{line}");
+            client.send_line(line).await;
+            assert_eq!(client.next_message().await["error"]["code"], code, "{line}");
         }
         // Answers to nothing and empty lines are ignored.
-        client.says("").await;
-        client.says(r#"{"id":77,"result":1}"#).await;
-        client.says(r#"{"jsonrpc":"2.0","id":1,"method":"none"}"#).await;
-        assert_eq!(client.hears().await["error"]["code"], codes::NO_SUCH_METHOD);
+        client.send_line("").await;
+        client.send_line(r#"{"id":77,"result":1}"#).await;
+        client.send_line(r#"{"jsonrpc":"2.0","id":1,"method":"none"}"#).await;
+        assert_eq!(client.next_message().await["error"]["code"], codes::NO_SUCH_METHOD);
     }
 
     #[tokio::test]
-    async fn a_client_that_leaves_ends_the_questions_to_it() {
+    async fn a_disconnect_ends_pending_requests() {
         let (mut client, served) = LineClient::new();
-        client.says(r#"{"jsonrpc":"2.0","id":2,"method":"back","params":null}"#).await;
-        client.hears().await;
+        client.send_line(r#"{"jsonrpc":"2.0","id":2,"method":"back","params":null}"#).await;
+        client.next_message().await;
         let LineClient { to, mut from } = client;
         drop(to);
         let mut line = String::new();

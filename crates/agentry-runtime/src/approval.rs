@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn approvals_cover_their_like_and_nothing_else() {
+    fn approvals_cover_only_matching_calls() {
         let approvals = Approvals::default();
         approvals.note(&ApprovalAnswer::Yes);
         approvals.note(&ApprovalAnswer::Always(vec!["call:a".to_owned(), String::new()]));

@@ -127,7 +127,7 @@ mod tests {
     use agentry_compile::text::{FileId, Span};
 
     #[test]
-    fn no_more_than_the_like_of_it_is_covered() {
+    fn an_always_approval_covers_only_similar_commands() {
         let cases = [
             ("ls -l", "ls -l", Some("ls")),
             ("ls; rm a", "rm a", None),

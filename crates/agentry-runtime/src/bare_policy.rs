@@ -37,7 +37,7 @@ mod tests {
     use agentry_compile::policy::path::NoLinks;
 
     #[test]
-    fn only_what_no_rule_can_remove_is_left() {
+    fn the_bare_policy_keeps_only_fixed_restrictions() {
         let places = PathAnchors {
             workspace: "/w".to_owned(),
             home: Some("/home/me".to_owned()),

@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_is_passed_when_more_is_used_than_is_left() {
+    fn a_request_larger_than_the_rest_passes_the_limit() {
         let spent = RunSpending {
             usage: TokenUsage { input: 800, cached: 0, output: 100, cost: Some(500) },
             ..RunSpending::default()

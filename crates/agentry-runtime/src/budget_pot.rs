@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_grandchild_spends_its_ancestors_have_spent() {
+    fn a_grandchild_spends_the_budget_of_its_ancestors() {
         let root = BudgetShare::root("lead");
         let mut charges = root.listen();
         let limits = RunLimits { tokens: Some(100), ..RunLimits::default() };
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delegate_of_an_earlier_process_is_not_forgotten() {
+    fn spending_of_earlier_delegates_is_restored() {
         let root = BudgetShare::root("lead");
         let limits = RunLimits { turns: Some(10), ..RunLimits::default() };
         let mut journaled = state(limits, spent(9, 0));
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cancelled_run_is_seen_below_it() {
+    fn cancelling_a_run_cancels_its_delegates() {
         let root = BudgetShare::root("lead");
         let child = root.delegate("helper", "run-2", "call-1");
         assert!(!child.is_cancelled_above());

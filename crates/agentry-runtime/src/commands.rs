@@ -489,7 +489,7 @@ impl Drop for SandboxCommandGuard {
     }
 }
 
-/// Tells waiting threads whether a command is over.
+/// Notifies waiting threads when a command has ended.
 #[derive(Default)]
 struct CompletionFlag {
     is_over: Mutex<bool>,

@@ -283,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn consent_is_remembered_by_digest_and_taken_back() {
+    fn consent_is_stored_by_digest_and_revoked() {
         let folder = tempfile::tempdir().unwrap();
         let consents = ConsentStore::of(folder.path());
         let pin = |subject: &str, digest: &str| ConsentPin {

@@ -147,7 +147,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn shares_are_fair() {
+    fn short_texts_leave_their_share_to_long_ones() {
         let cases: &[(&[usize], usize, usize)] = &[
             (&[], 10, usize::MAX),
             (&[100, 200, 300], 600, usize::MAX),
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_text_says_so_and_where_all_of_it_is() {
+    fn a_cut_text_names_the_file_with_all_of_it() {
         assert_eq!(cut("short", 0), None);
         assert_eq!(shortened("short", 0), "short");
         let long = "ä".repeat(1_000);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_pieces_are_cut() {
+    fn shortening_cuts_the_longest_pieces() {
         let call = |text: &str| {
             let arguments = json!({ "path": "a", "content": [text] });
             MessageBlock::Call(ToolCall {

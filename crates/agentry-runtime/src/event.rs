@@ -99,7 +99,7 @@ pub enum RunEvent {
         /// What it means.
         note: SkillNote,
     },
-    /// The function of the run has its output, or it was repaired in vain.
+    /// The function of the run has its output, or the retry gave no valid one.
     Returned {
         /// The call that gave it.
         id: String,

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::conversation::ToolCall;
 use crate::event::CallClass;
-use crate::redact::says_the_same;
+use crate::redact::equals_redacted;
 use crate::state::{CallProgress, CallState, StepState};
 
 /// A call of an earlier attempt of the call that made it.
@@ -35,7 +35,7 @@ impl PastCall {
             // Secrets in the journal are marks, which stand for any text.
             let text = |value: &Value| value.to_string();
             self.call.arguments == call.arguments
-                || says_the_same(&text(&self.call.arguments), &text(&call.arguments))
+                || equals_redacted(&text(&self.call.arguments), &text(&call.arguments))
         };
         self.within == within && self.call.tool == call.tool && is_same()
     }

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_count_at_any_depth() {
+    fn protected_names_are_found_at_any_depth() {
         let cases = [
             (".git", Some(ProtectedKind::Repository)),
             (".git/config", Some(ProtectedKind::Repository)),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_commands_must_not_make() {
+    fn protected_names_for_commands_are_listed() {
         let cases = [
             ("a", "agentry.toml", true),
             ("a", ".claude", true),
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_to_a_workspace_does_not_count() {
+    fn the_path_above_the_workspace_is_not_protected() {
         let cases = [
             ("/r/.claude/trees/x", "/r/.claude/trees/x/src/a.rs", None),
             ("/r/.claude/trees/x", "/r/.claude/settings.json", Some(ProtectedKind::Harness)),
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repository_of_another_name() {
+    fn bare_repositories_are_protected_under_any_name() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         for name in ["bare/objects", "bare/refs", "half/objects"] {

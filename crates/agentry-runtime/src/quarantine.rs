@@ -35,7 +35,7 @@ pub use report::{QuarantineAct, QuarantineReport};
 /// Its name in the directory of a run.
 pub const DIRECTORY: &str = "quarantine";
 /// The most items that the model gets one by one.
-const MOST_SAID: usize = 20;
+const MOST_MESSAGES: usize = 20;
 
 /// Receives each report after a command.
 pub type ReportListener = Box<dyn Fn(&QuarantineReport) + Send + Sync>;
@@ -47,7 +47,8 @@ pub struct QuarantinedCommands {
 }
 
 impl QuarantinedCommands {
-    /// Watches `inner` in a workspace. Moves files to `directory`, and sends reports to `tell`.
+    /// Watches `inner` in a workspace. Moves files to `directory`, and passes each report to
+    /// `tell`.
     pub fn new(
         inner: Arc<dyn CommandStarter>,
         workspace: PathBuf,
@@ -157,8 +158,8 @@ impl CommandWindow {
         let Some(quarantine) = &mut self.quarantine else { return };
         let told = quarantine.settle();
         told.iter().for_each(|told| (self.tell)(told));
-        self.said.extend(told.iter().take(MOST_SAID).map(ToString::to_string));
-        if let Some(more) = told.len().checked_sub(MOST_SAID).filter(|more| *more > 0) {
+        self.said.extend(told.iter().take(MOST_MESSAGES).map(ToString::to_string));
+        if let Some(more) = told.len().checked_sub(MOST_MESSAGES).filter(|more| *more > 0) {
             let taken = self.directory.join(settle::TAKEN);
             self.said.push(format!("the same with {more} more; see `{}`", taken.display()));
         }

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_may_allow_more_is_a_widening() {
+    fn only_rules_that_allow_more_are_a_widening() {
         let before = [("own", "allow", "ls"), ("own", "ask", "git *"), ("own", "deny", "")];
         let [ls, git, rest] = before;
         let cases: [(&[_], usize); 9] = [

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn they_lapse_with_the_policy_the_agent_and_the_workspace() {
+    fn standing_approvals_lapse_with_policy_agent_or_workspace() {
         let folder = tempfile::tempdir().unwrap();
         let store = StandingStore::of(folder.path());
         let key = |agent: &str, policy: &str, workspace: &str| StandingApproval {

@@ -50,7 +50,7 @@ pub struct StepState {
     pub attempts: u32,
     /// Messages that the user sent while the run was busy. The model gets them with the next request.
     pub queue: Vec<String>,
-    /// What the model is told before the next message: the user has changed something since its last answer.
+    /// Notes for the model before the next message: what the user changed since its last answer.
     pub(crate) notes: Vec<String>,
     /// Whether the user asked for a compaction, after which the model is not asked.
     pub(crate) only_compacts: bool,
@@ -233,7 +233,7 @@ impl StepState {
     }
 
     /// Appends a message.
-    pub(crate) fn hear(&mut self, message: Message) {
+    pub(crate) fn push_message(&mut self, message: Message) {
         self.messages_mut().push(Arc::new(message));
     }
 
@@ -286,8 +286,8 @@ impl StepState {
         let counted = |message: &&Arc<Message>| last == 0 || message.role == MessageRole::User;
         let since = self.messages.iter().rev().take_while(counted);
         let bytes: usize = since.map(|message| message.weight()).sum();
-        let said = u64::try_from(bytes / BYTES_PER_TOKEN).unwrap_or(u64::MAX);
-        last.saturating_add(said)
+        let result_tokens = u64::try_from(bytes / BYTES_PER_TOKEN).unwrap_or(u64::MAX);
+        last.saturating_add(result_tokens)
     }
 
     /// Estimates the least usage of the next request. `beside` are the bytes of the request that are not
@@ -365,7 +365,7 @@ impl StepState {
             calls.push(CallState::new(call.clone(), None));
         }
         self.calls = calls;
-        self.hear(message);
+        self.push_message(message);
     }
 
     /// Applies what the calls of skill tools mean, in the order of the calls.
@@ -402,7 +402,7 @@ impl StepState {
         });
         let blocks: Vec<MessageBlock> = results.collect();
         if !blocks.is_empty() {
-            self.hear(Message { role: MessageRole::User, blocks });
+            self.push_message(Message { role: MessageRole::User, blocks });
         }
     }
 }

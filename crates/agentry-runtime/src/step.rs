@@ -43,7 +43,7 @@ pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
         reopen::adjust(state, limits, models, window);
         return Vec::new();
     }
-    // A delegate may report its last request after the run has ended: it is charged all the same.
+    // A delegate may report its last request after the run has ended: it is charged anyway.
     if let RunEvent::Delegated { id, spent, run: _ } = happened.event {
         delegate::charge(state, id, spent);
         return Vec::new();
@@ -137,8 +137,8 @@ fn ask(state: &mut StepState) -> Vec<RunEffect> {
         return user_request::compact_once(state);
     }
     let notes = std::mem::take(&mut state.notes);
-    let said = std::mem::take(&mut state.queue);
-    notes.into_iter().chain(said).for_each(|text| state.hear(Message::user(text)));
+    let queued = std::mem::take(&mut state.queue);
+    notes.into_iter().chain(queued).for_each(|text| state.push_message(Message::user(text)));
     if let Some(limit) = state.exceeded() {
         return over(state, limit);
     }

@@ -168,8 +168,8 @@ impl Run {
         Self { folder, driver }
     }
 
-    async fn say(&mut self) -> RunEnding {
-        self.driver.say("go".to_owned()).await.expect("a journal")
+    async fn send_message(&mut self) -> RunEnding {
+        self.driver.send_message("go".to_owned()).await.expect("a journal")
     }
 
     fn file(&self, name: &str) -> Option<String> {
@@ -216,7 +216,7 @@ fn write(name: &str, text: &str) -> Turn {
 
 /// A whole run works in every protocol.
 #[tokio::test]
-async fn a_run_in_every_protocol() {
+async fn a_whole_run_works_in_every_protocol() {
     for protocol in [
         Protocol::Anthropic,
         Protocol::Chat,
@@ -234,7 +234,7 @@ async fn a_run_in_every_protocol() {
             continue;
         }
         let mut run = Run::new(&server, How { protocol, ..How::default() });
-        assert_eq!(run.say().await, RunEnding::Done, "{protocol:?}");
+        assert_eq!(run.send_message().await, RunEnding::Done, "{protocol:?}");
         assert_eq!(run.file("a.txt").as_deref(), Some("one\n"), "{protocol:?}");
         let results = run.results();
         assert_eq!(results.len(), 3, "{protocol:?}: {results:?}");
@@ -261,7 +261,7 @@ async fn a_thousand_calls_in_one_run() {
             .into(),
     });
     let mut run = Run::new(&server, How::default());
-    assert_eq!(run.say().await, RunEnding::Done);
+    assert_eq!(run.send_message().await, RunEnding::Done);
     let files = std::fs::read_dir(run.folder.path().join("work")).expect("a folder").count();
     assert_eq!(files, 50);
     assert!(run.results().iter().all(|(_, failed)| !failed));
@@ -281,7 +281,7 @@ async fn two_hundred_runs_at_once() {
         let server = Arc::clone(&server);
         runs.spawn(async move {
             let mut run = Run::new(&server, How::default());
-            let ending = run.say().await;
+            let ending = run.send_message().await;
             (ending, run.file("a.txt"), run.results().len())
         });
     }
@@ -318,7 +318,7 @@ async fn faults_end_with_a_clear_state() {
     for (name, replies, succeeds) in cases {
         let server = Server::playing(replies);
         let mut run = Run::new(&server, How::default());
-        let ending = run.say().await;
+        let ending = run.send_message().await;
         if succeeds {
             assert_eq!(ending, RunEnding::Done, "{name}");
             assert_eq!(run.file("a.txt").as_deref(), Some("one\n"), "{name}");
@@ -332,7 +332,7 @@ async fn faults_end_with_a_clear_state() {
 
 /// A model's mistakes are reported to it, and the run continues.
 #[tokio::test]
-async fn wrong_calls_are_answered() {
+async fn invalid_calls_are_reported_to_the_model() {
     let long = "x".repeat(4 << 20);
     let cases = [
         ("no such tool", Turn::call("fly", json!({})), "there is no tool `fly`"),
@@ -353,7 +353,7 @@ async fn wrong_calls_are_answered() {
     for (name, turn, expected) in cases {
         let server = Server::playing([turn.into(), Turn::text("done").into()]);
         let mut run = Run::new(&server, How::default());
-        assert_eq!(run.say().await, RunEnding::Done, "{name}");
+        assert_eq!(run.send_message().await, RunEnding::Done, "{name}");
         let results = run.results();
         let (text, failed) = &results[0];
         assert!(*failed && text.contains(expected), "{name}: {text}");
@@ -362,7 +362,7 @@ async fn wrong_calls_are_answered() {
 }
 
 #[tokio::test]
-async fn limits_hold_whatever_the_model_does() {
+async fn limits_stop_endless_calls() {
     let storm = || {
         Server::answering(|asked| {
             let turn = Turn { usage: (1_000, 0, 100), ..Turn::default() };
@@ -393,7 +393,7 @@ async fn limits_hold_whatever_the_model_does() {
     for (limits, limit, most) in cases {
         let server = storm();
         let mut run = Run::new(&server, How { limits, ..How::default() });
-        assert_eq!(run.say().await, RunEnding::OverBudget { limit: limit.to_owned() });
+        assert_eq!(run.send_message().await, RunEnding::OverBudget { limit: limit.to_owned() });
         let files = std::fs::read_dir(run.folder.path().join("work")).expect("a folder").count();
         assert_eq!(files, most, "{limit}");
     }
@@ -426,7 +426,7 @@ async fn a_full_context_does_not_end_a_run() {
         let work = run.folder.path().join("work");
         std::fs::write(work.join("long.txt"), "some words\n".repeat(3_000)).expect("a file");
         std::fs::write(work.join("last.txt"), "enough").expect("a file");
-        assert_eq!(run.say().await, RunEnding::Done, "{window:?}");
+        assert_eq!(run.send_message().await, RunEnding::Done, "{window:?}");
         let asked = server.asked();
         let too_long = asked.iter().any(|asked| asked.body.to_string().len() > MOST);
         assert!(too_long || window.is_some(), "{window:?}");
@@ -444,18 +444,18 @@ async fn a_full_context_does_not_end_a_run() {
 
 /// The endless output of a command is cut.
 #[tokio::test]
-async fn what_a_command_prints_has_an_end() {
+async fn endless_command_output_is_cut() {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().canonicalize().expect("a folder");
     let rulebook = rulebook(&root, &[Section::Bash]);
     let toolbox = Toolbox::of(&Agent::default(), &rulebook.judge, ToolExtras::default());
     let printed: Arc<Mutex<String>> = Arc::default();
-    let heard = Arc::clone(&printed);
+    let printed_sink = Arc::clone(&printed);
     let shared = SharedRun {
         commands: Arc::new(UnconfinedCommands::default()),
         output: Arc::new(move |output| {
             if let RunOutput::Piece { text, .. } = output {
-                heard.lock().expect("a text").push_str(&text);
+                printed_sink.lock().expect("a text").push_str(&text);
             }
         }),
         ..shared(rulebook, root.clone(), &root.join("run"))
@@ -468,8 +468,8 @@ async fn what_a_command_prints_has_an_end() {
     assert!(!output.failed, "{output:?}");
     let printed = printed.lock().expect("a text");
     assert!(printed.len() < 300_000, "{}", printed.len());
-    let (told, note) = printed.split_once("\n[").expect("a note");
-    let left_out = 30_000 * 22 - told.len();
+    let (kept_part, note) = printed.split_once("\n[").expect("a note");
+    let left_out = 30_000 * 22 - kept_part.len();
     assert!(note.starts_with(&format!("{left_out} more bytes are not shown here; all")), "{note}");
     let path = note.split('`').nth(1).expect("a path");
     assert_eq!(std::fs::read_to_string(path).expect("all of it").len(), 30_000 * 22);
@@ -477,7 +477,7 @@ async fn what_a_command_prints_has_an_end() {
 
 /// An answer that breaks off is charged as far as it arrived.
 #[tokio::test]
-async fn answers_that_break_off_are_paid_for() {
+async fn truncated_answers_are_charged() {
     let broken = |_: &server::Asked| {
         Reply::from(Turn::text("hm").used(20_000, 0, 5).broken(Break::Dropped(1)))
     };
@@ -485,7 +485,7 @@ async fn answers_that_break_off_are_paid_for() {
     for protocol in protocols {
         let server = Server::answering(broken);
         let mut run = Run::new(&server, How { protocol, ..How::default() });
-        assert!(matches!(run.say().await, RunEnding::Failed { .. }), "{protocol:?}");
+        assert!(matches!(run.send_message().await, RunEnding::Failed { .. }), "{protocol:?}");
         let usage = run.driver.state().spent.usage;
         // At least what was sent, five times.
         assert!(usage.input > 5 && usage.cost.is_some_and(|cost| cost > 10), "{usage:?}");
@@ -493,16 +493,16 @@ async fn answers_that_break_off_are_paid_for() {
         let limits = RunLimits { cost: usage.cost.map(|cost| cost / 5), ..RunLimits::default() };
         let server = Server::answering(broken);
         let mut run = Run::new(&server, How { limits, protocol, ..How::default() });
-        assert!(matches!(run.say().await, RunEnding::OverBudget { .. }), "{protocol:?}");
+        assert!(matches!(run.send_message().await, RunEnding::OverBudget { .. }), "{protocol:?}");
         assert_eq!(server.count(), 1, "{protocol:?}");
     }
 }
 
 /// A silent server costs no more than the time limit of the run.
 #[tokio::test]
-async fn time_is_a_limit_too() {
+async fn a_silent_server_ends_at_the_time_limit() {
     let server = Server::playing([Reply::Silent]);
     let limits = RunLimits { time: Some(300), ..RunLimits::default() };
     let mut run = Run::new(&server, How { limits, waits: true, ..How::default() });
-    assert_eq!(run.say().await, RunEnding::OverBudget { limit: "0 s".to_owned() });
+    assert_eq!(run.send_message().await, RunEnding::OverBudget { limit: "0 s".to_owned() });
 }

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_beside_the_protected_stays_open() {
+    fn entries_beside_protected_paths_stay_writable() {
         let dir = tempfile::tempdir().expect("a directory");
         let root = dir.path().canonicalize().expect("a path");
         for name in ["w/src/deep", "w/agents", "w/vault"] {

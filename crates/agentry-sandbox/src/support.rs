@@ -17,7 +17,7 @@ pub struct SandboxSupport {
     pub seccomp: bool,
     /// Whether this process can create control groups that limit the number of processes.
     pub control_groups: bool,
-    /// Whether this user is root, to whom user limits do not apply.
+    /// Whether this user is root, which has no user limits.
     pub administrator: bool,
     /// Whether a process namespace has its own range of process ids, which limits root too.
     pub own_numbers: bool,
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn a_back_end_is_chosen_only_if_it_can_do_it_all() {
+    fn a_back_end_must_support_the_whole_confinement() {
         let all = SandboxSupport {
             landlock: Some(6),
             namespaces: Ok(()),

@@ -30,7 +30,7 @@ impl ProxyGate for Named {
 }
 
 #[test]
-fn only_named_hosts_are_reached() {
+fn a_sandboxed_command_reaches_only_named_hosts() {
     if let Some(missing) = support(Path::new(HELPER)).without_namespaces() {
         eprintln!("SKIPPED: {missing}");
         return;
@@ -75,8 +75,8 @@ fn shell(sandbox: &Sandbox, line: &str) -> String {
         errors: errors.into(),
     });
     let running = running.expect("sent");
-    let mut said = String::new();
-    reader.read_to_string(&mut said).expect("text");
+    let mut output = String::new();
+    reader.read_to_string(&mut output).expect("text");
     running.wait().expect("an end");
-    said
+    output
 }

@@ -12,7 +12,7 @@ use agentry_sandbox::{BackEnd, ConfinedCommand, Confinement, Sandbox, SandboxErr
 const HELPER: &str = env!("CARGO_BIN_EXE_confined-helper");
 
 #[test]
-fn a_home_is_empty_but_for_what_may_be_used() {
+fn the_private_home_shows_only_usable_files() {
     if let Some(missing) = support(Path::new(HELPER)).without_namespaces() {
         eprintln!("SKIPPED: {missing}");
         return;
@@ -53,8 +53,8 @@ fn a_home_is_empty_but_for_what_may_be_used() {
             ("echo x > /new", "Permission denied\n"),
         ];
         for (line, expected) in cases {
-            let said = shell(&sandbox, &home, line);
-            assert!(said.ends_with(expected), "{line}: {said}");
+            let output = shell(&sandbox, &home, line);
+            assert!(output.ends_with(expected), "{line}: {output}");
         }
         drop(sandbox);
         assert_eq!(fs::read_to_string(home.join("project/file")).expect("text"), "x\n");
@@ -65,7 +65,7 @@ fn a_home_is_empty_but_for_what_may_be_used() {
 /// Other programs create and remove files all the time: a file that vanishes is left out, and every protected
 /// file that is there stays protected.
 #[test]
-fn files_that_vanish_meanwhile_are_left_out() {
+fn files_removed_during_the_start_are_left_out() {
     if let Some(missing) = support(Path::new(HELPER)).without_namespaces() {
         eprintln!("SKIPPED: {missing}");
         return;
@@ -111,7 +111,7 @@ fn files_that_vanish_meanwhile_are_left_out() {
         });
         let sandbox = sandbox.unwrap_or_else(|error| panic!("start {at}: {error}"));
         match try_shell(&sandbox, &root, "echo x > rules; rm -f rules; cat rules") {
-            Ok(said) => assert!(said.ends_with("old"), "start {at}: {said}"),
+            Ok(output) => assert!(output.ends_with("old"), "start {at}: {output}"),
             // What is replaced after the set-up is no longer hidden, so the command is refused.
             Err(SandboxError::Replaced(path)) => assert!(path.ends_with(".env"), "start {at}"),
             Err(error) => panic!("start {at}: {error}"),
@@ -139,7 +139,7 @@ const GIT: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn no_program_stumbles_over_what_is_not_there() {
+fn placeholders_do_not_break_programs() {
     if let Some(missing) = support(Path::new(HELPER)).without_namespaces() {
         eprintln!("SKIPPED: {missing}");
         return;
@@ -218,8 +218,8 @@ fn try_shell(sandbox: &Sandbox, home: &Path, line: &str) -> Result<String, Sandb
         errors: errors.into(),
     });
     let running = running?;
-    let mut said = String::new();
-    reader.read_to_string(&mut said).expect("text");
+    let mut output = String::new();
+    reader.read_to_string(&mut output).expect("text");
     running.wait().expect("an end");
-    Ok(said)
+    Ok(output)
 }

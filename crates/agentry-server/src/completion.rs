@@ -83,7 +83,7 @@ async fn last_event(server: &Arc<ApiServer>, run: &str) -> Result<u64, Box<Serve
 /// it is asked.
 fn conversation(messages: Option<&Value>) -> Result<String, String> {
     let messages = messages.and_then(Value::as_array).ok_or("the messages are not a list")?;
-    let mut said = Vec::new();
+    let mut prompt_parts = Vec::new();
     for message in messages {
         let role = message["role"].as_str().unwrap_or("user");
         if !["system", "developer", "user", "assistant"].contains(&role) {
@@ -91,9 +91,9 @@ fn conversation(messages: Option<&Value>) -> Result<String, String> {
                 "messages of `{role}` are not taken: the tools of an agent are its own"
             ));
         }
-        said.push((role, text_of(&message["content"])?));
+        prompt_parts.push((role, text_of(&message["content"])?));
     }
-    match said.split_last() {
+    match prompt_parts.split_last() {
         None => Err("there is no message".to_owned()),
         Some(((_, last), [])) => Ok(last.clone()),
         Some(((_, last), earlier)) => {
@@ -257,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_conversation_is_one_prompt() {
+    fn chat_messages_become_one_prompt() {
         let cases = [
             (json!([{ "role": "user", "content": "hi" }]), Ok("hi")),
             (

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_operation_is_named_once() {
+    fn operation_ids_are_unique() {
         let mut ids: Vec<_> = ROUTES.iter().map(operation_id).collect();
         let count = ids.len();
         ids.sort();

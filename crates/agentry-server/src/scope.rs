@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_scope_includes_another_in_secret() {
+    fn scopes_cover_only_their_listed_scopes() {
         use TokenScope::{Admin, Approve, Read, Run};
         let cases = [
             (Read, [true, false, false, false]),

@@ -96,7 +96,7 @@ impl TokenStore {
     /// Finds a token; `None` if it is not one.
     pub(crate) fn find(&self, token: &str) -> Option<KnownToken> {
         let digest = digest(token);
-        // Digests are compared, so that the time of the comparison tells nothing about a token.
+        // Digests are compared, so that the time of the comparison reveals nothing about a token.
         if self.admin().is_ok_and(|admin| self::digest(&admin) == digest) {
             return Some(KnownToken { id: "admin".to_owned(), scope: TokenScope::Admin });
         }
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_private_and_hold_no_paired_token() {
+    fn token_files_are_private_and_hold_only_digests() {
         let (directory, store) = store();
         let admin = store.admin().expect("a token");
         assert_eq!(store.admin().expect("the same token"), admin);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_known_until_they_are_revoked() {
+    fn tokens_are_valid_until_revoked() {
         let (_directory, store) = store();
         let admin = store.admin().expect("a token");
         let (paired, token) = store.issue("phone\n", TokenScope::Read).expect("a token");
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_used_once() {
+    fn a_pairing_code_is_used_once() {
         let (_directory, store) = store();
         let code = store.issue_code("phone", TokenScope::Approve).expect("a code");
         let (paired, token) = store.exchange(&code).expect("a store").expect("a token");
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_code_is_refused() {
+    fn an_expired_pairing_code_is_refused() {
         let (_directory, store) = store();
         let code = store.issue_code("phone", TokenScope::Approve).expect("a code");
         let path = store.directory.join("codes").join(digest(&code));

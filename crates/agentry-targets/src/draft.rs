@@ -202,17 +202,22 @@ impl ImportDraft {
     }
 
     /// Turns a section to `ask` where `who` (a hook, a plugin) may deny calls that the rules allow.
-    pub(crate) fn decided(&mut self, sections: &[Section], who: &str, model: &mut HarnessModel) {
+    pub(crate) fn decided(
+        &mut self,
+        sections: &[Section],
+        source_title: &str,
+        model: &mut HarnessModel,
+    ) {
         for section in sections.iter().copied() {
             // The harness has no tool for this section, so there is nothing to narrow.
             if !model.ways.iter().any(|way| way.section == section) {
                 continue;
             }
             if self.allows(section) {
-                let detail = format!("{who} decides about it; asks here");
+                let detail = format!("{source_title} decides about it; asks here");
                 self.lose(&format!("permissions.{section}"), LossKind::Narrowed, detail);
             }
-            model.add(section, who, vec![always(section, Action::Ask, who)]);
+            model.add(section, source_title, vec![always(section, Action::Ask, source_title)]);
         }
     }
 

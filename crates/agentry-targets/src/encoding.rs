@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_regular_expression_of_one_text() {
+    fn single_text_expressions_are_recognised() {
         let cases: &[(&str, &str, Option<&str>)] = &[
             (r"gh\/list\-all", r"gh\/list\-all", Some("gh/list-all")),
             ("gh/list_1", "gh/list_1", Some("gh/list_1")),
@@ -332,7 +332,7 @@ mod tests {
 
     /// Names are narrowed at once, and the result is that of a search for each of them.
     #[test]
-    fn names_are_narrowed_as_a_search_would_narrow_them() {
+    fn narrowing_names_at_once_equals_searching() {
         use Action::{Allow, Ask, Deny};
         let names = ["a/one", "a/two", "b/one", "b/two", "c/.*", "c/one", "(a|b)/one"];
         let sources = [

@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_are_about_these() {
+    fn examples_are_derived_from_patterns() {
         let cases: [(Section, &str, &[&str]); 16] = [
             (Section::Bash, "git push*", &["git push", "git push"]),
             (Section::Bash, "git push **", &["git push", "git push example"]),
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_read_from_the_workspace() {
+    fn example_paths_are_shown_relative() {
         let cases = [
             ("`/workspace/` is ask", "`.` is ask"),
             ("`/workspace/a/b` is ask", "`a/b` is ask"),
@@ -209,7 +209,7 @@ mod tests {
 
     /// An example that is no valid subject would never be shown.
     #[test]
-    fn everyday_life_can_be_read() {
+    fn everyday_examples_are_valid_subjects() {
         for section in Section::ALL {
             for text in everyday(*section) {
                 assert!(read(section.kind(), text).is_some(), "{section} {text}");
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_for_people() {
+    fn examples_are_shown_in_short_form() {
         let cases = [
             ("`/workspace/src/main.rs` is ask", "`src/main.rs` is ask"),
             ("`/home/user/x` and `/workspace/y`", "`~/x` and `y`"),

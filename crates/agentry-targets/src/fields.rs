@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_read_what_they_write() {
+    fn target_fields_round_trip() {
         let subject = sample();
         let mut checked = 0;
         for (target, field) in

@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_has_a_place() {
+    fn front_matter_errors_have_a_line() {
         let cases = [
             ("---\na: 1\nb: [x\n---\n", 3),
             ("---\r\na: 1\r\nb:\r\n\t- x\r\n---\r\n", 4),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn files_as_people_write_them() {
+    fn common_front_matter_is_read_leniently() {
         let cases = [
             ("---\ndescription: a\n---\nx", Some("a"), 0),
             ("---\r\ndescription: Use this: always\r\n---\r\nx", Some("Use this: always"), 1),
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_both_kinds() {
+    fn lists_are_read_with_commas_or_as_yaml() {
         let both = ["a", "b c"].map(str::to_owned).to_vec();
         assert_eq!(list_items(&Data::str("a, b c,")), Some(both.clone()));
         assert_eq!(list_items(&Data::strings(["a", "b c"])), Some(both));

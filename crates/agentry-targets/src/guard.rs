@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_question_has_one_meaning() {
+    fn ambiguous_json_questions_are_refused() {
         let deep = format!("{{\"a\":{}1{}}}", "[".repeat(500), "]".repeat(500));
         let texts = [
             "",
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_has_several_readings() {
+    fn ambiguous_paths_have_all_their_readings() {
         let cases = [
             ("a", "a"),
             ("a/../b", "a/../b | /w/b"),
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn reasons_are_sentences() {
+    fn verdict_reasons_are_sentences() {
         let reason = |action, rule: &str, layer, note: Option<&str>| VerdictReason {
             segment: "git push".to_owned(),
             action,

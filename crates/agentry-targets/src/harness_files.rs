@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_says_where_it_starts() {
+    fn harness_paths_are_parsed_with_their_root() {
         let cases = [
             (".claude/settings.json", FileRoot::Project, ".claude/settings.json"),
             ("~/.claude/settings.json", FileRoot::Home, ".claude/settings.json"),
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_once_and_a_failure_again() {
+    fn file_contents_are_cached_and_failures_retried() {
         use std::sync::atomic::{AtomicUsize, Ordering};
         #[derive(Default)]
         struct CountedFiles(AtomicUsize);

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_understood_has_its_place() {
+    fn malformed_settings_are_reported_with_a_position() {
         let cases = [
             ("a.json", "{\"a\": 1}", None),
             ("a.json", "{\"a\": 1, // why\n}", None),
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_not_absent() {
+    fn an_unreadable_file_is_not_treated_as_missing() {
         struct Closed;
         impl HarnessFiles for Closed {
             fn read(&self, path: HarnessPath<'_>) -> Result<Option<String>, Unreadable> {

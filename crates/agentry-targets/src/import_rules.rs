@@ -307,9 +307,9 @@ fn raise_all(written: &mut SectionRules, action: Action) {
 
 /// Removes the last rules whose verdict equals the intent.
 fn tidy(written: &mut SectionRules) {
-    let is_said = |rule: &Spanned<PatternRule>, intent: Action| rule.value.action == intent;
+    let matches_intent = |rule: &Spanned<PatternRule>, intent: Action| rule.value.action == intent;
     let Some(intent) = written.intent else { return };
-    while written.rules.last().is_some_and(|rule| is_said(rule, intent.value)) {
+    while written.rules.last().is_some_and(|rule| matches_intent(rule, intent.value)) {
         written.rules.pop();
     }
 }

@@ -207,7 +207,7 @@ mod tests {
         "{\n    // mine\n    \"b\": [\"x\", /* why */ \"y\"],\n    \"a\": 1,\n}\n";
 
     #[test]
-    fn what_is_not_ours_stays() {
+    fn foreign_keys_and_comments_are_kept() {
         let mut document = JsoncDocument::read(SETTINGS, JsonDialect::Relaxed).expect("settings");
         document.push(&["permissions", "deny"], &json!("Bash(rm *)"));
         document.push(&["b"], &json!("z"));
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_is_written_over_lines() {
+    fn a_new_settings_file_is_indented() {
         let mut document = JsoncDocument::read("", JsonDialect::Strict).expect("nothing");
         document.push(&["permissions", "ask"], &json!("Bash"));
         document.set(&["x"], &json!({"y": [1]}));
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_has_its_place() {
+    fn json_errors_have_a_position() {
         let cases = [
             ("{\n  \"a\": }", JsonDialect::Relaxed, (2, 3)),
             ("{\n  // x\n}", JsonDialect::Strict, (2, 3)),

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_ours_stays() {
+    fn text_outside_the_marks_is_kept() {
         let (begin, end) = (begin("x"), end("x"));
         let block = format!("{begin}\nnew\n{end}");
         let cases = [

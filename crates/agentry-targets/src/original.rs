@@ -383,8 +383,9 @@ impl GrantReading {
         Self { normalise: Data::clone, closed: |_, _| {}, same: None, is_shared: false };
 
     fn agree(&self, keys: &[&str], one: &Data, other: &Data) -> bool {
-        let said = |metadata: &Data| self.comparable_grants(keys, metadata);
-        self.same.map_or_else(|| said(one) == said(other), |same| same(one, other))
+        let written_grants = |metadata: &Data| self.comparable_grants(keys, metadata);
+        self.same
+            .map_or_else(|| written_grants(one) == written_grants(other), |same| same(one, other))
     }
 
     /// The grants of metadata, independent of the order and the syntax of a list.

@@ -23,7 +23,7 @@ pub enum PolicyProof {
         /// The verdict of the harness about it.
         target: Action,
     },
-    /// The proof was too large; counts as a failure.
+    /// The proof was too large, which is treated as a failure.
     Unknown(String),
 }
 
@@ -148,7 +148,7 @@ mod tests {
     type Case<'a> = (&'a [(&'a str, Action)], Action, bool);
 
     /// Rules, the verdict of other calls, and the example that is shown.
-    type Told<'a> = (&'a [(&'a str, Action)], Action, &'a str);
+    type ExampleCase<'a> = (&'a [(&'a str, Action)], Action, &'a str);
 
     fn rules(list: &[(&str, Action)], otherwise: Action) -> RuleList {
         let mut rules = always(Section::Question, otherwise, "otherwise");
@@ -165,7 +165,7 @@ mod tests {
 
     /// The shortcut agrees with the policy engine.
     #[test]
-    fn what_stands_behind_a_rule_for_everything_does_not_count() {
+    fn rules_after_a_catch_all_are_ignored() {
         use Action::{Allow, Ask, Deny};
         let source = [rules(&[], Ask)];
         let cases: &[Case<'_>] = &[
@@ -202,10 +202,10 @@ mod tests {
     /// An example shows the verdicts of both sides. One from the rules is preferred to an everyday one; the
     /// shortest example comes last.
     #[test]
-    fn people_are_told_what_says_something_to_them() {
+    fn examples_prefer_the_rules_and_everyday_calls() {
         use Action::{Allow, Ask, Deny};
         let usual = ["git **", "npm **", "make **", "date **"].map(|text| (text, Deny));
-        let cases: &[Told<'_>] = &[
+        let cases: &[ExampleCase<'_>] = &[
             (&[], Ask, "`git status` is ask"),
             (&[("cargo build*", Ask)], Deny, "`cargo build` is ask"),
             (&[("cargo build*", Deny)], Ask, "`git status` is ask"),
@@ -231,7 +231,7 @@ mod tests {
 
     /// A pattern may hold any character, but the memo keys of different rules differ.
     #[test]
-    fn rules_with_line_ends_are_not_other_rules() {
+    fn memo_keys_separate_rules_with_line_ends() {
         use Action::{Allow, Deny};
         let one = commands(&[("q\ndeny as written rm *", Allow), ("**", Allow)], Deny);
         let other = commands(&[("q", Allow), ("rm *", Deny), ("**", Allow)], Deny);

@@ -13,7 +13,7 @@ words! {
     pub enum QuestionHabit {
         /// It asks before the call.
         Asks = "asks",
-        /// It shows the result for review before it counts.
+        /// It shows the result for review before applying it.
         Shows = "shows for review",
         /// It asks in no mode.
         Never = "never asks",
@@ -42,7 +42,7 @@ pub struct SilentModes {
     pub harness: &'static str,
     /// The modes, as they follow «not with».
     pub modes: &'static str,
-    /// What becomes of a question in a run without a person.
+    /// How a question is handled in an unattended run.
     pub headless: &'static str,
     /// Commands that the ordinary mode runs without a question although no rule allows them.
     pub unasked: &'static [&'static str],
@@ -243,7 +243,7 @@ mod tests {
     use crate::target;
 
     #[test]
-    fn each_row_is_about_a_target_and_each_section_has_one_row() {
+    fn each_target_section_has_one_question_row() {
         for row in HABITS {
             assert!(target(row.harness).is_some(), "{}", row.harness);
             for section in row.sections {
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_harness_that_asks_has_modes_that_do_not() {
+    fn every_asking_harness_lists_its_silent_modes() {
         for row in HABITS.iter().filter(|row| row.habit != Never) {
             let known = SILENT_MODES.iter().any(|modes| modes.harness == row.harness);
             assert!(known, "{}", row.harness);

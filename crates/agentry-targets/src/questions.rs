@@ -13,7 +13,7 @@ use crate::render_result::{LossKind, RenderSettings, RenderedAgent};
 use crate::subject::RenderSubject;
 use agentry_policy::compare::ExampleSubject;
 
-/// Reports what becomes of the questions of an agent.
+/// Reports how a harness handles the questions of an agent.
 pub(crate) fn report(
     target: &Target,
     (subject, model): (&RenderSubject, &HarnessModel),

@@ -285,8 +285,8 @@ impl RenderSubject {
     /// Returns the description, else the display name, else the name.
     pub fn description(&self) -> &str {
         let identity = &self.agent.identity;
-        let said = identity.description.as_ref().or(identity.display_name.as_ref());
-        said.map(|text| text.value.trim()).filter(|text| !text.is_empty()).unwrap_or(&self.name)
+        let declared = identity.description.as_ref().or(identity.display_name.as_ref());
+        declared.map(|text| text.value.trim()).filter(|text| !text.is_empty()).unwrap_or(&self.name)
     }
 
     /// Whether its author wrote a section that allows something. Losses are reported only for what was written.

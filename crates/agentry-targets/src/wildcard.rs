@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn around_a_pattern() {
+    fn wildcards_become_covering_patterns() {
         let cases = [
             ("git log", "git log"),
             ("git log*", "git log*"),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_in_other_words() {
+    fn patterns_have_upper_and_lower_wildcards() {
         let cases: &[(&str, &[&str], &[&str])] = &[
             ("git log*", &["git log*"], &["git log*"]),
             (

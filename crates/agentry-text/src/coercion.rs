@@ -80,7 +80,7 @@ mod tests {
 
     /// Expected values from the reference (pydantic 2.14).
     #[test]
-    fn texts_stand_for_whole_numbers() {
+    fn texts_are_coerced_to_integers() {
         let cases = [
             ("12", Some("12")),
             (" 12 ", Some("12")),
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_stand_for_numbers() {
+    fn texts_are_coerced_to_floats() {
         let cases = [
             (" 0.5 ", Some("0.5")),
             ("1e3", Some("1000.0")),
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_floats_have_a_limit() {
+    fn whole_floats_are_coerced_to_integers() {
         let cases = [
             (30.0, Some(30)),
             (-0.0, Some(0)),

@@ -245,7 +245,7 @@ mod tests {
     const BODY: &str = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8";
 
     #[test]
-    fn tokens() {
+    fn well_known_tokens_are_recognised() {
         let cases = [
             (format!("sk-ant-{BODY}"), Some("an Anthropic key")),
             (format!("key=sk-proj-{BODY}."), Some("an OpenAI key")),
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_ends_with_its_last_line() {
+    fn a_private_key_is_found_with_all_its_lines() {
         let key = format!("{KEY_OPENING}{KEY_CLOSING}\n{BODY}\n{BODY}==\n{KEY_END}{KEY_CLOSING}");
         let cut = format!("{KEY_OPENING}{KEY_CLOSING}\n{BODY}");
         for text in [format!("x {key} y"), format!("x {cut}\nand so on"), format!("x {cut}")] {
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_suspected_sooner() {
+    fn token_prefixes_suffice_in_values() {
         let cases = [
             ("ghr_a1B2c3D4e5F6", true),
             ("pypi-a1B2c3D4e5F6", true),
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_ends_where_it_ends() {
+    fn the_range_of_a_token_is_exact() {
         let text = format!("use ghp_{BODY}, please");
         let range = find(&text).first().map(|(_, range)| range.clone());
         assert_eq!(range, Some(4..8 + BODY.len()));

@@ -7,7 +7,7 @@ use crate::rule::LintRule;
 use crate::source::{FileId, Span};
 use crate::{acl, json, toml, tree_rules, yaml};
 
-/// How bad a [`Diagnostic`] is. The order counts: later is worse.
+/// How bad a [`Diagnostic`] is. The variants are ordered: later is worse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
     /// Worth knowing; nothing is wrong.
@@ -212,7 +212,7 @@ mod tests {
     use crate::table::rules::MISSING_FIELD;
 
     #[test]
-    fn what_a_mistake_hides_is_not_missing() {
+    fn syntax_errors_suppress_missing_field_findings() {
         let (first, second) = (Span::start_of(FileId(0)), Span::start_of(FileId(1)));
         let cases: [(Span, &'static LintRule, usize); 4] = [
             (first, &yaml::YAML_SYNTAX, 1),

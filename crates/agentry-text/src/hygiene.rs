@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_hides_nothing() {
+    fn visible_text_has_no_findings() {
         let cases = [
             "",
             "plain\ttext\r\nwith lines\n",
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hidden_is_named() {
+    fn hidden_characters_are_reported() {
         let order = "changes the order in which text is shown";
         let terminal = "is a command to a terminal, not text";
         let flag = "\u{1F3F4}\u{E0067}\u{E0062}\u{E0073}\u{E0063}\u{E0074}";
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_cannot_carry_a_message() {
+    fn hidden_messages_in_flag_tags_are_reported() {
         let tags = |text: &str| -> String {
             let tag = |c: char| char::from_u32(0xE_0000 + u32::from(c)).expect("a tag");
             text.chars().map(tag).collect()
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn hints_and_fixes() {
+    fn hidden_characters_have_hints_and_fixes() {
         let cases = [
             ("a\u{202E}b", "remove it"),
             ("a\u{202E}\u{202E}b", "remove them"),
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn many_findings_are_summed_up() {
+    fn many_hidden_characters_are_summarised() {
         let found = found(&"a\u{200B}\u{7}".repeat(30));
         assert_eq!(found.len(), 2 * MOST);
         for code in ["AG0013", "AG0015"] {
@@ -407,14 +407,14 @@ mod tests {
     }
 
     #[test]
-    fn large_texts_are_quick() {
+    fn large_texts_are_checked_in_linear_time() {
         for unit in ["\u{1F469}\u{200D}\u{1F4BB}", "\u{1F3F4}", "\u{200D}", "\u{E0061}", "\0"] {
             assert!(found(&unit.repeat((1 << 20) / unit.len())).len() <= 1, "{unit:?}");
         }
     }
 
     #[test]
-    fn examples_hold_what_they_show() {
+    fn every_rule_matches_its_examples() {
         for rule in RULES {
             for (text, expected) in [(rule.bad, true), (rule.good, false)] {
                 let text: String =
@@ -428,7 +428,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn fixes_leave_nothing_hidden(
+        fn fixes_remove_all_hidden_characters(
             text in "[a\u{200D}\u{1F469}\u{FE0F}\u{1F3F4}\u{E0061}\u{E007F}\u{202E}\0\u{7}\n]{0,15}"
         ) {
             let mut text = text;
@@ -440,7 +440,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_checked(text in any::<String>()) {
+        fn any_text_is_checked_without_a_panic(text in any::<String>()) {
             for found in found(&text) {
                 prop_assert!(text.get(found.span.range()).is_some_and(|text| !text.is_empty()));
             }

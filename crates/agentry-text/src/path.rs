@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_path_says() {
+    fn paths_are_classified() {
         let cases = [
             ("a/b.md", true, true, false),
             ("a:b.md", true, false, false),
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_made_plain() {
+    fn paths_are_normalised() {
         let cases = [
             ("/w/./a/../b//c", Some("w/b/c"), "/w/b/c"),
             ("/../x", None, "/x"),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn joined_and_split() {
+    fn paths_are_joined_and_split() {
         let cases =
             [("", "a", "a"), (".", "a", "a"), ("d", "", "d"), ("/", "a", "/a"), ("d", "a", "d/a")];
         for (dir, path, whole) in cases {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_written_in_one_way() {
+    fn paths_have_one_shortest_form() {
         let cases = [
             ("w", "w"),
             ("./w", "w"),

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn values_come_with_their_place() {
+    fn values_are_read_with_their_span() {
         let inner = tree(vec![("a", text("b"))]).value;
         let items =
             vec![TreeNode::new(text("x"), span(50)), TreeNode::new(TreeValue::Int(1), span(51))];
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absent_or_wrong_is_none() {
+    fn absent_and_mistyped_fields_are_none() {
         let null = tree(vec![("text", TreeValue::Null)]);
         let wrong = tree(vec![("text", TreeValue::Int(1)), ("flag", text("yes"))]);
         let no_map = TreeNode::new(text("x"), span(0));
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_spellings_the_last_counts() {
+    fn the_last_of_several_spellings_wins() {
         let node = tree(vec![("text", text("a")), ("Words", text("b")), ("flag", TreeValue::Null)]);
         let record = TableRecord::new(&TABLE, &node, Coercion::Strict);
         assert_eq!(record.str("text"), Some(Spanned::new("b".to_owned(), span(1))));
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn scalars_stand_for_others_only_when_lax() {
+    fn scalars_are_coerced_only_in_lax_mode() {
         let value = |value: TreeValue| TreeNode::new(value, span(0));
         let cases = [
             (text("yes"), Some(true), None, None),

@@ -213,7 +213,7 @@ mod tests {
     .make_good(|| vec![("c".to_owned(), vec![0xFF])]);
 
     #[test]
-    fn a_page_has_all_parts() {
+    fn a_rule_page_is_parsed_into_its_parts() {
         let LintRule { code, name, severity, why, bad, good } = &PAGE;
         assert_eq!((*code, *name, *severity), ("AG0999", "bidi-text", Severity::Note));
         assert_eq!(*why, "Two texts. They differ.");

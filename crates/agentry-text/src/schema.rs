@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn the_schema_is_a_schema() {
+    fn the_generated_schema_is_valid() {
         let schema = schema();
         if let Err(error) = jsonschema::meta::validate(&schema) {
             panic!("{error}");
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_are_judged() {
+    fn documents_are_validated_by_the_schema() {
         let validator = jsonschema::draft202012::new(&schema()).expect("a schema");
         let cases = [
             (json!({}), false),
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_look_as_they_are_read() {
+    fn the_version_pattern_matches_the_parser() {
         let schema = json!({ "pattern": semver() });
         let validator = jsonschema::draft202012::new(&schema).expect("a schema");
         let cases =

@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn near_misses() {
+    fn misspelt_words_get_the_nearest_suggestion() {
         let known = ["description", "display_name", "mode", "tags"];
         let cases = [
             ("descripton", Some("description")),

@@ -6,10 +6,11 @@ use std::process::Command;
 /// Marks a commit whose files were changed after it.
 const MODIFIED: &str = "-modified";
 
-/// The commit of the checkout that a package lies in, such as `0123456789ab`, or `0123456789ab-modified`.
+/// The commit of the checkout that contains a package, such as `0123456789ab`, or
+/// `0123456789ab-modified`.
 ///
 /// `None` outside of a checkout, and where the package is no part of the repository around it: the sources were then
-/// unpacked into a repository of something else, whose commit says nothing about them.
+/// unpacked into a repository of something else, whose commit is unrelated to them.
 pub(crate) fn source_commit(package: &Path) -> Option<String> {
     git(package, &["ls-files", "--error-unmatch", "Cargo.toml"])?;
     let commit = git(package, &["rev-parse", "--short=12", "HEAD"])?;

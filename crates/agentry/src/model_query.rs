@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_that_does_not_run() {
+    fn an_unreachable_server_is_reported() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/models", listener.local_addr().unwrap());
         drop(listener);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_come_in_several_shapes() {
+    fn model_lists_parse_in_every_shape() {
         let cases = [
             (r#"{"data": [{"id": "a"}, {"id": "b"}]}"#, Some(vec!["a", "b"])),
             (r#"{"models": [{"name": "a:latest", "size": 1}]}"#, Some(vec!["a:latest"])),

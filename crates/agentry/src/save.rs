@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn all_is_as_it_was_when_one_file_cannot_be_written() {
+    fn a_failed_save_restores_all_files() {
         let long = "n".repeat(300);
         let below_a_file = "a/b";
         let cases: [(&str, &[&str], &[&str]); 7] = [
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_a_killed_run_left_is_swept() {
+    fn only_temporary_files_of_killed_runs_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         let names = [".agentry-aB3xYz", ".agentry-notes1x", ".agentry-aB3xYz-old", "aB3xYz", "b"];
         for name in names {
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_replaced_only_by_force() {
+    fn existing_files_are_replaced_only_by_force() {
         for mode in [ReplaceMode::Never, ReplaceMode::Refuse] {
             let folder = old();
             let before = listing(folder.path());
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_stay_and_new_files_are_as_open_as_others() {
+    fn saved_files_keep_their_permissions() {
         use agentry_posix::unix::fs::PermissionsExt as _;
         let folder = old();
         let mode = |name: &str| {
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn no_link_is_written_through_and_no_device_replaced() {
+    fn saving_through_links_and_devices_is_refused() {
         use agentry_posix::unix::fs::symlink;
         let folder = old();
         symlink("../..", folder.path().join("up")).unwrap();

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_mark_counts_and_a_configuration_before_git() {
+    fn the_nearest_workspace_root_is_found() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().to_str().unwrap();
         let make = |path: &str| std::fs::create_dir_all(folder.path().join(path)).unwrap();

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_choices_or_errors() {
+    fn invalid_selection_lines_are_errors() {
         let cases = [
             ("# a remark\n\nmid openai gpt-x\n", Ok(1)),
             ("low ollama l:8b context=8192 tools=yes", Ok(1)),
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_selection_itself_is_one() {
+    fn the_shipped_selection_is_valid() {
         let choices = parse(super::super::SELECTION).expect("a selection");
         assert!((50..300).contains(&choices.len()), "{}", choices.len());
         for (at, choice) in choices.iter().enumerate() {

@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn archives_are_read_by_other_programs() {
+    fn archives_are_readable_by_standard_tools() {
         let directory =
             std::env::temp_dir().join(format!("agentry-archive-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_files_does_not_matter() {
+    fn archives_do_not_depend_on_file_order() {
         let (one, two) = (ArchiveFile::new("a/b", "1"), ArchiveFile::new("a/c", "2"));
         assert_eq!(tar(&[one.clone(), two.clone()], 5), tar(&[two, one], 5));
         assert_eq!(gzip(b"x"), gzip(b"x"));

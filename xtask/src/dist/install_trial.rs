@@ -95,11 +95,11 @@ fn first_example(command: &mut Command, place: &Path) -> Result<(), String> {
     } else {
         command.env("HOME", place.join("home")).current_dir(&work);
     }
-    let said = output(&mut command)?;
-    if said.starts_with(EXPECTED) {
+    let printed = output(&mut command)?;
+    if printed.starts_with(EXPECTED) {
         return Ok(());
     }
-    Err(format!("`{}` printed something else:\n{said}", shown(&command)))
+    Err(format!("`{}` printed something else:\n{printed}", shown(&command)))
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), String> {

@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digests_are_written_as_others_read_them() {
+    fn digests_have_the_standard_encodings() {
         assert!(digest(b"").starts_with("e3b0c44298fc1c149afbf4c8996fb924"));
         assert_eq!(base64_digest(b""), "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU");
     }

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn links_know_their_line() {
+    fn links_have_their_line() {
         let text = "one\n\n[a](b.md) and\n![c](d.png)\n\n| x |\n|---|\n| [e](f.md) |\n";
         let link = |target: &str, line| Link { target: target.to_owned(), line };
         let expected = [link("b.md", 3), link("d.png", 4), link("f.md", 8)];

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn arrows_are_those_of_the_table() {
+    fn dependencies_outside_the_table_are_reported() {
         let cases = [
             ("agentry-model", &["agentry-policy", "agentry-text"][..], &[][..]),
             ("agentry", &["agentry-text", "agentry-sandbox", "agentry-home"], &[]),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn test_dependencies_and_other_crates_are_free() {
+    fn test_and_external_dependencies_are_allowed() {
         let metadata = serde_json::json!({ "packages": [
             { "name": "agentry-text", "dependencies": [
                 { "name": "serde_json", "kind": null },
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn no_room_uses_itself() {
+    fn the_dependency_table_has_no_cycle() {
         for (room, _) in ROOMS {
             let reached = reachable(room).expect("a row of the table");
             assert!(!reached.contains(room), "{room}");

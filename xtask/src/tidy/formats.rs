@@ -45,7 +45,7 @@ mod tests {
     use crate::files::file;
 
     #[test]
-    fn only_their_own_crates_name_formats() {
+    fn single_formats_named_elsewhere_are_reported() {
         let lines = [
             ("if found.format == Format::AgentToml {", 1),
             ("    model::Format::Manifest => 1,", 1),

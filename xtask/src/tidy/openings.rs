@@ -19,7 +19,7 @@ mod tests {
     use crate::files::file;
 
     #[test]
-    fn roots_say_what_they_are_for() {
+    fn crates_without_an_opening_comment_are_reported() {
         let complaint =
             |path: &str| vec![format!("{path}: must open with `//!` and what it is for")];
         let cases = [

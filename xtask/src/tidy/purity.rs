@@ -47,7 +47,7 @@ mod tests {
     use crate::files::file;
 
     #[test]
-    fn pure_rooms_do_no_io() {
+    fn io_in_pure_crates_is_reported() {
         let found = |line, module| {
             vec![format!(
                 "crates/agentry-text/src/a.rs:{line}: `std::{module}` in a room that does no IO"
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn other_rooms_and_tests_are_free() {
+    fn io_in_other_crates_and_tests_is_allowed() {
         let paths = [
             "crates/agentry/src/main.rs",
             "crates/agentry-text/tests/suite.rs",

@@ -30,7 +30,7 @@ mod tests {
     use crate::files::file;
 
     #[test]
-    fn long_files_fail() {
+    fn too_long_files_are_reported() {
         let cases = [
             ("src/a.rs", 700, vec![]),
             ("src/a.rs", 701, vec!["src/a.rs: 701 lines, at most 700"]),
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_grow_are_listed() {
+    fn nearly_too_long_files_are_listed() {
         let files = [file("a.rs", &"\n".repeat(500)), file("b.rs", &"\n".repeat(501))];
         assert_eq!(nearly_too_long(&files), ["b.rs: 501 lines, getting long"]);
     }

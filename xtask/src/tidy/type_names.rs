@@ -111,7 +111,7 @@ mod tests {
     use crate::files::file;
 
     #[test]
-    fn types_do_not_share_names() {
+    fn duplicate_type_names_are_reported() {
         let first = file("crates/a/src/lib.rs", "pub struct Place {\n}\n");
         let namesake = |text: &str| {
             let path = "crates/b/src/lib.rs";
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn modules_are_things_or_acts() {
+    fn vague_module_names_are_reported() {
         let cases = [
             ("crates/a/src/memo.rs", None),
             ("crates/a/src/known.rs", Some("known")),

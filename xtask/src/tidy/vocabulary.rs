@@ -22,7 +22,7 @@ const HERE: &str = env!("CARGO_MANIFEST_DIR");
 /// The home of the administrator. Examples may use the home of a user.
 const ROOT_HOME: &str = "/root/";
 /// Names that stand for any user.
-const ANYBODY: &[&str] = &["alice", "bob", "me", "user", "you"];
+const SAMPLE_USERS: &[&str] = &["alice", "bob", "me", "user", "you"];
 /// The only allowed source of a dependency.
 const CRATES_IO: &str = "source = \"registry+https://github.com/rust-lang/crates.io-index\"";
 
@@ -72,8 +72,9 @@ fn machine_folder(file: &File, line: &str) -> Option<String> {
     folders.into_iter().find(|folder| has_path(line, folder)).or_else(|| {
         let (before, after) = line.split_once("/home/")?;
         let name = after.split(|c: char| !c.is_alphanumeric() && c != '-').next()?;
-        let is_somebody = !name.is_empty() && !ANYBODY.contains(&name) && ends_before_path(before);
-        is_somebody.then(|| format!("/home/{name}"))
+        let is_real_user =
+            !name.is_empty() && !SAMPLE_USERS.contains(&name) && ends_before_path(before);
+        is_real_user.then(|| format!("/home/{name}"))
     })
 }
 
@@ -110,7 +111,7 @@ mod tests {
     use crate::files::file;
 
     #[test]
-    fn left_overs_are_found() {
+    fn left_over_words_are_reported() {
         let left = |word: &str| Some(format!("`{word}` was left over"));
         let cases = [
             ("src/a.rs", "let a = debug!(1);", None),
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_a_machine_are_found() {
+    fn machine_paths_and_mirrors_are_reported() {
         let folder = |name: &str| Some(format!("`{name}` is a folder of one machine"));
         let mirror = Some("`replace-with` names a package mirror".to_owned());
         let elsewhere = Some("a dependency that does not come from crates.io".to_owned());
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checkout_has_folders_of_its_own() {
+    fn checkout_folders_exclude_common_ones() {
         let cases = [
             ("/srv/projects/a/xtask", vec!["/srv/projects/a/", "/srv/projects/"]),
             ("/tmp/a/xtask", vec!["/tmp/a/"]),

@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_in_all_shapes() {
+    fn list_fields_are_read_in_all_forms() {
         let cases: &[(&str, &[&str])] = &[
             ("Read, Bash(git log:*, x), Grep", &["Read", "Bash(git log:*, x)", "Grep"]),
             ("Read Grep", &["Read", "Grep"]),

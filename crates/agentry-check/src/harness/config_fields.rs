@@ -18,7 +18,7 @@ rules! {
 /// The fields of one map of a settings file. Harnesses ignore every other name (OpenCode 1.18 and Codex 0.169
 /// were tried on 2026-11-18) and new versions have new fields, so only a near miss is reported.
 struct ConfigFields {
-    /// Where the map lies: the keys above it.
+    /// The path of the map: the keys above it.
     path: &'static [&'static str],
     names: &'static [&'static str],
 }

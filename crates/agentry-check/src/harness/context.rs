@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn imports_of_a_line() {
+    fn imports_are_found_in_a_line() {
         let cases: &[(&str, &[&str])] = &[
             ("@docs/a.md", &["docs/a.md"]),
             ("- @docs/a.md", &["docs/a.md"]),

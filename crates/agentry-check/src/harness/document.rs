@@ -55,7 +55,7 @@ impl HarnessDocument {
         };
         let mut found = Findings::default();
         let node = yaml::parse(source, range.clone(), YamlVersion::V1_2, &mut found);
-        let is_broken = retold(found, facts, findings);
+        let is_broken = report_in_harness_terms(found, facts, findings);
         let fields = match node.value {
             // What a strict parser could not read is read as the lenient harnesses do.
             _ if is_broken => without_flow(of_lines(source, range.clone())),
@@ -93,7 +93,7 @@ impl HarnessDocument {
     fn toml(source: &SourceFile, facts: &AuthoringFacts, findings: &mut Findings) -> Self {
         let mut found = Findings::default();
         let node = toml::parse(source, &mut found);
-        retold(found, Some(facts), findings);
+        report_in_harness_terms(found, Some(facts), findings);
         let fields = if let TreeValue::Map(map) = node.value { map } else { TreeMap::default() };
         let body = fields.get("developer_instructions").and_then(TreeNode::to_spanned);
         let body = body.filter(|text| !text.trim().is_empty());
@@ -135,7 +135,11 @@ fn unclosed(opening: Option<Span>, findings: &mut Findings) {
 }
 
 /// Reports the problems of a data language in terms of the harness. Returns whether a part was not parsed.
-fn retold(found: Findings, facts: Option<&AuthoringFacts>, findings: &mut Findings) -> bool {
+fn report_in_harness_terms(
+    found: Findings,
+    facts: Option<&AuthoringFacts>,
+    findings: &mut Findings,
+) -> bool {
     let broken = facts.map_or("a strict parser refuses the file", |facts| facts.broken);
     let mut is_broken = false;
     for problem in found.into_sorted() {

@@ -136,7 +136,7 @@ fn check_value(
     }
 }
 
-/// A hint for a word that does not exist, and the word that was meant.
+/// A hint for an unknown word, and the suggested word.
 fn suggestion(kind: ValueKind, node: &TreeNode) -> Option<(String, Option<&'static str>)> {
     let ValueKind::Words(words) = kind else { return None };
     let near = node.as_str().and_then(|word| nearest(word, words.iter().copied()));
@@ -237,7 +237,7 @@ fn others(target: &Target) -> impl Iterator<Item = &'static Target> {
     all.filter(move |other| other.name != name && other.authoring.is_some())
 }
 
-/// Returns the field that was probably meant.
+/// Suggests a field with a similar name.
 fn nearest_field(target: &Target, name: &str) -> Option<&'static str> {
     // A different spelling of the same words is certain; a typing error only in longer names.
     let bare = |name: &str| name.replace(['-', '_'], "").to_lowercase();

@@ -262,7 +262,7 @@ fn program(subject: &HarnessSubject<'_>, node: &TreeNode, findings: &mut Finding
     if rest.contains(['$', '*', '{', '`']) {
         return;
     }
-    // `./` may also be meant from the directory of the file.
+    // `./` may also be relative to the directory of the file.
     let places = [format!("{}{rest}", way_up(&subject.source.path)), rest.to_owned()];
     if places.iter().all(|path| (subject.probe)(path) == PathPresence::Missing) {
         findings
@@ -305,7 +305,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_program_of_a_command_line() {
+    fn hook_programs_are_found_in_command_lines() {
         let cases = [
             ("$CLAUDE_PROJECT_DIR/a.sh", "$CLAUDE_PROJECT_DIR/a.sh"),
             ("\"$CLAUDE_PROJECT_DIR\"/a.sh --x", "$CLAUDE_PROJECT_DIR/a.sh"),

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn misspelt_models() {
+    fn misspelt_models_are_corrected() {
         let cases = [
             ("sonet", Some("sonnet")),
             ("claude-sonet-4-5", Some("claude-sonnet-4-5")),

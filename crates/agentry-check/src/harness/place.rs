@@ -170,7 +170,7 @@ fn below(whole: &str) -> Option<HarnessFileKind> {
     if whole.contains("/.claude/rules/") && extension(name) == "md" {
         return Some(HarnessFileKind::Context);
     }
-    // Copilot's agents may be anywhere; the metadata tells them from definitions.
+    // Copilot's agents may be anywhere; only the metadata distinguishes them from definitions.
     if name.ends_with(".agent.md") {
         return Some(HarnessFileKind::Agent(&copilot::TARGET));
     }
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_by_path() {
+    fn harness_files_are_recognised_by_path() {
         let cases = [
             (".claude/agents/x.md", "claude-code"),
             ("web/.claude/agents/team/x.md", "claude-code"),

@@ -227,7 +227,7 @@ fn specifier(tool: &str, only: &str, item: &TreeNode, findings: &mut Findings) -
     *rule == ROOT_PATH
 }
 
-/// Returns the tool of Claude Code that was probably meant by a name that none has.
+/// Suggests a tool of Claude Code for an unknown tool name.
 pub(super) fn nearest_tool(name: &str) -> Option<&'static str> {
     let facts = claude_code::TARGET.authoring?.tools?;
     let names = (facts.names)();

@@ -154,7 +154,7 @@ fn name(target: &Target, name: &str, span: Span, facts: &ToolFacts, findings: &m
 /// Names of tools, with the sections that decide about them.
 type KnownTools = [(&'static str, Option<Section>)];
 
-/// Returns which rule an unknown name breaks, and the tool that was probably meant.
+/// Returns the rule that an unknown name breaks, and a suggested tool.
 fn meant(
     target: &Target,
     name: &str,
@@ -164,7 +164,7 @@ fn meant(
     // A tool of another harness is not misspelt, even if its name is near.
     let (rule, near): (&LintRule, _) = match (same, elsewhere(target, name)) {
         (Some((known, _)), _) => (&MISSPELT_TOOL, Some(*known)),
-        (None, Some(section)) => (&FOREIGN_TOOL, here(names, section)),
+        (None, Some(section)) => (&FOREIGN_TOOL, first_tool_of(names, section)),
         (None, None) => (&MISSPELT_TOOL, nearest(name, names.iter().map(|(known, _)| *known))),
     };
     if near.is_none() { (&UNKNOWN_TOOL, None) } else { (rule, near) }
@@ -180,7 +180,7 @@ fn elsewhere(target: &Target, name: &str) -> Option<Section> {
 }
 
 /// The first tool of a section here.
-fn here(names: &KnownTools, section: Section) -> Option<&'static str> {
+fn first_tool_of(names: &KnownTools, section: Section) -> Option<&'static str> {
     names.iter().find(|(_, other)| *other == Some(section)).map(|(name, _)| *name)
 }
 

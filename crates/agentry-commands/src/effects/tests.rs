@@ -29,7 +29,7 @@ fn words(line: &str) -> Vec<ShellArg> {
 }
 
 #[test]
-fn every_row_is_read() {
+fn every_data_row_is_well_formed() {
     let mut wrong = Vec::new();
     for name in names() {
         let facts = program(name).unwrap();
@@ -46,7 +46,7 @@ fn every_block_has_an_example() {
 }
 
 #[test]
-fn examples_are_true() {
+fn data_examples_have_their_effects() {
     let (mut wrong, mut count) = (Vec::new(), 0);
     for name in names() {
         for (line, expected) in &program(name).unwrap().examples {
@@ -65,7 +65,7 @@ fn examples_are_true() {
 }
 
 #[test]
-fn a_program_has_one_row_of_a_kind() {
+fn programs_have_no_duplicate_rows() {
     for name in names() {
         let facts = program(name).unwrap();
         let plain = facts.operands.iter().filter(|row| row.subcommands.is_empty()).count();
@@ -85,7 +85,7 @@ fn a_program_has_one_row_of_a_kind() {
 
 /// An approval never covers a command that changes files.
 #[test]
-fn what_is_approved_reads_builds_or_tests() {
+fn approvable_commands_only_read_build_or_test() {
     for name in names() {
         let facts = program(name).unwrap();
         if facts.has(ProgramTrait::ApprovedWhole) {
@@ -98,7 +98,7 @@ fn what_is_approved_reads_builds_or_tests() {
 
 /// Global options of every kind before the subcommand do not change its effects.
 #[test]
-fn global_options_hide_no_subcommand() {
+fn global_options_do_not_change_effects() {
     let fronts = [
         "",
         "-C x",

@@ -11,7 +11,7 @@ fn all() -> impl Iterator<Item = &'static CommandHazard> {
 }
 
 #[test]
-fn entries_are_unique_and_spelled_well() {
+fn hazards_are_unique_and_well_formed() {
     let mut seen = HashSet::new();
     for hazard in all() {
         let CommandHazard { command, subcommands, sign, does, .. } = hazard;
@@ -32,13 +32,13 @@ fn entries_are_unique_and_spelled_well() {
 }
 
 #[test]
-fn there_are_many() {
+fn there_are_at_least_150_hazardous_programs() {
     assert!(commands().count() >= 150, "{}", commands().count());
     assert!(commands().all(|name| !hazards(name).is_empty()));
 }
 
 #[test]
-fn of_a_command() {
+fn hazards_are_found_by_command() {
     let has = |name: &str, sign| hazards(name).iter().any(|hazard| hazard.sign == sign);
     assert!(has("find", HazardSign::Word("-delete")));
     assert!(has("git", HazardSign::Global("-c")));
@@ -49,7 +49,7 @@ fn of_a_command() {
 }
 
 #[test]
-fn dashes_of_a_command() {
+fn double_dash_meanings_are_found_by_command() {
     let cases = [
         ("git", Some("log"), DashMeaning::End),
         ("git", Some("diff"), DashMeaning::EndAfterOperand),
@@ -312,7 +312,7 @@ fn harmless(line: &str) -> bool {
 
 /// Compares the regular expressions with the result of another engine.
 #[test]
-fn another_engine_agrees() {
+fn argument_expressions_match_another_engine() {
     let lines = || HARMLESS.lines().chain(HARMFUL.lines()).filter(|line| !line.is_empty());
     let arguments: Vec<String> = lines().map(arguments_of).collect();
     for hazard in all() {
@@ -330,7 +330,7 @@ fn another_engine_agrees() {
 }
 
 #[test]
-fn arguments_that_are_harmless() {
+fn harmless_and_harmful_arguments_are_told_apart() {
     for (lines, expected) in [(HARMLESS, true), (HARMFUL, false)] {
         let wrong = lines.lines().filter(|line| !line.is_empty() && harmless(line) != expected);
         assert_eq!(wrong.collect::<Vec<_>>(), [] as [&str; 0], "harmless: {expected}");

@@ -104,7 +104,7 @@ const CASES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn files_among_arguments() {
+fn file_operands_are_found() {
     for (line, expected) in CASES {
         let argv: Vec<ShellArg> = line.split(' ').map(ShellArg::text).collect();
         let shown = files(program(argv[0].literal().unwrap()).unwrap(), &argv).into_iter().map(

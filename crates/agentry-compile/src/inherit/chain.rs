@@ -21,7 +21,7 @@ use crate::store_reference::{FetchError, StoreRef, StoredAgent};
 use crate::world::World;
 use agentry_text::path::{join as path, split};
 
-/// The way out if a registry names none.
+/// The hint if the registry gives none.
 const REMOTE_HINT: &str = "look at what lies there, or use a copy: save it beside this file";
 
 /// A base that was read, and merged with its own bases.

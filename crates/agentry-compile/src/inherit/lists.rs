@@ -35,11 +35,11 @@ pub(super) fn words(
     // A word in both lists keeps the span of the base.
     let (base, child) = (base.as_deref(), child.as_deref());
     let list = named(strategy, base, child, |word| &word.value)?;
-    let said = |word: Spanned<String>| {
+    let as_named = |word: Spanned<String>| {
         let known = base.unwrap_or_default().iter().find(|other| other.value == word.value);
         known.filter(|_| strategy == ListMerge::Append).cloned().unwrap_or(word)
     };
-    Some(list.into_iter().map(said).collect())
+    Some(list.into_iter().map(as_named).collect())
 }
 
 /// Merges two lists of files, where an empty list counts as omitted.

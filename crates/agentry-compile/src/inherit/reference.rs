@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_are_told_apart() {
+    fn base_references_parse_to_their_kind() {
         let path = |text: &str| BaseReference::Path(text.to_owned(), None);
         let named = |name: &str, version: &str| {
             let (name, version) = (name.to_owned(), version.to_owned());

@@ -248,10 +248,10 @@ fn diff_texts(whose: &str, diffs: &[SectionDiff]) -> Vec<(Section, String, bool)
     let mut found = Vec::new();
     for SectionDiff { section, gained, lost, unknown } in diffs {
         for (word, answers, widens) in [("gained", gained, true), ("lost", lost, false)] {
-            if let Some(told) = decision_text(*section, answers) {
+            if let Some(difference) = decision_text(*section, answers) {
                 found.push((
                     *section,
-                    format!("{whose} {word} {}: {told}", object(*section)),
+                    format!("{whose} {word} {}: {difference}", object(*section)),
                     widens,
                 ));
             }

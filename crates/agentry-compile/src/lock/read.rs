@@ -234,7 +234,7 @@ fn locked(record: &TableRecord<'_>) -> Option<LockedAgent> {
         skills: lines("skills").into_iter().map(skill).collect::<Option<_>>()?,
         policy_digest: text("policy_digest")?,
         policy: lines("policy"),
-        // An entry migrated from version 0 says so, and has no servers to compare.
+        // An entry migrated from version 0 is marked, and has no servers to compare.
         servers: if record.has("version") {
             None
         } else {

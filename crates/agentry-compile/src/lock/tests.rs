@@ -33,7 +33,7 @@ fn lock_of(world: &MemoryWorld, path: &str) -> Lockfile {
 }
 
 /// The changes that a lock of `old` reports for `new`.
-fn told(path: &str, old: &[(&str, &str)], new: &[(&str, &str)]) -> Vec<String> {
+fn lock_changes(path: &str, old: &[(&str, &str)], new: &[(&str, &str)]) -> Vec<String> {
     let lock = Lockfile::parse(&lock_of(&world(old), path).to_text()).expect("a lock");
     let now = world(new);
     match verify(&now, &agent(&now, path), &lock) {
@@ -43,7 +43,7 @@ fn told(path: &str, old: &[(&str, &str)], new: &[(&str, &str)]) -> Vec<String> {
 }
 
 #[test]
-fn what_was_written_is_read_again() {
+fn a_written_lock_parses_back() {
     let odd = "name: odd\ndescription: \"Quotes \\\" and \\\\\"\nsoul: You answer.\n\
         tools: {mcp: [{name: 'a \"b\"', command: npx, args: ['-y', \"x\\ty\"], env: {TOKEN: env.T}}, \
         {name: web, url: 'https://a.example/mcp'}]}\nskills: [{name: web-search, optional: true}]\n";
@@ -60,7 +60,7 @@ fn what_was_written_is_read_again() {
 }
 
 #[test]
-fn changes_are_told_in_words() {
+fn changes_since_the_lock_are_described() {
     let child = |text: &str| format!("{CHILD}{text}");
     let network = BASE.replace("network: none", "network: allowed");
     let cases: &[(&str, (&str, &str), &[&str])] = &[
@@ -116,12 +116,12 @@ fn changes_are_told_in_words() {
     for (case, (base, text), expected) in cases {
         let old = [("base.agent", BASE), ("child.agent", CHILD)];
         let new = [("base.agent", *base), ("child.agent", *text)];
-        assert_eq!(told("child.agent", &old, &new), *expected, "{case}");
+        assert_eq!(lock_changes("child.agent", &old, &new), *expected, "{case}");
     }
 }
 
 #[test]
-fn servers_are_pinned_by_how_they_are_reached() {
+fn mcp_servers_are_pinned_by_command_or_url() {
     let with = |server: &str| format!("{BASE}tools: {{mcp: [{{name: t, {server}}}]}}\n");
     let cases = [
         (
@@ -147,7 +147,7 @@ fn servers_are_pinned_by_how_they_are_reached() {
     ];
     for (old, new, expected) in cases {
         let (old, new) = (with(old), with(new));
-        let found = told("a.agent", &[("a.agent", &old)], &[("a.agent", &new)]);
+        let found = lock_changes("a.agent", &[("a.agent", &old)], &[("a.agent", &new)]);
         assert!(found.contains(&expected.to_owned()), "{new}: {found:?}");
     }
     // The value of a variable is not stored, and its change does not change what runs.
@@ -160,7 +160,7 @@ fn servers_are_pinned_by_how_they_are_reached() {
 }
 
 #[test]
-fn everything_that_takes_part_is_pinned() {
+fn every_contributing_file_is_pinned() {
     let files = [
         (
             "agents/writer/agent.toml",
@@ -182,15 +182,15 @@ fn everything_that_takes_part_is_pinned() {
         let longer = format!("{}\n", text.trim_end().to_owned() + " ");
         let mut new = files;
         new[at].1 = &longer;
-        let found = told(path, &files, &new);
+        let found = lock_changes(path, &files, &new);
         assert_eq!(found, [format!("file `{changed}` changed")], "{changed}");
     }
     let added = [files.as_slice(), &[("skills/style/new.txt", "New.\n")]].concat();
-    assert_eq!(told(path, &files, &added), ["file `skills/style/new.txt` is new"]);
+    assert_eq!(lock_changes(path, &files, &added), ["file `skills/style/new.txt` is new"]);
 }
 
 #[test]
-fn keys_and_servers_of_this_machine_change_nothing() {
+fn user_configuration_does_not_change_the_lock() {
     let files = [("base.agent", BASE), ("child.agent", CHILD)];
     let plain = world(&files);
     let mut other = world(&files);
@@ -203,7 +203,7 @@ fn keys_and_servers_of_this_machine_change_nothing() {
 }
 
 #[test]
-fn what_is_no_lock_is_refused() {
+fn malformed_locks_are_refused() {
     let sound = lock_of(&world(&[("base.agent", BASE)]), "base.agent").to_text();
     let twice = format!("{sound}{}", &sound[sound.find("\n[").expect("a table")..]);
     let cases = [
@@ -253,7 +253,7 @@ fn what_is_no_lock_is_refused() {
 }
 
 #[test]
-fn line_ends_and_reformatting_change_nothing() {
+fn line_ends_and_spacing_do_not_invalidate_a_lock() {
     let files = world(&[("base.agent", BASE)]);
     let text = lock_of(&files, "base.agent").to_text();
     let marked = format!("\u{feff}{}", text.replace('\n', "\r\n"));
@@ -309,7 +309,7 @@ fn a_lock_of_version_0_is_migrated() {
 }
 
 #[test]
-fn policies_are_read_back_from_their_lines() {
+fn locked_policies_parse_back() {
     let cases = [
         "[permissions.bash]\nintent = \"ask\"\nrules = [\"git log *:allow\", \"= x:deny\", \"a: b:allow\"]\n",
         "[permissions.edit]\nintent = \"deny\"\nrules = [\"src/**:ask\"]\n[permissions.webfetch]\nintent = \"allow\"\n",
@@ -339,7 +339,7 @@ fn policies_are_read_back_from_their_lines() {
 }
 
 #[test]
-fn two_agents_of_one_name_are_told_by_their_files() {
+fn agents_with_the_same_name_are_locked_by_path() {
     let files = world(&[("a/x.agent", BASE), ("b/x.agent", BASE)]);
     let mut lock = Lockfile::default();
     for path in ["a/x.agent", "b/x.agent"] {
@@ -354,7 +354,7 @@ fn two_agents_of_one_name_are_told_by_their_files() {
 
 /// Checking and locking read the same agent.
 #[test]
-fn a_checked_agent_is_locked_as_one_that_was_read() {
+fn checking_and_locking_read_the_same_agent() {
     let files = world(&[("base.agent", BASE), ("child.agent", CHILD)]);
     let compiled = agent(&files, "child.agent");
     let checked = check(&files, &compiled.found, &crate::WorkspaceConfig::default());

@@ -1,4 +1,4 @@
-//! Losses that a person has looked at: `--accept TARGET:FIELD`, and `accept` in `[render]`.
+//! Losses that the user has accepted: `--accept TARGET:FIELD`, and `accept` in `[render]`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_target_and_a_field_or_the_gates() {
+    fn accepted_losses_parse_as_target_and_field() {
         let cases = [
             ("pi:permissions.bash", Some(("pi", true)), Some(("codex", false))),
             ("required", Some(("pi", true)), Some(("codex", true))),

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn differences_are_shown() {
+    fn drift_is_shown_as_a_unified_diff() {
         let cases = [
             (
                 Some(&b"a\nb\n"[..]),

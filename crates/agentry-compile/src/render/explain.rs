@@ -98,6 +98,6 @@ fn differences(rendered: &RenderedAgent, section: Section) -> Vec<String> {
     let field = format!("permissions.{section}");
     let relies = rendered.unasked.contains(&section) || rendered.guarded.contains(&section);
     let counts = |kind: LossKind| relies || kind != LossKind::Gap;
-    let told = rendered.losses.iter().filter(|loss| loss.field == field && counts(loss.kind));
-    told.map(|loss| format!("{} {}", loss.kind, loss.detail)).collect()
+    let reported = rendered.losses.iter().filter(|loss| loss.field == field && counts(loss.kind));
+    reported.map(|loss| format!("{} {}", loss.kind, loss.detail)).collect()
 }

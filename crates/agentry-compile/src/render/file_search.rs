@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_a_search_takes() {
+    fn name_filters_match_as_search_globs() {
         let cases = [
             (None, ".env", true),
             (Some(".env"), ".env", true),

@@ -98,7 +98,7 @@ mod tests {
     type Files<'a> = &'a [(&'a str, &'a str)];
 
     #[test]
-    fn names_of_a_repository_are_passed_over() {
+    fn gitignored_directories_of_a_repository_are_skipped() {
         let git = ("w/.git/config", "");
         let modules = ("w/.gitignore", "# all\nnode_modules/\n/out\na/b\n*.log\n");
         let cases: [(Files, &str, bool); 12] = [

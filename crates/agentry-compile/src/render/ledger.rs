@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn a_written_ledger_parses_back() {
         let hunk = MergeHunk { at: 3, removed: vec!["a\n".into()], added: vec!["a,\n".into()] };
         let ledger = RenderLedger::new(vec![
             entry(".opencode/z", None),
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_guard_is_remembered_while_there_are_files() {
+    fn the_ledger_records_the_guard_only_for_targets_with_files() {
         let ledger = RenderLedger::new(vec![entry(".opencode/a", None)]);
         let guarded = ledger.with_guard(["opencode".to_owned(), "pi".to_owned()]);
         assert_eq!(guarded.guarded().iter().collect::<Vec<_>>(), ["opencode"]);
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_ledger() {
+    fn malformed_ledgers_are_errors() {
         let cases = [
             "",
             "[]",

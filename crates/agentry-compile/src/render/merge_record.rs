@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_merged_is_taken_out_again() {
+    fn unmerging_restores_the_original_text() {
         let cases = [
             ("", "a\n"),
             ("a\nb\n", "a\nx\nb\n"),
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_others_stay() {
+    fn unmerging_keeps_lines_of_the_user() {
         let merged = merge(Some("{\n  \"a\": 1\n}\n"), "{\n  \"a\": 1,\n  \"b\": 2\n}\n");
         let edited = "// mine\n{\n  \"a\": 1,\n  \"b\": 2\n}\n";
         let expected = UnmergedFile::Text("// mine\n{\n  \"a\": 1\n}\n".to_owned());

@@ -272,7 +272,7 @@ impl CandidateWalk<'_> {
     }
 
     fn add(&mut self, candidate: ModelCandidate) {
-        // The first origin counts: a preferred model stays preferred in its tier.
+        // The first origin is kept: a preferred model stays preferred in its tier.
         if self.seen.insert(candidate.id.clone()) {
             self.found.push(candidate);
         }

@@ -175,7 +175,7 @@ mod tests {
     use crate::resolve::provider::ModelProvider;
 
     #[test]
-    fn the_table_that_comes_with_the_program_is_whole() {
+    fn the_built_in_catalogue_is_complete() {
         let (node, mut findings) = parsed();
         validate(&DOCUMENT, &node, Coercion::Strict, &mut findings);
         assert_eq!(findings.into_sorted(), []);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn own_models_come_first_and_replace() {
+    fn models_of_the_user_come_first_and_replace_built_in_ones() {
         let own = |provider: &str, id: &str| CatalogueModel {
             provider: provider.to_owned(),
             id: id.to_owned(),
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_name_or_a_misspelt_one_is_suggested() {
+    fn similar_model_names_are_suggested() {
         let cases = [
             ("Sonnet", Some("anthropic/claude-sonnet-")),
             ("gpt-5.22", Some("openai/gpt-5.2")),
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn people_write_names_in_their_own_way() {
+    fn model_names_match_in_any_spelling() {
         let cases = [
             ("GPT-5.2", vec!["openai/gpt-5.2"]),
             ("claude sonnet 4-6", vec!["anthropic/claude-sonnet-4-6"]),

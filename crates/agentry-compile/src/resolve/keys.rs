@@ -59,7 +59,7 @@ mod tests {
     type Case<'a> = (Option<AuthStrategy>, &'a [(&'a str, &'a str)], &'a str, ProviderKey);
 
     #[test]
-    fn keys_come_from_where_the_agent_says() {
+    fn key_variables_follow_the_auth_block() {
         let at = |text: &str| Spanned::new(text.to_owned(), Span::start_of(FileId(0)));
         let named =
             |names: &[&str]| ProviderKey::In(names.iter().map(|&name| name.to_owned()).collect());

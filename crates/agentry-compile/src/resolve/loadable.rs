@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_read_inside_the_folder_only() {
+    fn skill_files_outside_their_directory_are_refused() {
         let files = [
             ("skills/x/SKILL.md", "x"),
             ("skills/x/references/a.md", "A"),

@@ -31,7 +31,7 @@ pub struct ModelProvider {
     pub api: ProviderApi,
     /// Its address without a final `/`. Empty if none is configured.
     pub base_url: String,
-    /// The variables that may hold its key; the first one set counts. Empty if it needs none.
+    /// The variables that may hold its key; the first one set is used. Empty if it needs none.
     pub keys: Vec<String>,
 }
 
@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn providers_have_several_names() {
+    fn provider_aliases_resolve() {
         let cases = [
             ("claude", Some("anthropic")),
             ("Gemini", Some("google")),
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn every_provider_can_be_asked() {
+    fn every_built_in_provider_is_usable() {
         for provider in ModelProvider::all() {
             assert_eq!(provider.unusable(), None, "{provider:?}");
             assert_eq!(provider.is_local(), provider.api == ProviderApi::Ollama, "{provider:?}");
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_looked_at() {
+    fn unsafe_provider_addresses_are_refused() {
         let provider = |base_url: &str| ModelProvider {
             name: "lab".to_owned(),
             api: ProviderApi::OpenAi,
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn ollama_may_listen_elsewhere() {
+    fn ollama_host_becomes_a_base_address() {
         let cases = [
             ("127.0.0.1", "http://127.0.0.1:11434"),
             ("0.0.0.0", "http://127.0.0.1:11434"),

@@ -7,11 +7,11 @@ use super::provider::{ModelProvider, ProviderApi};
 use super::settings::ResolveSettings;
 use crate::world::World;
 
-/// Which servers are asked for their models.
+/// The servers that are queried for their models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ModelLookup {
-    /// None.
-    Nobody,
+    /// No server.
+    Offline,
     /// Servers on this machine.
     Local,
     /// Hosted providers as well.
@@ -33,7 +33,7 @@ pub(super) fn choose(
     for candidate in
         list.iter_mut().filter(|candidate| candidate.outcome == CandidateOutcome::Usable)
     {
-        candidate.outcome = match reach.out_of(candidate) {
+        candidate.outcome = match reach.why_unreachable(candidate) {
             Some(why) => CandidateOutcome::Skipped(why),
             None if chosen => CandidateOutcome::Usable,
             None => {
@@ -53,14 +53,14 @@ pub(super) fn survey(
 ) -> ProviderSurvey {
     let mut reach = ProviderReach { world, settings, ask, answers: HashMap::new() };
     for candidate in list.iter_mut().filter(|it| it.outcome == CandidateOutcome::Usable) {
-        if let Some(why) = reach.out_of(candidate) {
+        if let Some(why) = reach.why_unreachable(candidate) {
             candidate.outcome = CandidateOutcome::Skipped(why);
         }
     }
     let mut survey = ProviderSurvey::default();
     for provider in &settings.providers {
         let own: Vec<_> = list.iter().filter(|it| it.provider == provider.name).collect();
-        let answer = reach.about(provider);
+        let answer = reach.models_of(provider);
         if let Ok(models) = &answer {
             let is_new = |name: &&String| !own.iter().any(|it| is_same(name, it, provider));
             let new = models.iter().filter(is_new).map(|it| format!("{}/{it}", provider.name));
@@ -92,7 +92,7 @@ struct ProviderReach<'a> {
 
 impl ProviderReach<'_> {
     /// The models that a server on this machine lists; of another provider, why its models are not known.
-    fn about(&mut self, provider: &ModelProvider) -> ModelsAnswer {
+    fn models_of(&mut self, provider: &ModelProvider) -> ModelsAnswer {
         if let Some(why) = self.settings.unusable(provider) {
             return Err(why);
         }
@@ -110,7 +110,7 @@ impl ProviderReach<'_> {
     }
 
     /// Why a candidate cannot be reached. Keeps only the variable that is set.
-    fn out_of(&mut self, candidate: &mut ModelCandidate) -> Option<String> {
+    fn why_unreachable(&mut self, candidate: &mut ModelCandidate) -> Option<String> {
         let key = candidate.keys.iter().find(|key| self.world.services().has_env(key)).cloned();
         if key.is_none() && !candidate.keys.is_empty() {
             return Some(unset(&candidate.keys));

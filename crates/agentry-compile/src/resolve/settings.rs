@@ -44,7 +44,7 @@ pub struct ResolveSettings {
     pub servers: Vec<McpServer>,
     /// The spending limits of a run.
     pub caps: SpendingCaps,
-    /// What becomes of the changes that agents propose.
+    /// How changes that agents propose are handled.
     pub evolution: EvolutionRules,
     /// How the server treats runs.
     pub serve: ServeSettings,
@@ -194,7 +194,7 @@ mod tests {
     use crate::MemoryWorld;
 
     #[test]
-    fn the_environment_names_addresses() {
+    fn base_url_variables_override_provider_addresses() {
         let cases = [
             ("anthropic", "ANTHROPIC_BASE_URL", "https://a.example/", "https://a.example/v1"),
             ("anthropic", "ANTHROPIC_BASE_URL", "https://a.example/v1", "https://a.example/v1"),
@@ -218,12 +218,14 @@ mod tests {
 
     fn read(text: &str) -> Result<ResolveSettings, Vec<String>> {
         let path = "home/user/.config/agentry/config.toml".to_owned();
-        let said = |found: Vec<Diagnostic>| found.into_iter().map(|found| found.message).collect();
-        ResolveSettings::read(&MemoryWorld::new([(path, text)])).map_err(|(found, _)| said(found))
+        let messages =
+            |found: Vec<Diagnostic>| found.into_iter().map(|found| found.message).collect();
+        ResolveSettings::read(&MemoryWorld::new([(path, text)]))
+            .map_err(|(found, _)| messages(found))
     }
 
     #[test]
-    fn the_user_adds_to_what_is_built_in() {
+    fn user_configuration_adds_providers_models_and_servers() {
         let settings = read(
             "[providers.lab]\nbase_url = \"https://lab.example/v1/\"\nkey_env = \"LAB_KEY\"\n\
              [providers.claude]\nbase_url = \"https://proxy.example\"\n\
@@ -248,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_said() {
+    fn broken_user_configuration_is_reported() {
         let cases = [
             ("", None),
             ("[[models]]\nid = \"x\"\n", Some("the model has no `provider`")),
@@ -267,7 +269,7 @@ mod tests {
 
     /// A workspace file cannot set addresses, keys or prices.
     #[test]
-    fn a_workspace_adds_nothing() {
+    fn a_workspace_cannot_set_providers() {
         let text = "[providers.openai]\nbase_url = \"https://evil.example\"\n";
         let world = MemoryWorld::new([("agentry.toml".to_owned(), text)]);
         assert_eq!(&ResolveSettings::read(&world).unwrap(), ResolveSettings::built_in());

@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn servers_are_known_by_a_word_of_their_name() {
+    fn servers_match_by_a_word_of_their_name() {
         let cases = [
             ("brave", true),
             ("brave-mcp", true),
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_skill_has_several_spellings() {
+    fn skill_names_match_in_any_spelling() {
         let cases = [
             ("web-search", true),
             ("websearch", true),
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_that_stand_for_skills_exist() {
+    fn substitute_tools_of_abstract_skills_exist() {
         for (skill, stands, words) in ABSTRACT {
             if let SkillSubstitute::Tool(tool) = stands {
                 assert_eq!(super::super::tools::native(tool), Some(*tool), "{skill}");

@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn built_in_tools_have_several_names() {
+    fn built_in_tool_aliases_resolve() {
         let cases = [
             ("bash", Some("bash")),
             ("Read", Some("read")),

@@ -1,6 +1,6 @@
 //! Agent Skills: an agent rendered as a skill.
 
-use crate::{Wish, agent, file, one, rendering, told};
+use crate::{Wish, agent, file, one, rendering, report_of};
 
 const READS: &str = r#"
 [permissions.read]
@@ -28,12 +28,12 @@ fn t42_descriptions_are_quoted() {
         files[0].1 = files[0].1.replace("Answers questions", description);
         let rendered = rendering("agent-skills", &files, Wish::default()).agents.remove(0);
         // It is found again under its name, with a description.
-        assert!(rendered.refused.is_none(), "{description}: {}", told(&rendered));
+        assert!(rendered.refused.is_none(), "{description}: {}", report_of(&rendered));
     }
 }
 
 #[test]
-fn t55_names_of_the_standard() {
+fn t55_names_outside_the_standard_are_refused() {
     let mut files = agent("helper", "");
     let long = "a".repeat(65);
     for (_, text) in &mut files {
@@ -43,7 +43,11 @@ fn t55_names_of_the_standard() {
         *path = path.replace("helper", &long);
     }
     let rendered = rendering("agent-skills", &files, Wish::default()).agents.remove(0);
-    assert!(told(&rendered).contains("has not 1 to 64 characters"), "{}", told(&rendered));
+    assert!(
+        report_of(&rendered).contains("has not 1 to 64 characters"),
+        "{}",
+        report_of(&rendered)
+    );
 }
 
 #[test]
@@ -51,12 +55,14 @@ fn a_long_description_is_refused() {
     let mut files = agent("helper", "");
     files[0].1 = files[0].1.replace("Answers questions", &"long ".repeat(206));
     let rendered = rendering("agent-skills", &files, Wish::default()).agents.remove(0);
-    assert!(told(&rendered).contains("refused description: the description has 1029 characters"));
+    assert!(
+        report_of(&rendered).contains("refused description: the description has 1029 characters")
+    );
     assert!(rendered.files.is_empty());
 }
 
 #[test]
-fn t47_its_skills_stand_beside_it() {
+fn t47_skills_are_rendered_beside_the_agent() {
     let skill = |dir: &str, name: &str| {
         let text = format!("---\nname: {name}\ndescription: x\n---\nDo.\n");
         (format!("{dir}/{name}/SKILL.md"), text)
@@ -66,23 +72,23 @@ fn t47_its_skills_stand_beside_it() {
     let rendered = rendering("agent-skills", &files, Wish::default()).agents.remove(0);
     let paths: Vec<_> = rendered.files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(paths, [".agents/skills/helper/SKILL.md", ".agents/skills/one/SKILL.md"]);
-    assert!(told(&rendered).contains("dropped skills: the skill `none` was not found"));
+    assert!(report_of(&rendered).contains("dropped skills: the skill `none` was not found"));
 
     let mut files = agent("helper", "skills = [\"helper\"]\n");
     files.push(skill("skills", "helper"));
     let rendered = rendering("agent-skills", &files, Wish::default()).agents.remove(0);
-    assert!(told(&rendered).contains("refused skills: the agent and its skill `helper`"));
+    assert!(report_of(&rendered).contains("refused skills: the agent and its skill `helper`"));
 }
 
 #[test]
-fn t50_what_nobody_makes_sure_of_is_told() {
-    let told =
-        told(&one("agent-skills", "[permissions.bash]\nintent = \"ask\"\n", Wish::default()));
-    assert!(told.contains("gap permissions.bash: written in words only"), "{told}");
+fn t50_an_unenforced_policy_is_a_gap() {
+    let report =
+        report_of(&one("agent-skills", "[permissions.bash]\nintent = \"ask\"\n", Wish::default()));
+    assert!(report.contains("gap permissions.bash: written in words only"), "{report}");
 }
 
 #[test]
-fn the_sample_of_the_document() {
+fn renders_the_chiron_sample() {
     let rendering = rendering("agent-skills", &crate::chiron::files(), Wish::default());
     insta::assert_snapshot!(crate::chiron::shown(&rendering));
 }

@@ -1,6 +1,6 @@
 //! AGENTS.md: the policy as text for a reader.
 
-use crate::{Wish, agent, one, rendering, told};
+use crate::{Wish, agent, one, rendering, report_of};
 
 const LINES: &str = r#"
 [permissions.bash]
@@ -13,7 +13,7 @@ intent = "allow"
 "#;
 
 #[test]
-fn every_agent_is_a_section_between_the_marks() {
+fn agents_are_merged_as_sections_between_marks() {
     let mut files = agent("second", "display_name = \"The Second\"\n");
     files.extend(agent("first", LINES));
     let existing = [("AGENTS.md", "# Mine\n\nKeep this.\n")];
@@ -27,12 +27,12 @@ fn every_agent_is_a_section_between_the_marks() {
 }
 
 #[test]
-fn t50_what_nobody_makes_sure_of_is_told() {
-    let told = told(&one("agents-md", LINES, Wish::default()));
-    assert!(told.contains("gap permissions.bash: written in words only"), "{told}");
-    assert!(told.contains("gap permissions.edit: written in words only"), "{told}");
-    assert!(!told.contains("webfetch"), "{told}");
-    let silent = crate::told(&one("agents-md", "", Wish::default()));
+fn t50_an_unenforced_policy_is_a_gap() {
+    let report = report_of(&one("agents-md", LINES, Wish::default()));
+    assert!(report.contains("gap permissions.bash: written in words only"), "{report}");
+    assert!(report.contains("gap permissions.edit: written in words only"), "{report}");
+    assert!(!report.contains("webfetch"), "{report}");
+    let silent = crate::report_of(&one("agents-md", "", Wish::default()));
     assert!(silent.contains("gap permissions: what the agent may do is not written"), "{silent}");
 }
 
@@ -41,21 +41,23 @@ fn a_prompt_with_our_mark_is_refused() {
     let mut files = agent("helper", "");
     files[1].1 = "x\n<!-- end agentry agents -->\ny\n".to_owned();
     let rendering = rendering("agents-md", &files, Wish::default());
-    assert!(told(&rendering.agents[0]).contains("refused instructions: the prompt holds a mark"));
+    assert!(
+        report_of(&rendering.agents[0]).contains("refused instructions: the prompt holds a mark")
+    );
     assert!(rendering.shared.is_empty());
 }
 
 #[test]
-fn broken_marks_are_left_alone() {
+fn a_file_with_broken_marks_is_not_changed() {
     let existing = [("AGENTS.md", "<!-- end agentry agents -->\n")];
     let wish = Wish { existing: &existing, ..Wish::default() };
     let rendering = rendering("agents-md", &agent("helper", ""), wish);
     assert!(rendering.shared.is_empty());
-    assert!(told(&rendering.agents[0]).contains("refused name: `AGENTS.md` is left alone"));
+    assert!(report_of(&rendering.agents[0]).contains("refused name: `AGENTS.md` is left alone"));
 }
 
 #[test]
-fn t54_the_last_agent_takes_the_part_with_it() {
+fn t54_without_agents_the_marked_part_is_removed() {
     let once = rendering("agents-md", &agent("helper", ""), Wish::default());
     let text = format!("# Mine\n\n{}", once.shared[0].text());
     let existing = [("AGENTS.md", text.as_str())];
@@ -65,7 +67,7 @@ fn t54_the_last_agent_takes_the_part_with_it() {
 }
 
 #[test]
-fn the_sample_of_the_document() {
+fn renders_the_chiron_sample() {
     let rendering = rendering("agents-md", &crate::chiron::files(), Wish::default());
     insta::assert_snapshot!(crate::chiron::shown(&rendering));
 }

@@ -128,12 +128,12 @@ impl House {
             is_set: &|_| true,
         };
         let target = target(harness).expect("a target");
-        let said = guard(&self.world, target, Ok(guarded), &question.to_string());
-        assert_eq!(said.code, 0, "{harness} {tool} {input}: {}", said.errors);
-        let said: Value = serde_json::from_str(&said.output).expect("an answer");
+        let answer = guard(&self.world, target, Ok(guarded), &question.to_string());
+        assert_eq!(answer.code, 0, "{harness} {tool} {input}: {}", answer.errors);
+        let answer: Value = serde_json::from_str(&answer.output).expect("an answer");
         let decision = match harness {
-            "claude-code" => &said["hookSpecificOutput"]["permissionDecision"],
-            _ => &said["decision"],
+            "claude-code" => &answer["hookSpecificOutput"]["permissionDecision"],
+            _ => &answer["decision"],
         };
         decision.as_str().expect("a decision").to_owned()
     }
@@ -143,7 +143,7 @@ const HARNESSES: [(&str, &str); 3] =
     [("claude-code", "Bash"), ("opencode", "bash"), ("pi", "bash")];
 
 #[test]
-fn about_every_command_line() {
+fn guard_and_policy_why_agree_on_command_lines() {
     let house = House::new();
     let guarded = TARGETS.iter().filter(|target| target.guard.is_some()).map(|it| it.name);
     let mut guarded: Vec<&str> = guarded.collect();
@@ -157,8 +157,8 @@ fn about_every_command_line() {
             let expected = house.why(Section::Bash, &line, directory);
             answers[expected as usize] += 1;
             for (harness, tool) in HARNESSES {
-                let said = house.guard(harness, tool, &json!({ "command": line }), directory);
-                assert_eq!(said, expected.as_str(), "{harness}: {line}");
+                let answer = house.guard(harness, tool, &json!({ "command": line }), directory);
+                assert_eq!(answer, expected.as_str(), "{harness}: {line}");
             }
         }
     }
@@ -167,7 +167,7 @@ fn about_every_command_line() {
 }
 
 #[test]
-fn about_every_path() {
+fn guard_and_policy_why_agree_on_paths() {
     const PATHS: &[&str] = &[
         "docs/a.md",
         "/docs/a.md",
@@ -204,16 +204,16 @@ fn about_every_path() {
             let is_name = harness == "opencode" && path.starts_with('~');
             let meant = if is_name { format!("./{path}") } else { (*path).to_owned() };
             for (tool, section) in tools.iter().zip([Section::Read, Section::Edit, Section::Edit]) {
-                let said = house.guard(harness, tool, &json!({ key: path }), &house.root);
+                let answer = house.guard(harness, tool, &json!({ key: path }), &house.root);
                 let expected = house.why(section, &meant, &house.root);
-                assert_eq!(said, expected.as_str(), "{harness} {tool} {path:?}");
+                assert_eq!(answer, expected.as_str(), "{harness} {tool} {path:?}");
             }
         }
     }
 }
 
 #[test]
-fn about_every_search() {
+fn guard_and_policy_why_agree_on_searches() {
     let house = House::new();
     let patterns = [
         None,
@@ -250,7 +250,7 @@ fn greps(house: &House, directory: &str, pattern: Option<&str>) -> [String; 3] {
 
 /// A search skips nothing that its path or glob leads into.
 #[test]
-fn about_searches_of_packages() {
+fn guard_and_policy_why_agree_on_ignored_directories() {
     let read = "[permissions.read]\nintent = \"allow\"\n";
     let deny = format!("{read}rules = [\"**/secret.txt:deny\"]\n");
     let files = [("src/a.rs", ""), ("node_modules/x/.env", ""), ("node_modules/y/secret.txt", "")];
@@ -300,7 +300,7 @@ fn about_searches_of_packages() {
 
 /// A search of more files than are checked has the verdict `ask`, in any form.
 #[test]
-fn about_searches_of_too_much() {
+fn guard_and_policy_why_ask_about_huge_searches() {
     let names: Vec<String> = (0..20_100).map(|number| format!("many/{number}.rs")).collect();
     let files = names.iter().map(|name| (name.as_str(), "")).chain([("src/a.rs", "")]);
     let house = House::of("[permissions.read]\nintent = \"allow\"\n", files);
@@ -311,7 +311,7 @@ fn about_searches_of_too_much() {
 }
 
 #[test]
-fn about_every_address() {
+fn guard_and_policy_why_agree_on_addresses() {
     const ADDRESSES: &[&str] = &[
         "https://docs.rs/x",
         "http://docs.rs/x",
@@ -330,8 +330,8 @@ fn about_every_address() {
         for (harness, tool) in
             [("claude-code", "WebFetch"), ("opencode", "webfetch"), ("pi", "fetch_content")]
         {
-            let said = house.guard(harness, tool, &json!({ "url": address }), &house.root);
-            assert_eq!(said, expected.as_str(), "{harness} {address}");
+            let answer = house.guard(harness, tool, &json!({ "url": address }), &house.root);
+            assert_eq!(answer, expected.as_str(), "{harness} {address}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use agentry_compile::targets::ProjectRendering;
 
-use crate::told;
+use crate::report_of;
 
 /// The files that the real clients are tested with too: see `conformance/`.
 const FILES: &[(&str, &str)] = &[
@@ -51,7 +51,7 @@ pub(crate) fn files() -> Vec<(String, String)> {
 
 /// The rendered agent, the one tested with clients, and the one in the document are the same.
 #[test]
-fn there_is_one_sample() {
+fn sample_copies_are_identical() {
     for part in SAMPLE.split("=== ").skip(1) {
         let (path, text) = part.split_once('\n').expect("a path and a text");
         // Clients skip skills without metadata.
@@ -71,6 +71,6 @@ pub(crate) fn shown(rendering: &ProjectRendering) -> String {
         let text = if is_program(&file.path) { "…\n" } else { file.text() };
         format!("=== {}\n{text}", file.path)
     });
-    let told = rendering.agents.iter().map(|agent| format!("=== told\n{}\n", told(agent)));
-    files.chain(told).collect()
+    let report = rendering.agents.iter().map(|agent| format!("=== told\n{}\n", report_of(agent)));
+    files.chain(report).collect()
 }

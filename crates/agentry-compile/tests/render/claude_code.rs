@@ -2,7 +2,7 @@
 
 use agentry_compile::targets::{LossKind, ProjectRendering, RenderScope, RenderedAgent};
 
-use crate::{Wish, agent, chiron, file, rendering, told};
+use crate::{Wish, agent, chiron, file, rendering, report_of};
 
 const HARNESS: &str = "claude-code";
 
@@ -61,21 +61,21 @@ fn lost(rendered: &RenderedAgent, kind: LossKind, field: &str) -> bool {
 }
 
 #[test]
-fn the_sample() {
+fn renders_the_chiron_sample() {
     let rendering = rendering(HARNESS, &chiron(), Wish::default());
     let rendered = rendering.agents.first().expect("an agent");
     let text = file(rendered, "chiron.md");
-    insta::assert_snapshot!(format!("{text}\n{}\n{}", settings(&rendering), told(rendered)));
+    insta::assert_snapshot!(format!("{text}\n{}\n{}", settings(&rendering), report_of(rendered)));
 }
 
 #[test]
-fn the_sample_with_the_guard() {
+fn renders_the_chiron_sample_with_the_guard() {
     let rendering = rendering(HARNESS, &chiron(), Wish { guard: true, ..Wish::default() });
     let rendered = rendering.agents.first().expect("an agent");
     let text = file(rendered, "chiron.md");
     let digest = text.split("--digest ").nth(1).and_then(|rest| rest.split(' ').next());
     let text = text.replace(digest.expect("a digest"), "DIGEST");
-    insta::assert_snapshot!(format!("{text}\n{}\n{}", settings(&rendering), told(rendered)));
+    insta::assert_snapshot!(format!("{text}\n{}\n{}", settings(&rendering), report_of(rendered)));
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn t9_an_allow_below_a_denial_removes_the_tool() {
     assert_eq!(rules(&settings, "Bash"), [""; 0]);
     assert_eq!(field(&rendered, "disallowedTools"), "Bash, Skill, Agent");
     assert!(!has(&rendered, "Bash"));
-    assert!(told(&rendered).contains("--guard"), "{}", told(&rendered));
+    assert!(report_of(&rendered).contains("--guard"), "{}", report_of(&rendered));
 }
 
 #[test]
@@ -103,7 +103,11 @@ fn t10_severity_beats_specificity() {
     for (written, expected) in cases {
         let (rendered, settings) = one(&section("bash", "allow", &written), Wish::default());
         assert_eq!(rules(&settings, "Bash"), expected);
-        assert!(lost(&rendered, LossKind::Narrowed, "permissions.bash"), "{}", told(&rendered));
+        assert!(
+            lost(&rendered, LossKind::Narrowed, "permissions.bash"),
+            "{}",
+            report_of(&rendered)
+        );
     }
 }
 
@@ -112,11 +116,11 @@ fn t11_an_ask_below_an_allow_is_exact() {
     let (rendered, settings) = one(&section("bash", "allow", &["rm -rf *:ask"]), Wish::default());
     assert_eq!(rules(&settings, "Bash"), ["allow Bash", "ask Bash(rm -rf *)"]);
     assert!(has(&rendered, "Bash"));
-    assert!(!lost(&rendered, LossKind::Narrowed, "permissions.bash"), "{}", told(&rendered));
+    assert!(!lost(&rendered, LossKind::Narrowed, "permissions.bash"), "{}", report_of(&rendered));
 }
 
 #[test]
-fn t12_what_is_exact_without_the_guard() {
+fn t12_simple_bash_policies_are_exact_without_the_guard() {
     // Claude Code asks by itself, so that an ask needs no rule.
     let cases: &[(&str, &[&str], bool, &[&str])] = &[
         ("ask", &[], true, &[]),
@@ -128,7 +132,7 @@ fn t12_what_is_exact_without_the_guard() {
     ];
     let (rendered, settings) = one(&section("bash", "ask", &["git log*:allow"]), Wish::default());
     assert!(has(&rendered, "Bash") && rules(&settings, "Bash").is_empty(), "{settings}");
-    assert!(told(&rendered).contains("`git log` is allow in the source and ask here"));
+    assert!(report_of(&rendered).contains("`git log` is allow in the source and ask here"));
     for (intent, written, kept, expected) in cases {
         let (rendered, settings) = one(&section("bash", intent, written), Wish::default());
         assert_eq!(has(&rendered, "Bash"), *kept, "{intent} {written:?}");
@@ -142,7 +146,7 @@ fn t12_what_is_exact_without_the_guard() {
 }
 
 #[test]
-fn t17_one_agent_never_gets_what_another_may() {
+fn t17_an_allow_of_one_agent_is_not_given_to_another() {
     let agents =
         [("reader", section("edit", "deny", &[])), ("writer", section("edit", "allow", &[]))];
     let agents: Vec<_> = agents.iter().map(|(name, lines)| (*name, lines.as_str())).collect();
@@ -155,15 +159,15 @@ fn t17_one_agent_never_gets_what_another_may() {
 }
 
 #[test]
-fn t17_a_denial_of_one_agent_holds_for_all_and_is_told() {
+fn t17_a_denial_of_one_agent_narrows_all_and_is_reported() {
     let (careful, free) = (section("bash", "allow", &["rm *:deny"]), section("bash", "allow", &[]));
     let rendering = several(&[("careful", &careful), ("free", &free)], Wish::default());
     let [careful, free] = &rendering.agents[..] else { panic!("two agents") };
     // The files of one agent never depend on another agent, so each keeps its tool.
     assert!(has(careful, "Bash") && has(free, "Bash"));
     assert_eq!(rules(&settings(&rendering), "Bash"), ["allow Bash", "deny Bash(rm *)"]);
-    assert!(!lost(careful, LossKind::Narrowed, "permissions.bash"), "{}", told(careful));
-    assert!(lost(free, LossKind::Narrowed, "permissions.bash"), "{}", told(free));
+    assert!(!lost(careful, LossKind::Narrowed, "permissions.bash"), "{}", report_of(careful));
+    assert!(lost(free, LossKind::Narrowed, "permissions.bash"), "{}", report_of(free));
 }
 
 #[test]
@@ -176,18 +180,18 @@ fn t17_rules_that_all_agents_share_are_written_once() {
 }
 
 #[test]
-fn t17_an_ask_of_one_agent_takes_an_allow_from_all() {
+fn t17_an_ask_of_one_agent_removes_the_shared_allow() {
     let (asks, free) = (section("bash", "ask", &[]), section("bash", "allow", &[]));
     let rendering = several(&[("asks", &asks), ("free", &free)], Wish::default());
     let [asks, free] = &rendering.agents[..] else { panic!("two agents") };
     assert_eq!(rules(&settings(&rendering), "Bash"), [""; 0]);
     assert!(has(asks, "Bash") && has(free, "Bash"));
-    assert!(!lost(asks, LossKind::Narrowed, "permissions.bash"), "{}", told(asks));
-    assert!(told(free).contains("Claude Code asks about `Bash`"), "{}", told(free));
+    assert!(!lost(asks, LossKind::Narrowed, "permissions.bash"), "{}", report_of(asks));
+    assert!(report_of(free).contains("Claude Code asks about `Bash`"), "{}", report_of(free));
 }
 
 #[test]
-fn t18_t49_a_denial_takes_all_tools_of_its_kind() {
+fn t18_t49_a_denied_section_removes_all_its_tools() {
     let cases = [
         ("edit", "Edit, Write, NotebookEdit"),
         ("bash", "Bash"),
@@ -199,12 +203,12 @@ fn t18_t49_a_denial_takes_all_tools_of_its_kind() {
         assert_eq!(field(&rendered, "disallowedTools"), format!("{expected}, Skill, Agent"));
         assert!(!settings.contains("deny"), "{settings}");
         let narrowed = format!("permissions.{name}");
-        assert!(!lost(&rendered, LossKind::Narrowed, &narrowed), "{}", told(&rendered));
+        assert!(!lost(&rendered, LossKind::Narrowed, &narrowed), "{}", report_of(&rendered));
     }
 }
 
 #[test]
-fn t17_an_allow_is_not_given_to_agents_that_nobody_rendered() {
+fn t17_no_allow_is_written_beside_unrendered_agents() {
     const OTHER: &str = "---\nname: other\ndescription: Mine\ntools: Bash\n---\nYou help.\n";
     const MINE: &str = r#"{"permissions": {"allow": ["Bash"]}}"#;
     let beside = |files: &'static [(&'static str, &'static str)]| {
@@ -215,29 +219,40 @@ fn t17_an_allow_is_not_given_to_agents_that_nobody_rendered() {
                 hold for every session";
     let (rendered, settings) = beside(&[(".claude/agents/other.md", OTHER)]);
     assert_eq!(rules(&settings, "Bash"), ["deny Bash(rm *)"]);
-    assert!(has(&rendered, "Bash") && told(&rendered).contains(asks), "{}", told(&rendered));
+    assert!(
+        has(&rendered, "Bash") && report_of(&rendered).contains(asks),
+        "{}",
+        report_of(&rendered)
+    );
     // What the user allows for all agents is not asked.
     let files = &[(".claude/agents/other.md", OTHER), (".claude/settings.json", MINE)];
     let (rendered, _) = beside(files);
-    assert!(!told(&rendered).contains("asks about `Bash`"), "{}", told(&rendered));
+    assert!(!report_of(&rendered).contains("asks about `Bash`"), "{}", report_of(&rendered));
     // Without another agent `Bash` is allowed for every session, which is reported as a gap.
     let (rendered, settings) = beside(&[]);
     assert_eq!(rules(&settings, "Bash"), ["allow Bash", "deny Bash(rm *)"]);
     let open = "gap permissions: allowed in every session of the project, yours included: `Bash`";
-    assert!(told(&rendered).contains(open), "{}", told(&rendered));
+    assert!(report_of(&rendered).contains(open), "{}", report_of(&rendered));
     // With the guard there is nothing to ask or allow.
     let lines = section("bash", "allow", &["rm *:deny"]);
     let (rendered, settings) = one(&lines, Wish { guard: true, ..Wish::default() });
-    assert!(!told(&rendered).contains("asks about") && !settings.contains("allow"), "{settings}");
+    assert!(
+        !report_of(&rendered).contains("asks about") && !settings.contains("allow"),
+        "{settings}"
+    );
 }
 
 #[test]
-fn t19_an_allow_waits_for_trust() {
+fn t19_an_allow_needs_workspace_trust_is_reported() {
     let lines = section("bash", "allow", &[]);
     let (rendered, _) = one(&lines, Wish::default());
-    assert!(told(&rendered).contains("until its workspace is trusted"), "{}", told(&rendered));
+    assert!(
+        report_of(&rendered).contains("until its workspace is trusted"),
+        "{}",
+        report_of(&rendered)
+    );
     let (rendered, _) = one(&lines, Wish { scope: Some(RenderScope::User), ..Wish::default() });
-    assert!(!told(&rendered).contains("trusted"), "{}", told(&rendered));
+    assert!(!report_of(&rendered).contains("trusted"), "{}", report_of(&rendered));
 }
 
 #[test]
@@ -257,19 +272,19 @@ fn t22_an_absent_section_is_asked_about() {
 }
 
 #[test]
-fn t24_t25_wildcards_over_words() {
+fn t24_t25_wildcards_matching_more_words_never_widen() {
     // One word in the source, any text there: a denial matches more, an allow is not written.
     let (rendered, settings) =
         one(&section("bash", "allow", &["git * main:deny"]), Wish::default());
     assert_eq!(rules(&settings, "Bash"), ["allow Bash", "deny Bash(git * main)"]);
-    assert!(lost(&rendered, LossKind::Narrowed, "permissions.bash"), "{}", told(&rendered));
+    assert!(lost(&rendered, LossKind::Narrowed, "permissions.bash"), "{}", report_of(&rendered));
     let (rendered, settings) = one(&section("bash", "allow", &["ls *:ask"]), Wish::default());
     assert_eq!(rules(&settings, "Bash"), ["allow Bash", "ask Bash(ls *)"]);
-    assert!(!lost(&rendered, LossKind::Narrowed, "permissions.bash"), "{}", told(&rendered));
+    assert!(!lost(&rendered, LossKind::Narrowed, "permissions.bash"), "{}", report_of(&rendered));
 }
 
 #[test]
-fn t26_t32_characters_with_a_meaning() {
+fn t26_t32_special_characters_in_patterns_are_widened_to_deny() {
     let cases: &[(&str, &[&str])] = &[
         ("echo (x)*", &["allow Bash", "deny Bash(echo*)"]),
         ("foo:*", &["allow Bash", "deny Bash(foo*)"]),
@@ -308,12 +323,16 @@ fn t28_t29_t30_paths_are_anchored_by_the_scope() {
 }
 
 #[test]
-fn t33_a_path_is_more_than_a_host() {
+fn t33_an_address_rule_with_a_path_is_narrowed() {
     let (rendered, settings) =
         one(&section("webfetch", "ask", &["https://docs.example.org/*:allow"]), Wish::default());
     assert_eq!(rules(&settings, "WebFetch"), [""; 0]);
     assert_eq!(field(&rendered, "disallowedTools"), "Skill, Agent");
-    assert!(lost(&rendered, LossKind::Narrowed, "permissions.webfetch"), "{}", told(&rendered));
+    assert!(
+        lost(&rendered, LossKind::Narrowed, "permissions.webfetch"),
+        "{}",
+        report_of(&rendered)
+    );
     let (_, settings) =
         one(&section("webfetch", "allow", &["evil.example.org:deny"]), Wish::default());
     assert_eq!(
@@ -323,28 +342,32 @@ fn t33_a_path_is_more_than_a_host() {
 }
 
 #[test]
-fn t36_what_is_taken_apart_less_well_is_a_gap() {
+fn t36_unparsed_nested_commands_are_a_gap() {
     let (rendered, _) = one(&section("bash", "allow", &["rm *:deny"]), Wish::default());
-    assert!(told(&rendered).contains("`sh -c 'rm'` is deny in the source"), "{}", told(&rendered));
+    assert!(
+        report_of(&rendered).contains("`sh -c 'rm'` is deny in the source"),
+        "{}",
+        report_of(&rendered)
+    );
     let wish = Wish { close_gaps: true, ..Wish::default() };
     let lines = section("bash", "allow", &["rm *:deny"]) + &section("webfetch", "allow", &[]);
     let (rendered, settings) = one(&lines, wish);
     for name in ["bash", "read", "webfetch"] {
         let field = format!("permissions.{name}");
-        assert!(!lost(&rendered, LossKind::Gap, &field), "{}", told(&rendered));
+        assert!(!lost(&rendered, LossKind::Gap, &field), "{}", report_of(&rendered));
     }
     assert!(rules(&settings, "Read").contains(&"ask Read(//**/.env)".to_owned()), "{settings}");
     assert!(has(&rendered, "Read") && !has(&rendered, "Grep") && !has(&rendered, "WebFetch"));
 }
 
 #[test]
-fn t37_paths_are_never_written_for_write() {
+fn t37_no_path_rules_are_written_for_the_write_tool() {
     let (_, settings) = one(&section("edit", "allow", &["secrets/**:deny"]), Wish::default());
     assert!(!settings.contains("Write("), "{settings}");
 }
 
 #[test]
-fn t38_t39_name_and_description_and_nothing_unknown() {
+fn t38_t39_only_known_front_matter_fields_are_written() {
     let (rendered, _) = one("", Wish::default());
     let text = file(&rendered, ".claude/agents/helper.md");
     let known = [
@@ -360,7 +383,7 @@ fn t38_t39_name_and_description_and_nothing_unknown() {
 }
 
 #[test]
-fn t42_t44_no_text_breaks_out_of_its_place() {
+fn t42_t44_descriptions_and_prompts_are_quoted() {
     let texts = [
         "a --- b",
         "---",
@@ -396,7 +419,7 @@ fn t42_t44_no_text_breaks_out_of_its_place() {
 }
 
 #[test]
-fn t43_no_tools_are_not_all_tools() {
+fn t43_an_agent_without_tools_gets_an_empty_list() {
     let sections = [
         "bash",
         "edit",
@@ -429,11 +452,11 @@ fn t45_a_long_prompt_stays_whole() {
 }
 
 #[test]
-fn t46_t48_what_claude_code_does_not_have_is_reported() {
+fn t46_t48_unsupported_fields_are_reported() {
     let lines = "mode = \"subagent\"\ntags = [\"x\"]\ndisplay_name = \"X\"\nmax_turns = 3\n[permissions.question]\nintent = \"allow\"\n";
     let (rendered, _) = one(lines, Wish::default());
     for field in ["mode", "tags", "display_name", "permissions.question"] {
-        assert!(lost(&rendered, LossKind::Dropped, field), "{field}: {}", told(&rendered));
+        assert!(lost(&rendered, LossKind::Dropped, field), "{field}: {}", report_of(&rendered));
     }
     assert!(lost(&rendered, LossKind::Gap, "max_turns"));
     assert_eq!(field(&rendered, "maxTurns"), "3");
@@ -448,11 +471,15 @@ fn t47_skills_are_copied_and_missing_ones_reported() {
     let rendered = rendering.agents.first().expect("an agent");
     assert_eq!(file(rendered, ".claude/skills/pdf/SKILL.md"), skill);
     assert!(file(rendered, "helper.md").contains("skills: [pdf]\n"));
-    assert!(told(rendered).contains("the skill `none` was not found"), "{}", told(rendered));
+    assert!(
+        report_of(rendered).contains("the skill `none` was not found"),
+        "{}",
+        report_of(rendered)
+    );
 }
 
 #[test]
-fn t53_names_that_are_built_in() {
+fn t53_built_in_names_are_refused() {
     for name in ["explore", "plan", "general-purpose", "claude"] {
         let rendering = several(&[(name, "")], Wish::default());
         let refused = rendering.agents.first().and_then(|agent| agent.refused.as_ref());
@@ -462,7 +489,7 @@ fn t53_names_that_are_built_in() {
 }
 
 #[test]
-fn each_tool_that_the_guard_mode_takes_away_is_told() {
+fn each_read_tool_that_the_guard_removes_is_reported() {
     let guard = || Wish { guard: true, ..Wish::default() };
     let narrowed = |rendered: &RenderedAgent| -> Vec<String> {
         let of_read = rendered.losses.iter().filter(|loss| loss.field == "permissions.read");
@@ -472,20 +499,28 @@ fn each_tool_that_the_guard_mode_takes_away_is_told() {
     let some = section("read", "allow", &["*.pem:ask"]);
     let (rendered, _) = one(&some, guard());
     assert_eq!(field(&rendered, "disallowedTools"), "Glob, Grep");
-    assert_eq!(narrowed(&rendered), ["Glob", "Grep"], "{}", told(&rendered));
-    assert!(told(&rendered).contains("it searches many files at once"), "{}", told(&rendered));
+    assert_eq!(narrowed(&rendered), ["Glob", "Grep"], "{}", report_of(&rendered));
+    assert!(
+        report_of(&rendered).contains("it searches many files at once"),
+        "{}",
+        report_of(&rendered)
+    );
     // Without the guard, a search that does not ask about single files is a gap.
     let (rendered, _) = one(&some, Wish::default());
-    assert_eq!(narrowed(&rendered), [""; 0], "{}", told(&rendered));
-    assert!(told(&rendered).contains("Claude Code never asks about it"), "{}", told(&rendered));
+    assert_eq!(narrowed(&rendered), [""; 0], "{}", report_of(&rendered));
+    assert!(
+        report_of(&rendered).contains("Claude Code never asks about it"),
+        "{}",
+        report_of(&rendered)
+    );
     // A denial of the source is not lost.
     let (rendered, _) = one(&section("read", "deny", &[]), guard());
-    assert_eq!(narrowed(&rendered), [""; 0], "{}", told(&rendered));
+    assert_eq!(narrowed(&rendered), [""; 0], "{}", report_of(&rendered));
 }
 
 /// One denied name does not keep another one from being allowed.
 #[test]
-fn a_tool_of_a_server_that_is_denied_as_a_whole() {
+fn a_tool_of_a_denied_server_is_not_allowed() {
     for intent in ["allow", "ask", "deny"] {
         let rules = "\"github/**:deny\", \"github/create_issue:allow\", \"github/*:allow\"";
         let lines = format!("[permissions.mcp]\nintent = \"{intent}\"\nrules = [{rules}]\n");

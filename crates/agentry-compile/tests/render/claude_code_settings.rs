@@ -8,7 +8,7 @@ use proptest::test_runner::{Config, TestRunner};
 use crate::back::{assert_stable, definition, imported};
 use crate::claude_code::{one, settings, several};
 use crate::policies::{cases, permissions, subject_of};
-use crate::{Wish, agent, file, told};
+use crate::{Wish, agent, file, report_of};
 
 const HARNESS: &str = "claude-code";
 const PATH: &str = ".claude/settings.json";
@@ -18,7 +18,7 @@ fn section(name: &str, intent: &str, rules: &[&str]) -> String {
 }
 
 #[test]
-fn settings_of_the_user_stay_as_they_are() {
+fn existing_settings_are_kept() {
     let mine = "{\n    \"model\": \"opus\",\n    \"permissions\": { \"deny\": [\"Read(.env)\"] },\n    \"env\": {\"A\": \"1\"}\n}\n";
     let existing = [(PATH, mine)];
     let wish = Wish { existing: &existing, ..Wish::default() };
@@ -30,7 +30,7 @@ fn settings_of_the_user_stay_as_they_are() {
 }
 
 #[test]
-fn t54_rules_that_are_no_longer_wanted_go() {
+fn t54_stale_rules_are_removed_from_the_settings() {
     let (_, first) = one(&section("bash", "allow", &["rm *:deny"]), Wish::default());
     let existing = [(PATH, first.as_str())];
     let wish = Wish { existing: &existing, ..Wish::default() };
@@ -44,7 +44,7 @@ fn t54_rules_that_are_no_longer_wanted_go() {
 }
 
 #[test]
-fn what_the_user_allows_in_the_project_is_a_gap() {
+fn project_allows_of_the_user_are_a_gap() {
     let mine = "{\"permissions\": {\"allow\": [\"Bash(*)\", \"Edit\", \"WebFetch\"], \"additionalDirectories\": [\"/\"]}}";
     let existing = [(PATH, mine)];
     let wish = Wish { existing: &existing, ..Wish::default() };
@@ -53,7 +53,7 @@ fn what_the_user_allows_in_the_project_is_a_gap() {
     assert!(!text.contains("x-agentry"), "{text}");
     for field in ["bash", "edit", "webfetch"] {
         let gap = format!("gap permissions.{field}: your own settings in ");
-        assert!(told(&rendered).contains(&gap), "{field}:\n{}", told(&rendered));
+        assert!(report_of(&rendered).contains(&gap), "{field}:\n{}", report_of(&rendered));
     }
     // No allow of the user lifts a denial.
     let (rendered, text) = one(&section("bash", "ask", &["git push *:deny"]), wish);
@@ -68,7 +68,7 @@ fn what_the_user_allows_in_the_project_is_a_gap() {
 }
 
 #[test]
-fn settings_that_claude_code_would_drop_are_a_refusal() {
+fn invalid_settings_refuse_the_agent() {
     let cases = [
         ("{\n  \"permissions\": {\n", ".claude/settings.json:1:1`: `{` is never closed"),
         ("{\n  // mine\n}", "settings.json:2:3`: "),
@@ -102,11 +102,11 @@ fn the_guard_keeps_the_tools_and_only_denials() {
     let value: serde_json::Value = serde_json::from_str(&text).expect("json");
     assert_eq!(value["permissions"], serde_json::json!({"deny": ["Bash(rm *)"]}));
     assert!(value["hooks"]["PreToolUse"][0]["hooks"][0]["command"].is_string());
-    assert!(told(&rendered).contains("disableAllHooks"), "{}", told(&rendered));
+    assert!(report_of(&rendered).contains("disableAllHooks"), "{}", report_of(&rendered));
 }
 
 #[test]
-fn the_guard_lifts_no_denial_that_harms_another_agent() {
+fn the_guard_writes_no_denial_that_another_agent_lacks() {
     let wish = Wish { guard: true, ..Wish::default() };
     let (careful, free) = (section("bash", "allow", &["rm *:deny"]), section("bash", "allow", &[]));
     let rendering = several(&[("careful", &careful), ("free", &free)], wish);
@@ -118,7 +118,7 @@ fn the_guard_lifts_no_denial_that_harms_another_agent() {
 }
 
 #[test]
-fn a_guard_that_is_switched_off_guards_nothing() {
+fn disabled_hooks_refuse_the_guard() {
     let existing = [(".claude/settings.local.json", "{\"disableAllHooks\": true}")];
     let wish = Wish { guard: true, existing: &existing, ..Wish::default() };
     let (rendered, _) = one(&section("bash", "ask", &["git log*:allow"]), wish);
@@ -126,14 +126,14 @@ fn a_guard_that_is_switched_off_guards_nothing() {
 }
 
 #[test]
-fn the_guard_needs_the_definition_in_the_project() {
+fn the_guard_is_refused_in_the_user_scope() {
     let wish = Wish { guard: true, scope: Some(RenderScope::User), ..Wish::default() };
     let (rendered, _) = one("", wish);
     assert!(rendered.refused.is_some() && rendered.files.is_empty());
 }
 
 #[test]
-fn what_was_imported_renders_to_the_same_file() {
+fn an_imported_agent_renders_to_the_same_file() {
     let cases = [
         section("edit", "deny", &[]),
         section("bash", "deny", &[]) + &section("webfetch", "deny", &[]),
@@ -146,7 +146,7 @@ fn what_was_imported_renders_to_the_same_file() {
 }
 
 #[test]
-fn settings_come_along_with_an_agent() {
+fn import_reads_the_settings_around_an_agent() {
     let agent =
         "---\nname: helper\ndescription: Helps\ntools: Read, Bash, WebFetch\n---\nYou help.\n";
     let settings = "{\"permissions\": {\"allow\": [\"Bash(git log:*)\", \"WebFetch(domain:x.org)\"], \
@@ -172,7 +172,7 @@ fn settings_come_along_with_an_agent() {
 }
 
 #[test]
-fn t20_what_stands_in_brackets_restricts_nothing() {
+fn t20_a_tool_with_brackets_is_imported_as_ask() {
     let agent =
         "---\nname: helper\ndescription: Helps\ntools: Read, Bash(git status*)\n---\nYou help.\n";
     let found = imported(HARNESS, &[("a/.claude/agents/x.md", agent)], "a/.claude/agents/x.md");
@@ -182,7 +182,7 @@ fn t20_what_stands_in_brackets_restricts_nothing() {
 }
 
 #[test]
-fn t21_a_mode_is_no_promise() {
+fn t21_permission_modes_never_import_as_allow() {
     for (mode, expected) in [
         ("bypassPermissions", Action::Ask),
         ("acceptEdits", Action::Ask),
@@ -202,7 +202,7 @@ fn t21_a_mode_is_no_promise() {
 
 /// What the mode does not guarantee is reported: for a parent, for plugins, in the background.
 #[test]
-fn t21_what_a_mode_does_not_promise_is_told() {
+fn t21_limits_of_permission_modes_are_reported() {
     let parts = ["a session above that asks less decides instead", "a plugin", "leaves it out"];
     for (lines, mode, background) in [
         ("permissionMode = \"plan\"", true, false),
@@ -214,18 +214,19 @@ fn t21_what_a_mode_does_not_promise_is_told() {
     ] {
         let lines = format!("[x-harness.claude-code]\n{lines}\n");
         let rendered = several(&[("helper", &lines)], Wish::default()).agents.remove(0);
-        let told = told(&rendered);
-        let line = told.lines().find(|line| line.starts_with("gap permissions: `permissionMode"));
-        let is_told = line.is_some_and(|line| parts.iter().all(|part| line.contains(part)));
-        assert_eq!(is_told, mode, "{lines}: {told}");
+        let report = report_of(&rendered);
+        let line = report.lines().find(|line| line.starts_with("gap permissions: `permissionMode"));
+        let is_reported = line.is_some_and(|line| parts.iter().all(|part| line.contains(part)));
+        assert_eq!(is_reported, mode, "{lines}: {report}");
         assert!(!file(&rendered, "helper.md").contains("bypass"), "{lines}");
-        let lost = told.contains("narrowed permissions: `background`: no user can be asked there");
-        assert_eq!(lost, background, "{lines}: {told}");
+        let lost =
+            report.contains("narrowed permissions: `background`: no user can be asked there");
+        assert_eq!(lost, background, "{lines}: {report}");
     }
 }
 
 #[test]
-fn real_files_are_read_as_they_are() {
+fn common_front_matter_variants_are_imported() {
     let cases = [
         "---\nname: helper\ndescription: Use this: it helps. Examples: <example>Context: x</example>\ntools: Read, Grep\n---\nYou help.\n",
         "\u{feff}---\r\nname: helper\r\ndescription: Helps\r\ntools:\r\n  - Read\r\n  - Grep\r\n---\r\nYou help.\r\n",

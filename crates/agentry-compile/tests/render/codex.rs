@@ -4,7 +4,7 @@ use agentry_compile::policy::Section;
 use agentry_compile::targets::target;
 
 use crate::back::{assert_stable, imported};
-use crate::{Wish, agent, chiron, file, one, rendering, told};
+use crate::{Wish, agent, chiron, file, one, rendering, report_of};
 
 const OPEN: &str = r#"
 [permissions.edit]
@@ -31,11 +31,11 @@ fn setup(bash: &str, more: &str) -> (String, String) {
 }
 
 #[test]
-fn the_sample() {
+fn renders_the_chiron_sample() {
     let rendering = rendering("codex", &chiron(), Wish::default());
     let rendered = &rendering.agents[0];
     let text = file(rendered, ".codex/agents/chiron.toml");
-    insta::assert_snapshot!(format!("{text}\n=====\n{}", told(rendered)));
+    insta::assert_snapshot!(format!("{text}\n=====\n{}", report_of(rendered)));
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn t14_a_pattern_that_ends_inside_a_word_is_no_prefix() {
 }
 
 #[test]
-fn t17_rules_are_for_everybody_and_that_is_told() {
+fn t17_shared_rules_narrow_other_agents_and_are_reported() {
     let deny = format!("[permissions.bash]\nintent = \"allow\"\nrules = [\"rm *:deny\"]\n{OPEN}");
     let allow = format!("[permissions.bash]\nintent = \"allow\"\n{OPEN}");
     let mut files = agent("a", &deny);
@@ -76,7 +76,10 @@ fn t17_rules_are_for_everybody_and_that_is_told() {
     assert!(both.shared[0].text().contains("\"rm\""), "{:?}", both.shared);
     assert!(!file(&both.agents[0], "a.toml").contains("shell_tool"));
     assert!(!file(&both.agents[1], "b.toml").contains("shell_tool"));
-    assert!(told(&both.agents[1]).contains("narrowed permissions.bash"), "the rule of `a` counts");
+    assert!(
+        report_of(&both.agents[1]).contains("narrowed permissions.bash"),
+        "the rule of `a` counts"
+    );
     let mut files = agent("a", &deny);
     files.extend(agent("b", &deny));
     let both = rendering("codex", &files, Wish::default());
@@ -86,7 +89,7 @@ fn t17_rules_are_for_everybody_and_that_is_told() {
 }
 
 #[test]
-fn t6_t40_a_name_in_another_file_or_in_the_settings() {
+fn t6_t40_a_name_already_taken_is_refused() {
     let mine = "name = \"helper\"\ndescription = \"d\"\ndeveloper_instructions = \"Hi.\"\n";
     let with_file = "[agents.helper]\nconfig_file = \"roles/x.toml\"\n";
     let settings = ".codex/config.toml";
@@ -107,19 +110,19 @@ fn t6_t40_a_name_in_another_file_or_in_the_settings() {
     ];
     for (existing, expected) in cases {
         let rendered = one("codex", "", Wish { existing, ..Wish::default() });
-        let refused = told(&rendered);
+        let refused = report_of(&rendered);
         assert!(refused.starts_with("refused ") && refused.contains(expected), "{refused}");
         assert!(rendered.files.is_empty(), "{existing:?}");
         // Settings are never replaced.
         let forced = one("codex", "", Wish { existing, force: true, ..Wish::default() });
         let is_file = existing.iter().all(|(path, _)| path.starts_with(".codex/agents/"));
-        assert_eq!(forced.refused.is_none(), is_file, "{existing:?}: {}", told(&forced));
+        assert_eq!(forced.refused.is_none(), is_file, "{existing:?}: {}", report_of(&forced));
         assert!(!forced.replaced.contains(settings), "{existing:?}");
     }
 }
 
 #[test]
-fn t6_what_codex_takes_for_no_agent_of_this_name() {
+fn t6_files_that_codex_ignores_do_not_take_a_name() {
     let mine = "name = \"helper\"\ndescription = \"d\"\ndeveloper_instructions = \"Hi.\"\n";
     let other = mine.replace("helper", "other");
     let settings = ".codex/config.toml";
@@ -140,7 +143,7 @@ fn t6_what_codex_takes_for_no_agent_of_this_name() {
 }
 
 #[test]
-fn t6_an_agent_of_the_user_does_not_win_and_is_told() {
+fn t6_a_user_agent_of_the_same_name_is_a_gap() {
     let mine = "name = \"helper\"\ndescription = \"d\"\ndeveloper_instructions = \"Hi.\"\n";
     let entry = "[agents.helper]\ndescription = \"d\"\n";
     let starts =
@@ -152,8 +155,8 @@ fn t6_an_agent_of_the_user_does_not_win_and_is_told() {
         let existing = [(path, text)];
         let rendered = one("codex", "", Wish { existing: &existing, ..Wish::default() });
         assert_eq!(rendered.refused, None, "{path}");
-        let told = told(&rendered);
-        assert!(told.contains(&format!("gap name: {place} {starts}")), "{told}");
+        let report = report_of(&rendered);
+        assert!(report.contains(&format!("gap name: {place} {starts}")), "{report}");
     }
 }
 
@@ -167,12 +170,12 @@ fn t22_t50_an_absent_section_asks() {
     // Codex runs commands in its sandbox without a question, so there is no shell.
     assert!(text.contains("shell_tool = false"), "{text}");
     assert_eq!(rendering.shared, []);
-    let said = told(&rendering.agents[0]);
-    assert!(said.contains("narrowed permissions.bash"), "{said}");
+    let report = report_of(&rendering.agents[0]);
+    assert!(report.contains("narrowed permissions.bash"), "{report}");
 }
 
 #[test]
-fn a_policy_that_codex_no_longer_has_is_never_written() {
+fn the_removed_approval_policy_untrusted_is_never_written() {
     let path = ".codex/agents/helper.toml";
     let head = "name = \"helper\"\ndescription = \"x\"\ndeveloper_instructions = \"x\"\n";
     for sandbox in ["read-only", "workspace-write", "danger-full-access"] {
@@ -227,26 +230,29 @@ fn sandboxes_and_approvals_never_permit_more() {
 }
 
 #[test]
-fn the_session_decides_and_that_is_told() {
+fn that_the_session_overrides_permissions_is_a_gap() {
     let rendered = one("codex", "", Wish::default());
-    let told_of = told(&rendered);
+    let session_report = report_of(&rendered);
     let command = "codex -s read-only -a on-request -c web_search=disabled";
-    assert!(told_of.contains("gap permissions: session") && told_of.contains(command), "{told_of}");
+    assert!(
+        session_report.contains("gap permissions: session") && session_report.contains(command),
+        "{session_report}"
+    );
     let closed = one("codex", "", Wish { close_gaps: true, ..Wish::default() });
-    assert!(told(&closed).contains("no file of the agent can close that"));
+    assert!(report_of(&closed).contains("no file of the agent can close that"));
     assert!(closed.files.is_empty());
 }
 
 #[test]
-fn t36_lines_that_are_no_plain_words() {
+fn t36_complex_command_lines_are_a_gap() {
     let lines = format!("[permissions.bash]\nintent = \"allow\"\nrules = [\"rm *:deny\"]\n{OPEN}");
-    let told = told(&one("codex", &lines, Wish::default()));
-    assert!(told.contains("gap permissions.bash: lines that are no plain words"), "{told}");
-    assert!(told.contains("gap permissions.bash: nested commands"), "{told}");
+    let report = report_of(&one("codex", &lines, Wish::default()));
+    assert!(report.contains("gap permissions.bash: lines that are no plain words"), "{report}");
+    assert!(report.contains("gap permissions.bash: nested commands"), "{report}");
 }
 
 #[test]
-fn t39_only_known_keys() {
+fn t39_only_known_keys_are_written() {
     let known = [
         "name",
         "description",
@@ -261,12 +267,12 @@ fn t39_only_known_keys() {
     let top = text.split("\n[").next().expect("a start");
     let keys = top.lines().filter_map(|line| line.split_once(" = ")).map(|(key, _)| key);
     assert!(keys.into_iter().all(|key| known.contains(&key)), "{text}");
-    let told = told(&rendered);
-    assert!(told.contains("dropped tags") && told.contains("dropped max_turns"), "{told}");
+    let report = report_of(&rendered);
+    assert!(report.contains("dropped tags") && report.contains("dropped max_turns"), "{report}");
 }
 
 #[test]
-fn t42_t44_texts_that_toml_would_misread() {
+fn t42_t44_texts_are_escaped_for_toml() {
     let prompts = ["a \"\"\" b", "'''", "a\\b\\u0041", "---\nx\n---\ny", "é {{ x }} # y", "# x"];
     for prompt in prompts {
         let mut files = agent("helper", "");
@@ -284,24 +290,27 @@ fn t42_t44_texts_that_toml_would_misread() {
 }
 
 #[test]
-fn t47_t48_skills_and_questions() {
+fn t47_t48_skills_and_questions_are_reported_as_dropped() {
     let lines = "skills = [\"pdf\"]\n[permissions.question]\nintent = \"allow\"\n";
     let rendered = one("codex", lines, Wish::default());
     assert!(file(&rendered, "helper.toml").contains("include_instructions = false"));
-    let told = told(&rendered);
-    assert!(told.contains("permissions.question") && told.contains("dropped skills"), "{told}");
+    let report = report_of(&rendered);
+    assert!(
+        report.contains("permissions.question") && report.contains("dropped skills"),
+        "{report}"
+    );
 }
 
 #[test]
-fn t53_built_in_names() {
+fn t53_built_in_names_are_refused() {
     for name in target("codex").expect("a target").built_in {
         let rendered = rendering("codex", &agent(name, ""), Wish::default()).agents.remove(0);
-        assert!(told(&rendered).contains("is built into Codex"), "{name}");
+        assert!(report_of(&rendered).contains("is built into Codex"), "{name}");
     }
 }
 
 #[test]
-fn import_and_render_again() {
+fn imported_agents_render_to_the_same_file() {
     let bash = "[permissions.bash]\nintent = \"allow\"\nrules = [\"git push *:deny\"]\n";
     let open = format!("{OPEN}[permissions.bash]\nintent = \"allow\"\n");
     for lines in [String::new(), open, bash.replace("allow", "ask")] {
@@ -324,7 +333,7 @@ fn import_and_render_again() {
 }
 
 #[test]
-fn import_takes_what_people_write() {
+fn import_reads_common_agent_files() {
     let path = ".codex/agents/pr_explorer.toml";
     let text = "name = \"pr_explorer\"\r\ndescription = \"Reads\"\r\nmodel = \"gpt-5.5\"\r\nmodel_reasoning_effort = \"high\"\r\n\
         sandbox_mode = \"read-only\"\r\ndeveloper_instructions = \"\"\"\r\nRead.\r\n\"\"\"\r\n[mcp_servers.docs]\r\nurl = \"https://x/\"\r\n";
@@ -334,14 +343,14 @@ fn import_takes_what_people_write() {
     assert_eq!(imported.agent.name(), "pr-explorer");
     assert_eq!(imported.agent.tools.mcp.as_ref().map(Vec::len), Some(1));
     let permissions = imported.agent.policy.permissions.as_ref().expect("permissions");
-    let told = |section| {
+    let report_of = |section| {
         let rules = permissions.get(section).expect("a section");
         let list = rules.rules.iter().map(|rule| rule.value.to_string());
         (rules.intent.expect("an intent").value.as_str(), list.collect::<Vec<_>>().join(" "))
     };
-    assert_eq!(told(Section::Bash), ("ask", "rm *:deny ls *:allow".to_owned()));
-    assert_eq!(told(Section::Edit), ("ask", String::new()));
-    assert_eq!(told(Section::Read), ("allow", String::new()));
+    assert_eq!(report_of(Section::Bash), ("ask", "rm *:deny ls *:allow".to_owned()));
+    assert_eq!(report_of(Section::Edit), ("ask", String::new()));
+    assert_eq!(report_of(Section::Read), ("allow", String::new()));
     let fields: Vec<_> = imported.losses.iter().map(|loss| loss.field.as_str()).collect();
     assert_eq!(fields, ["name", "permissions.bash", "x-harness.codex.as-written"]);
     for bad in ["name = x", "name = \"x\"\ndescription = \"y\"\n"] {
@@ -350,7 +359,7 @@ fn import_takes_what_people_write() {
 }
 
 #[test]
-fn import_takes_all_rules_and_the_settings_around_an_agent() {
+fn import_reads_all_rules_and_the_settings() {
     let path = ".codex/agents/helper.toml";
     let text = "name = \"helper\"\ndescription = \"x\"\ndeveloper_instructions = \"x\"\n";
     let forbid = "prefix_rule(pattern = [\"rm\"], decision = \"forbidden\")\n";

@@ -223,7 +223,7 @@ const TABLE: &[(&str, &[(&str, &str)])] = &[
 ];
 
 #[test]
-fn every_pair_of_the_table_is_converted_and_proved() {
+fn every_format_pair_converts_without_widening() {
     for (case, files) in TABLE {
         let files: Vec<_> =
             files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
@@ -238,7 +238,7 @@ fn every_pair_of_the_table_is_converted_and_proved() {
 
 /// A deny list alone leaves the rest to the default policy, which asks.
 #[test]
-fn a_deny_list_alone_asks_about_the_rest() {
+fn a_deny_list_alone_leaves_the_rest_at_ask() {
     let written = |lines: &str| {
         let text = format!("---\n{lines}---\n# Helper\n\nHelps.\n");
         let world = MemoryWorld::new([("agents/x_helper.agent.md".to_owned(), text)]);

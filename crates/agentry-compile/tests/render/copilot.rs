@@ -4,7 +4,7 @@ use agentry_compile::policy::Section;
 use agentry_compile::targets::{RenderScope, target};
 
 use crate::back::{assert_stable, definition, imported};
-use crate::{Wish, agent, chiron, file, one, rendering, told};
+use crate::{Wish, agent, chiron, file, one, rendering, report_of};
 
 const ALL: &str = r#"
 [permissions.bash]
@@ -29,10 +29,10 @@ fn tools(lines: &str, wish: Wish<'_>) -> String {
 }
 
 #[test]
-fn the_sample() {
+fn renders_the_chiron_sample() {
     let rendered = rendering("copilot", &chiron(), Wish::default()).agents.remove(0);
     let text = file(&rendered, ".github/agents/chiron.agent.md");
-    insta::assert_snapshot!(format!("{text}\n=====\n{}", told(&rendered)));
+    insta::assert_snapshot!(format!("{text}\n=====\n{}", report_of(&rendered)));
 }
 
 #[test]
@@ -46,13 +46,13 @@ fn t17_tools_are_per_agent() {
 }
 
 #[test]
-fn t22_an_absent_section_asks_and_so_does_copilot() {
+fn t22_tools_of_absent_ask_sections_stay() {
     assert_eq!(tools("", Wish::default()), "execute read search edit");
     assert_eq!(tools(ALL, Wish::default()), "execute read search edit web agent todo");
 }
 
 #[test]
-fn t23_t24_rules_have_no_words_here() {
+fn t23_t24_rules_narrow_to_whole_tools() {
     let cases = [
         ("[permissions.bash]\nintent = \"allow\"\nrules = [\"rm *:deny\"]\n", "read search edit"),
         (
@@ -79,22 +79,22 @@ fn t23_t24_rules_have_no_words_here() {
         assert_eq!(tools(lines, Wish::default()), expected, "{lines}");
     }
     let lines = "[permissions.bash]\nintent = \"allow\"\nrules = [\"rm *:deny\"]\n";
-    let told = told(&one("copilot", lines, Wish::default()));
-    assert!(told.contains("narrowed permissions.bash"), "{told}");
+    let report = report_of(&one("copilot", lines, Wish::default()));
+    assert!(report.contains("narrowed permissions.bash"), "{report}");
 }
 
 #[test]
-fn t36_what_a_command_does_is_not_looked_at() {
+fn t36_unchecked_commands_are_a_gap() {
     let lines = "[permissions.bash]\nintent = \"allow\"\n[permissions.edit]\nintent = \"deny\"\n";
     let rendered = one("copilot", lines, Wish::default());
-    let told = told(&rendered);
-    assert!(told.contains("gap permissions.bash: commands"), "{told}");
-    assert!(told.contains("gap permissions.read: temporary files"), "{told}");
+    let report = report_of(&rendered);
+    assert!(report.contains("gap permissions.bash: commands"), "{report}");
+    assert!(report.contains("gap permissions.read: temporary files"), "{report}");
     assert_eq!(tools(lines, Wish { close_gaps: true, ..Wish::default() }), "");
 }
 
 #[test]
-fn t42_texts_that_yaml_would_misread() {
+fn t42_texts_are_quoted_for_yaml() {
     for text in ["a: b", "say \"hi\"", "# x", "*x", "@x", "- x", "yes", "null", "--- x"] {
         let lines = format!("display_name = {text:?}\n");
         let rendered = one("copilot", &lines, Wish::default());
@@ -111,7 +111,7 @@ fn t42_texts_that_yaml_would_misread() {
 }
 
 #[test]
-fn t43_an_empty_list_is_never_left_out() {
+fn t43_an_empty_tool_list_is_written() {
     let lines = ["read", "bash", "edit"]
         .map(|section| format!("[permissions.{section}]\nintent = \"deny\"\n"))
         .concat();
@@ -120,7 +120,7 @@ fn t43_an_empty_list_is_never_left_out() {
 }
 
 #[test]
-fn t44_t45_a_prompt_with_a_rule_and_an_overlong_one() {
+fn t44_t45_dashes_survive_and_long_prompts_are_refused() {
     let mut files = agent("helper", "");
     files[1].1 = "---\nfirst\n---\nsecond\n".to_owned();
     let rendered = rendering("copilot", &files, Wish::default()).agents.remove(0);
@@ -130,7 +130,7 @@ fn t44_t45_a_prompt_with_a_rule_and_an_overlong_one() {
     assert_eq!(fits.refused, None);
     files[1].1 = "x".repeat(100_000);
     let long = rendering("copilot", &files, Wish::default()).agents.remove(0);
-    assert!(told(&long).contains("100000 characters"), "{}", told(&long));
+    assert!(report_of(&long).contains("100000 characters"), "{}", report_of(&long));
     assert!(long.files.is_empty());
 }
 
@@ -151,20 +151,20 @@ fn t46_mode_is_two_booleans() {
 }
 
 #[test]
-fn t47_t48_what_has_no_place_is_told() {
+fn t47_t48_unsupported_fields_are_reported() {
     let lines = "max_turns = 5\ntags = [\"x\"]\nskills = [\"pdf\"]\n[permissions.question]\nintent = \"allow\"\n";
     let rendered = one("copilot", lines, Wish::default());
-    let told = told(&rendered);
+    let report = report_of(&rendered);
     for part in
         ["dropped max_turns", "dropped tags", "dropped skills", "dropped permissions.question"]
     {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(report.contains(part), "{part}: {report}");
     }
 }
 
 /// VS Code and Copilot CLI ask about commands and changes. Where they never ask, the tool is left out.
 #[test]
-fn t50_an_ask_is_a_question_or_a_tool_that_is_not_there() {
+fn t50_an_ask_without_questions_removes_the_tool() {
     for (section, tool, asks) in [
         ("bash", "execute", true),
         ("edit", "edit", true),
@@ -186,32 +186,32 @@ fn t50_an_ask_is_a_question_or_a_tool_that_is_not_there() {
         if asks {
             continue;
         }
-        let asked = told(&one("copilot", &with("ask"), Wish::default()));
+        let asked = report_of(&one("copilot", &with("ask"), Wish::default()));
         let line = format!("narrowed permissions.{section}: ");
         let line = asked.lines().find(|it| it.starts_with(&line)).expect(&asked);
         assert!(line.contains("is ask in the source and deny here"), "{line}");
-        let denied = told(&one("copilot", &with("deny"), Wish::default()));
+        let denied = report_of(&one("copilot", &with("deny"), Wish::default()));
         assert!(!denied.contains(&format!("narrowed permissions.{section}")), "{denied}");
     }
 }
 
 #[test]
-fn t53_built_in_names() {
+fn t53_built_in_names_are_refused() {
     for name in target("copilot").expect("a target").built_in {
         let rendered = rendering("copilot", &agent(name, ""), Wish::default()).agents.remove(0);
-        assert!(told(&rendered).contains("is built into GitHub Copilot"), "{name}");
+        assert!(report_of(&rendered).contains("is built into GitHub Copilot"), "{name}");
     }
 }
 
 #[test]
-fn users_have_a_place_of_their_own() {
+fn the_user_scope_renders_to_the_home_directory() {
     let rendered = one("copilot", "", Wish { scope: Some(RenderScope::User), ..Wish::default() });
     assert_eq!(rendered.refused, None);
     file(&rendered, ".copilot/agents/helper.agent.md");
 }
 
 #[test]
-fn import_and_render_again() {
+fn imported_agents_render_to_the_same_file() {
     let reads = "[permissions.read]\nintent = \"allow\"\n[permissions.tool]\nintent = \"allow\"\n";
     for lines in ["", reads, "mode = \"subagent\"\ndisplay_name = \"X: y\"\n"] {
         let rendered = one("copilot", lines, Wish::default());
@@ -220,7 +220,7 @@ fn import_and_render_again() {
 }
 
 #[test]
-fn import_takes_what_people_write() {
+fn import_reads_common_agent_files() {
     let path = ".github/agents/Code Review.md";
     let text = "---\r\nname: Reviewer\r\ndescription: Use this: always\r\ntools: read, Shell, github/*, unknown\r\n\
         model: [gpt-5, other]\r\nhandoffs:\r\n  - label: x\r\nmcp-servers:\r\n  github:\r\n    command: gh\r\n    args: [mcp]\r\n---\r\nReview.\r\n";
@@ -231,16 +231,16 @@ fn import_takes_what_people_write() {
     assert_eq!(agent.model.preferred.as_ref().map(Vec::len), Some(2));
     assert_eq!(agent.tools.mcp.as_ref().map(Vec::len), Some(1));
     let permissions = agent.policy.permissions.as_ref().expect("permissions");
-    let told = |section| {
+    let report_of = |section| {
         let rules = permissions.get(section).expect("a section");
         (rules.intent.expect("an intent").value.as_str(), rules.rules.len())
     };
-    assert_eq!(told(Section::Bash), ("ask", 0));
-    assert_eq!(told(Section::Edit), ("deny", 0));
-    assert_eq!(told(Section::Read), ("allow", 0));
-    assert_eq!(told(Section::ExternalDirectory), ("ask", 0));
-    assert_eq!(told(Section::Mcp), ("deny", 1));
-    assert_eq!(told(Section::Tool), ("deny", 0));
+    assert_eq!(report_of(Section::Bash), ("ask", 0));
+    assert_eq!(report_of(Section::Edit), ("deny", 0));
+    assert_eq!(report_of(Section::Read), ("allow", 0));
+    assert_eq!(report_of(Section::ExternalDirectory), ("ask", 0));
+    assert_eq!(report_of(Section::Mcp), ("deny", 1));
+    assert_eq!(report_of(Section::Tool), ("deny", 0));
     let fields: Vec<_> = imported.losses.iter().map(|loss| loss.field.as_str()).collect();
     assert_eq!(
         fields,
@@ -250,7 +250,7 @@ fn import_takes_what_people_write() {
 }
 
 #[test]
-fn import_without_a_list_has_all_tools() {
+fn import_without_a_tool_list_asks_about_all_tools() {
     let path = ".github/agents/x.agent.md";
     let imported = imported("copilot", &[(path, "---\ndescription: x\n---\nx")], path);
     let permissions = imported.expect("an agent").agent.policy.permissions.expect("permissions");
@@ -263,7 +263,7 @@ fn import_without_a_list_has_all_tools() {
 
 /// VS Code, Copilot CLI and the cloud agent read the same files, and do not have the same tools.
 #[test]
-fn programs_that_differ_are_told_apart() {
+fn differences_between_copilot_programs_are_reported() {
     let open = "[permissions.webfetch]\nintent = \"allow\"\n[permissions.websearch]\nintent = \"allow\"\n\
                 [permissions.tool]\nintent = \"allow\"\n[permissions.skill]\nintent = \"deny\"\n\
                 [permissions.edit]\nintent = \"allow\"\n";
@@ -284,11 +284,11 @@ fn programs_that_differ_are_told_apart() {
         let text = file(&rendered, ".agent.md");
         assert!(text.contains("web, todo]"), "{text}");
         assert_eq!(text.contains("target: "), !target.is_empty(), "{text}");
-        let said = told(&rendered);
-        let found = [cloud, list, skill, temporary].map(|line| said.contains(line));
-        assert_eq!(found, expected, "{target}:\n{said}");
+        let report = report_of(&rendered);
+        let found = [cloud, list, skill, temporary].map(|line| report.contains(line));
+        assert_eq!(found, expected, "{target}:\n{report}");
     }
     // What the source allows is no gap.
     let allowed = open.replace("skill]\nintent = \"deny\"", "skill]\nintent = \"allow\"");
-    assert!(!told(&one("copilot", &allowed, Wish::default())).contains(skill));
+    assert!(!report_of(&one("copilot", &allowed, Wish::default())).contains(skill));
 }

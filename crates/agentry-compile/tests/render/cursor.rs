@@ -4,7 +4,7 @@ use agentry_compile::policy::Section;
 use agentry_compile::targets::{ImportedAgent, RenderedAgent};
 
 use crate::back::{definition, imported};
-use crate::{Wish, one, rendering, told};
+use crate::{Wish, one, rendering, report_of};
 
 const PATH: &str = ".cursor/agents/verifier.md";
 
@@ -17,7 +17,7 @@ fn section(imported: &ImportedAgent, section: Section) -> String {
 }
 
 #[test]
-fn an_agent_with_the_permissions_around_it() {
+fn import_reads_the_permissions_around_an_agent() {
     let text = "---\r\nname: Verifier\r\ndescription: Use this: always\r\nmodel: inherit\r\nis_background: true\r\ncolor: red\r\n---\r\nVerify.\r\n";
     let permissions = r#"{"permissions": {"allow": ["Shell(ls)", "Shell(git:status)", "Read(src/**)", "Write(docs/**)"], "deny": ["Shell(rm)", "Read(**/.env*)"]}}"#;
     let files = [(PATH, text), (".cursor/cli.json", permissions)];
@@ -34,7 +34,7 @@ fn an_agent_with_the_permissions_around_it() {
 }
 
 #[test]
-fn what_only_reads_changes_nothing() {
+fn a_readonly_agent_is_imported_without_edit() {
     let text = "---\nname: x\ndescription: y\nreadonly: true\n---\nRead.\n";
     let permissions = r#"{"permissions": {"allow": ["Shell(*)", "Write(**)"], "deny": []}}"#;
     let files = [(PATH, text), (".cursor/cli.json", permissions)];
@@ -44,7 +44,7 @@ fn what_only_reads_changes_nothing() {
 }
 
 #[test]
-fn what_is_not_understood_allows_nothing() {
+fn unknown_permissions_are_imported_as_deny() {
     let text = "---\nname: x\ndescription: y\n---\nx\n";
     let cases = [
         (r#"{"permissions": {"allow": ["Shell(ls)"], "deny": ["Other(x)"]}}"#, Some("deny")),
@@ -67,7 +67,7 @@ fn files(rendered: &RenderedAgent) -> Vec<&str> {
 /// Cursor asks, shows changes for review, and can take editing away from one agent. An agent without another
 /// tool is a rule, which grants nothing.
 #[test]
-fn what_is_denied_is_denied_or_the_agent_is_a_rule() {
+fn an_agent_with_unenforceable_denials_becomes_a_rule() {
     let ask = |section: &str| format!("[permissions.{section}]\nintent = \"ask\"\n");
     let deny = |section: &str| format!("[permissions.{section}]\nintent = \"deny\"\n");
     let agent = [".cursor/agents/helper.md"];
@@ -88,27 +88,28 @@ fn what_is_denied_is_denied_or_the_agent_is_a_rule() {
     ];
     for (lines, expected, readonly) in cases {
         let rendered = one("cursor", &lines, Wish::default());
-        assert_eq!(files(&rendered), expected, "{lines}{}", told(&rendered));
+        assert_eq!(files(&rendered), expected, "{lines}{}", report_of(&rendered));
         let text = rendered.files[0].text();
         assert_eq!(text.contains("readonly: true\n"), readonly, "{text}");
         assert_eq!(text.contains("alwaysApply: false\n"), expected == rule, "{text}");
-        let is_told = told(&rendered).contains("Cursor has no list of tools for one agent");
-        assert_eq!(is_told, expected == rule, "{}", told(&rendered));
+        let is_reported =
+            report_of(&rendered).contains("Cursor has no list of tools for one agent");
+        assert_eq!(is_reported, expected == rule, "{}", report_of(&rendered));
     }
     // A question that nobody answers is a denial.
     let unattended = Wish { close_gaps: true, ..Wish::default() };
     let rendered = one("cursor", &format!("{free}{}", ask("bash")), unattended);
-    assert_eq!(files(&rendered), rule, "{}", told(&rendered));
+    assert_eq!(files(&rendered), rule, "{}", report_of(&rendered));
 }
 
 #[test]
-fn an_agent_comes_back() {
+fn an_imported_agent_renders_with_the_same_fields() {
     let text = "---\nname: verifier\ndescription: y\nmodel: fast\nreadonly: true\nis_background: true\n---\nVerify.\n";
     let found = imported("cursor", &[(PATH, text)], PATH).expect("an agent");
     let back = rendering("cursor", &definition(&found), Wish::default()).agents.remove(0);
     let written = back.files.first().map_or("", |file| file.text());
     for line in ["name: verifier\n", "model: fast\n", "is_background: true\n"] {
-        assert!(written.contains(line), "{line}{written}{}", told(&back));
+        assert!(written.contains(line), "{line}{written}{}", report_of(&back));
     }
 }
 
@@ -122,7 +123,7 @@ fn a_rule_is_imported_by_its_name() {
 }
 
 #[test]
-fn what_is_read_stays_within_the_files_themselves() {
+fn imported_rules_are_never_wider_than_the_permissions() {
     let text = "---\nname: x\ndescription: y\n---\nx\n";
     let cases = [
         // What the reader cannot express is denied with the rest.

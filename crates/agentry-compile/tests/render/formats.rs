@@ -3,7 +3,7 @@
 use agentry_compile::targets::{RenderedFile, TARGETS};
 use agentry_compile::{MemoryWorld, discover};
 
-use crate::{Wish, agent, rendering, told};
+use crate::{Wish, agent, rendering, report_of};
 
 fn formats() -> Vec<(&'static str, Vec<(String, String)>)> {
     let one = |path: &str, text: &str| (path.to_owned(), text.to_owned());
@@ -44,7 +44,7 @@ fn formats() -> Vec<(&'static str, Vec<(String, String)>)> {
 }
 
 #[test]
-fn every_format_goes_to_every_target() {
+fn every_format_renders_for_every_target() {
     for (format, files) in formats() {
         let world = MemoryWorld::new(files.iter().cloned());
         let found = discover(&world, &[String::new()], None, &|_| false).agents;
@@ -55,7 +55,7 @@ fn every_format_goes_to_every_target() {
             let rendering = rendering(target.name, &files, wish);
             let [rendered] = rendering.agents.as_slice() else { panic!("{format}: one agent") };
             let name = target.name;
-            assert_eq!(rendered.refused, None, "{format} {name}: {}", told(rendered));
+            assert_eq!(rendered.refused, None, "{format} {name}: {}", report_of(rendered));
             let mut texts = rendered.files.iter().chain(&rendering.shared).map(RenderedFile::text);
             assert!(texts.any(|text| text.contains("answer")), "{format} {name}");
         }

@@ -10,7 +10,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use crate::back::{again, assert_stable, imported};
 use crate::policies::{self, cases, subject_of};
-use crate::{Wish, agent, chiron, file, one, rendering, told};
+use crate::{Wish, agent, chiron, file, one, rendering, report_of};
 
 /// The path of Gemini's rules.
 const READ: Wish<'_> = Wish {
@@ -50,11 +50,11 @@ fn tools(text: &str) -> String {
 }
 
 #[test]
-fn the_sample() {
+fn renders_the_chiron_sample() {
     let rendered = rendering("gemini", &chiron(), READ).agents.remove(0);
     let text = file(&rendered, ".gemini/agents/chiron.md");
     let policy = file(&rendered, ".gemini/policies/agentry-chiron.toml");
-    insta::assert_snapshot!(format!("{text}\n=====\n{policy}\n=====\n{}", told(&rendered)));
+    insta::assert_snapshot!(format!("{text}\n=====\n{policy}\n=====\n{}", report_of(&rendered)));
 }
 
 #[test]
@@ -74,7 +74,7 @@ rules = ["git push --force*:deny", "git push*:allow"]
 }
 
 #[test]
-fn t2_t3_duplicates_and_catch_alls() {
+fn t2_t3_unreachable_rules_are_not_written() {
     let cases = [
         (r#"["git *:allow", "git *:deny"]"#, vec!["git[ \"] allow", "ask_user"]),
         (r#"["*:deny", "git *:allow"]"#, vec![]),
@@ -92,7 +92,7 @@ fn t2_t3_duplicates_and_catch_alls() {
 }
 
 #[test]
-fn t15_priorities_are_unique_and_run_out() {
+fn t15_priorities_are_unique_and_too_many_are_refused() {
     let many = |count: usize| {
         let rules: Vec<_> = (0..count).map(|at| format!("cmd{at} *:allow")).collect();
         format!("[permissions.bash]\nintent = \"ask\"\nrules = {rules:?}\n")
@@ -105,12 +105,12 @@ fn t15_priorities_are_unique_and_run_out() {
     assert!(priorities.iter().all(|it| (0..1000).contains(it)));
     assert_eq!(text.matches("subagent = \"helper\"").count(), priorities.len());
     let too_many = one("gemini", &many(1_000), READ);
-    assert!(told(&too_many).contains("refused permissions: 1"), "{}", told(&too_many));
+    assert!(report_of(&too_many).contains("refused permissions: 1"), "{}", report_of(&too_many));
     assert!(too_many.files.is_empty());
 }
 
 #[test]
-fn t15_rules_of_a_project_hold_for_nobody() {
+fn t15_project_rules_do_not_count_so_tools_are_removed() {
     let lines = r#"
 [permissions.bash]
 intent = "ask"
@@ -123,9 +123,9 @@ intent = "deny"
     assert!(!tools(text).contains("run_shell_command"), "{text}");
     assert!(!tools(text).contains("replace"), "{text}");
     assert!(!text.contains("runs only under the rules"), "{text}");
-    let told = told(&rendered);
-    assert!(told.contains("only with `--policy`"), "{told}");
-    assert!(told.contains("dropped name: Gemini has a person confirm"), "{told}");
+    let report = report_of(&rendered);
+    assert!(report.contains("only with `--policy`"), "{report}");
+    assert!(report.contains("dropped name: Gemini has a person confirm"), "{report}");
     for wish in [READ, Wish { scope: Some(RenderScope::User), ..Wish::default() }] {
         let rendered = one("gemini", lines, wish);
         assert!(tools(file(&rendered, "helper.md")).contains("run_shell_command"));
@@ -164,7 +164,7 @@ fn t22_an_absent_section_is_written_out() {
 }
 
 #[test]
-fn t23_t28_t30_paths_have_no_words_here() {
+fn t23_t28_t30_path_rules_narrow_to_whole_tools() {
     let cases = [
         ("edit", "deny", "src/*:allow", "deny"),
         ("edit", "allow", "/run/agenix/**:deny", "allow"),
@@ -184,7 +184,7 @@ fn t23_t28_t30_paths_have_no_words_here() {
 }
 
 #[test]
-fn t24_t25_wildcards_take_no_more_than_they_say() {
+fn t24_t25_wildcards_never_match_more() {
     let lines = r#"
 [permissions.bash]
 intent = "deny"
@@ -226,25 +226,25 @@ rules = [
 }
 
 #[test]
-fn t33_addresses_have_no_words_here() {
+fn t33_address_rules_are_narrowed() {
     let lines = "[permissions.webfetch]\nintent = \"ask\"\nrules = [\"https://docs.example.org/*:allow\"]\n";
     let rendered = one("gemini", lines, READ);
     assert_eq!(rules(file(&rendered, RULES), "web_fetch"), ["- ask_user"]);
-    assert!(told(&rendered).contains("narrowed permissions.webfetch"));
+    assert!(report_of(&rendered).contains("narrowed permissions.webfetch"));
 }
 
 #[test]
-fn t36_gaps_are_told_and_closed() {
+fn t36_gaps_are_reported_and_closed() {
     let lines =
         "[permissions.bash]\nintent = \"ask\"\nrules = [\"git log*:allow\", \"cat *:allow\"]\n";
-    let gaps = told(&one("gemini", lines, READ));
+    let gaps = report_of(&one("gemini", lines, READ));
     assert!(gaps.contains("gap permissions.bash: dangerous options"), "{gaps}");
     let closed = one("gemini", lines, Wish { close_gaps: true, force: false, ..READ });
-    assert!(!told(&closed).contains("gap permissions.bash"), "{}", told(&closed));
+    assert!(!report_of(&closed).contains("gap permissions.bash"), "{}", report_of(&closed));
 }
 
 #[test]
-fn t39_t41_t43_nothing_but_what_gemini_knows() {
+fn t39_t41_t43_only_known_fields_are_written() {
     let lines = "max_turns = 5\ntags = [\"x\"]\n[permissions.read]\nintent = \"deny\"\n";
     let text = file(&one("gemini", lines, Wish::default()), "helper.md").to_owned();
     let keys: Vec<_> = text.lines().skip(2).take_while(|line| *line != "---").collect();
@@ -273,7 +273,7 @@ fn t39_t41_t43_nothing_but_what_gemini_knows() {
 }
 
 #[test]
-fn t42_t44_texts_that_yaml_would_misread() {
+fn t42_t44_texts_are_quoted_for_yaml() {
     for text in ["a: b", "say \"hi\"", "# x", "*x", "@x", "- x", "yes", "null", "--- x"] {
         let lines = format!("display_name = {text:?}\n");
         let rendered = one("gemini", &lines, READ);
@@ -287,7 +287,7 @@ fn t42_t44_texts_that_yaml_would_misread() {
 }
 
 #[test]
-fn t47_t48_t49_t50_tools_of_each_section() {
+fn t47_t48_t49_t50_sections_map_to_their_tools() {
     let lines = "skills = [\"pdf\"]\n[permissions.question]\nintent = \"allow\"\n[permissions.edit]\nintent = \"allow\"\n\
         [permissions.skill]\nintent = \"deny\"\nrules = [\"pdf:allow\", \"git-*:ask\"]\n";
     let rendered = one("gemini", lines, READ);
@@ -300,29 +300,29 @@ fn t47_t48_t49_t50_tools_of_each_section() {
     let skills = rules(text, "activate_skill");
     assert!(skills[0].contains("pdf") && skills[0].ends_with("allow"), "{skills:?}");
     assert!(skills[1].ends_with("ask_user") && skills[2] == "- deny", "{skills:?}");
-    assert!(told(&rendered).contains("dropped skills: the skill `pdf` was not found"));
+    assert!(report_of(&rendered).contains("dropped skills: the skill `pdf` was not found"));
 }
 
 #[test]
-fn t53_built_in_names() {
+fn t53_built_in_names_are_refused() {
     for name in target("gemini").expect("a target").built_in {
         let rendered = rendering("gemini", &agent("x", ""), Wish { alias: Some(name), ..READ })
             .agents
             .remove(0);
-        assert!(told(&rendered).contains("is built into Gemini CLI"), "{name}");
+        assert!(report_of(&rendered).contains("is built into Gemini CLI"), "{name}");
     }
 }
 
 /// Single MCP tools are listed by name if Gemini surely asks about them.
 #[test]
-fn single_tools_of_servers() {
+fn single_server_tools_are_listed_if_gemini_asks() {
     let lines = "[permissions.mcp]\nintent = \"deny\"\nrules = [\"github/del:deny\", \"github/get_issue:ask\", \"docs/*:allow\", \"a_b/c:allow\"]\n";
     let given = |existing: &[(&str, &str)]| {
         let rendered = one("gemini", lines, Wish { existing, ..Wish::default() });
         assert_eq!(rendered.refused, None, "{existing:?}");
         let all = tools(file(&rendered, "helper.md"));
         let names = all.split(' ').filter(|name| name.starts_with("mcp_"));
-        (names.collect::<Vec<_>>().join(" "), told(&rendered))
+        (names.collect::<Vec<_>>().join(" "), report_of(&rendered))
     };
     let (both, allowed) = ("mcp_github_get_issue mcp_docs_*", "mcp_docs_*");
     let cases = [
@@ -345,14 +345,14 @@ fn single_tools_of_servers() {
     for (settings, expected) in cases {
         assert_eq!(given(&[(".gemini/settings.json", settings)]).0, expected, "{settings}");
         // The user's trust settings do not change the rendered files.
-        let (names, told) = given(&[("~/.gemini/settings.json", settings)]);
+        let (names, report) = given(&[("~/.gemini/settings.json", settings)]);
         assert_eq!(names, both, "{settings}");
-        assert_eq!(told.contains("gap permissions.mcp: your own"), expected != both, "{told}");
+        assert_eq!(report.contains("gap permissions.mcp: your own"), expected != both, "{report}");
     }
 }
 
 #[test]
-fn servers_are_ruled_by_name() {
+fn server_rules_are_written_by_server_name() {
     let lines = "[permissions.mcp]\nintent = \"deny\"\nrules = [\"github/create_issue:ask\", \"github/*:allow\"]\n";
     let rendered = one("gemini", lines, READ);
     let text = file(&rendered, RULES);
@@ -362,7 +362,7 @@ fn servers_are_ruled_by_name() {
 }
 
 #[test]
-fn import_and_render_again() {
+fn imported_agents_render_to_the_same_file() {
     let cases = [
         "",
         "[permissions.bash]\nintent = \"ask\"\nrules = [\"git push --force*:deny\", \"git *:allow\", \"make:ask\"]\n",
@@ -379,7 +379,7 @@ fn import_and_render_again() {
 }
 
 #[test]
-fn import_takes_what_people_write() {
+fn import_reads_common_agent_files() {
     let path = ".gemini/agents/x.md";
     let text = "---\r\nname: reviewer\r\ndescription: Use this: always\r\ntools:\r\n  - read_file\r\n  - run_shell_command\r\ntimeout_mins: 5\r\ncolor: red\r\n---\r\nReview.\r\n";
     let imported = imported("gemini", &[(path, text)], path).expect("an agent");
@@ -398,7 +398,7 @@ fn import_takes_what_people_write() {
 
 /// The property of every target, for rules that Gemini reads.
 #[test]
-fn whatever_the_rules_they_permit_no_more() {
+fn rules_never_permit_more_than_the_source() {
     let (narrowed, all) = (Cell::new(0), Cell::new(0));
     let config = Config { cases: cases(60), failure_persistence: None, ..Config::default() };
     let property = |(files, close_gaps): (Vec<(String, String)>, bool)| {

@@ -35,17 +35,17 @@ static STAND_IN: Target = Target {
             let searches = search.into_iter().collect();
             Ok(GuardQuestion { directory: "/".to_owned(), calls, searches })
         },
-        answer: |verdict| told(verdict.action.as_str(), 0),
+        answer: |verdict| guard_answer(verdict.action.as_str(), 0),
         confined: Some(|text, verdict, wrap| {
             let command = text.strip_prefix("bash ").ok_or("no command")?;
-            Ok(told(&format!("{}: {}", verdict.action.as_str(), wrap(command)), 0))
+            Ok(guard_answer(&format!("{}: {}", verdict.action.as_str(), wrap(command)), 0))
         }),
-        failure: |why| told(why, 2),
+        failure: |why| guard_answer(why, 2),
     }),
     import: None,
 };
 
-fn told(output: &str, code: u8) -> GuardAnswer {
+fn guard_answer(output: &str, code: u8) -> GuardAnswer {
     GuardAnswer { output: output.to_owned(), errors: String::new(), code }
 }
 
@@ -77,7 +77,7 @@ fn answer(question: &str, digest: Option<&str>, more: &[(String, String)]) -> St
 }
 
 #[test]
-fn the_policy_decides() {
+fn the_guard_answers_by_the_policy() {
     let cases = [
         ("bash git status", "allow"),
         ("bash git push", "deny"),
@@ -97,7 +97,7 @@ fn the_policy_decides() {
 }
 
 #[test]
-fn nobody_writes_to_what_decides() {
+fn edits_of_protected_files_are_denied() {
     let protected = [
         "agents/helper/agent.toml",
         "agents/helper/system-prompt.md",
@@ -129,7 +129,7 @@ fn nobody_writes_to_what_decides() {
 }
 
 #[test]
-fn commands_do_not_write_to_what_decides() {
+fn commands_that_write_protected_files_are_denied() {
     let cases = [
         ("git checkout HEAD~1 -- .claude/settings.json", "deny"),
         ("git rm -r .claude", "deny"),
@@ -159,7 +159,7 @@ fn commands_do_not_write_to_what_decides() {
 }
 
 #[test]
-fn a_search_reads_what_it_finds() {
+fn a_search_gets_the_verdict_of_the_files_it_reads() {
     let read = "[permissions.read]\nintent = \"allow\"\nrules = [\"secret/**:deny\", \"doc/*.key:deny\"]\n";
     let rules = agent("helper", &format!("{RULES}{read}"));
     let names = ["app/.env", "app/a.rs", "doc/x.key", "doc/a.md", "secret/a", "src/a.rs"];
@@ -193,7 +193,7 @@ fn a_search_reads_what_it_finds() {
 }
 
 #[test]
-fn a_rendered_project_is_searched() {
+fn rendered_files_do_not_block_a_search() {
     let names = [".agentry/rendered.json", ".gemini/agents/x.md", ".claude/agents/x.md", "a.rs"];
     let more = names.map(|name| (name.to_owned(), String::new()));
     assert_eq!(answer("search /", None, &more), "allow");
@@ -219,7 +219,7 @@ fn a_definition_that_changed_is_refused() {
 }
 
 #[test]
-fn what_the_user_forbids_is_forbidden() {
+fn the_policy_of_the_user_restricts_the_guard() {
     let path = "home/user/.config/agentry/config.toml".to_owned();
     let policy = "[policy.bash]\nintent = \"allow\"\nrules = [\"git status*:deny\"]\n";
     let more = [(path.clone(), policy.to_owned())];
@@ -235,14 +235,14 @@ fn a_broken_definition_is_refused() {
 }
 
 #[test]
-fn what_the_guard_does_not_see_is_told() {
+fn programs_that_the_guard_cannot_check_are_reported() {
     let rules =
         |rule: &str| format!("[permissions.bash]\nintent = \"ask\"\nrules = [\"{rule}:allow\"]\n");
     for harness in ["claude-code", "opencode", "pi"] {
         for (rule, expected) in [("python3 *", true), ("cargo *", true), ("git *", false)] {
-            let told = crate::told(&one(harness, &rules(rule), GUARD));
-            let found = told.contains("the guard does not see what a program writes");
-            assert_eq!(found, expected, "{harness} {rule}: {told}");
+            let report = crate::report_of(&one(harness, &rules(rule), GUARD));
+            let found = report.contains("the guard does not see what a program writes");
+            assert_eq!(found, expected, "{harness} {rule}: {report}");
         }
     }
 }

@@ -3,12 +3,12 @@
 use agentry_compile::targets::{RenderScope, TARGETS};
 
 use crate::back::imported;
-use crate::{Wish, agent, rendering, told};
+use crate::{Wish, agent, rendering, report_of};
 
 const HARNESSES: &[&str] = &["codex", "gemini", "copilot"];
 
 #[test]
-fn descriptions_that_a_file_could_end_at() {
+fn hostile_descriptions_are_escaped() {
     let texts = [
         "it's \"so\": a # b",
         "---",
@@ -45,7 +45,7 @@ fn quoted(text: &str) -> String {
 }
 
 #[test]
-fn two_agents_for_one_file() {
+fn two_agents_with_one_target_file_are_refused() {
     for harness in HARNESSES {
         let mut files = agent("helper", "");
         for (path, text) in agent("helper", "max_turns = 3\n") {
@@ -53,14 +53,18 @@ fn two_agents_for_one_file() {
         }
         let rendering = rendering(harness, &files, Wish::default());
         for rendered in &rendering.agents {
-            assert!(told(rendered).contains("would be written for"), "{}", told(rendered));
+            assert!(
+                report_of(rendered).contains("would be written for"),
+                "{}",
+                report_of(rendered)
+            );
             assert!(rendered.files.is_empty());
         }
     }
 }
 
 #[test]
-fn t55_names_that_are_no_files() {
+fn t55_names_invalid_as_file_names_are_refused() {
     for harness in HARNESSES {
         for name in ["-x", "a--b", "con", "com1", "a/b", "..", "Upper", ""] {
             let wish = Wish { alias: Some(name), ..Wish::default() };
@@ -72,7 +76,7 @@ fn t55_names_that_are_no_files() {
 }
 
 #[test]
-fn prompts_of_any_size() {
+fn long_prompts_are_refused_only_by_copilot() {
     let mut files = agent("helper", "");
     files[1].1 = format!("{}\n", "Say something. ".repeat(7_000));
     for harness in HARNESSES {
@@ -82,25 +86,26 @@ fn prompts_of_any_size() {
 }
 
 #[test]
-fn servers_go_where_a_harness_has_a_place() {
+fn mcp_servers_are_rendered_where_supported() {
     let tool = "---\nkind: mcp\nname: github\ntransport: stdio\ncommand: gh-mcp\nargs: [serve, --quiet]\nenv: {TOKEN: \"${env:TOKEN}\"}\n---\n";
     let files = vec![
         ("helper/instructions.md".to_owned(), "You answer.\n".to_owned()),
         ("helper/tools/github.md".to_owned(), tool.to_owned()),
     ];
-    let told_of = |harness: &str| told(&rendering(harness, &files, Wish::default()).agents[0]);
-    assert!(told_of("copilot").contains("dropped tools.mcp"), "{}", told_of("copilot"));
-    assert!(told_of("codex").contains("dropped tools.mcp"), "{}", told_of("codex"));
+    let report_for =
+        |harness: &str| report_of(&rendering(harness, &files, Wish::default()).agents[0]);
+    assert!(report_for("copilot").contains("dropped tools.mcp"), "{}", report_for("copilot"));
+    assert!(report_for("codex").contains("dropped tools.mcp"), "{}", report_for("codex"));
     let user = Wish { scope: Some(RenderScope::User), ..Wish::default() };
     let rendered = rendering("gemini", &files, user).agents.remove(0);
     let text = rendered.files[0].text();
-    assert!(told(&rendered).contains("`${env:…}`"), "{}", told(&rendered));
+    assert!(report_of(&rendered).contains("`${env:…}`"), "{}", report_of(&rendered));
     assert!(text.contains("mcp_servers:") && text.contains("command: gh-mcp"), "{text}");
 }
 
 /// The path of a definition is written into a comment and must not end the line.
 #[test]
-fn a_directory_whose_name_holds_lines() {
+fn line_ends_in_paths_inject_no_fields() {
     let ends = ["\n", "\r", "\u{85}", "\u{2028}"];
     let injected = ["permissionMode: bypassPermissions", "sandbox_mode = \"x\""];
     for (target, end) in TARGETS.iter().flat_map(|target| ends.map(|end| (target, end))) {

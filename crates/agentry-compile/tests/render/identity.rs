@@ -131,7 +131,7 @@ const CASES: &[Case] = &[
 ];
 
 /// What an agent declares, one value a line.
-fn said(found: &ImportedAgent) -> Vec<String> {
+fn declared_values(found: &ImportedAgent) -> Vec<String> {
     let Agent { identity, instructions, model, behaviour, .. } = &found.agent;
     let text = |it: &Option<Spanned<String>>| format!("{:?}", it.as_ref().map(|it| &it.value));
     let models = model.preferred.iter().flatten().map(|it| it.value.as_str());
@@ -225,15 +225,15 @@ fn check(case: &Case) {
     let before = [&[(*path, *text)], *around].concat();
     let of = |files: &[(&str, &str)]| import(target, &ListedFiles(files), path).expect("an agent");
     let first = of(&before);
-    let (files, told) = again(case, &first);
+    let (files, report) = again(case, &first);
     let after: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let second = of(&after);
-    assert_eq!(said(&second), said(&first), "{harness}\n{text}");
+    assert_eq!(declared_values(&second), declared_values(&first), "{harness}\n{text}");
     let narrowed = narrowed(&first, &second);
-    assert_eq!(narrowed, case.narrowed, "{harness}\n{text}\n{}\n{told:#?}", after[0].1);
+    assert_eq!(narrowed, case.narrowed, "{harness}\n{text}\n{}\n{report:#?}", after[0].1);
     for section in narrowed {
         let field = format!("permissions.{section}: ");
-        assert!(told.iter().any(|it| it.starts_with(&field)), "{section}: {told:#?}");
+        assert!(report.iter().any(|it| it.starts_with(&field)), "{section}: {report:#?}");
     }
     let model = |files: &[(&str, &str)]| (target.model)(&ListedFiles(files), "x");
     let (before, after) = (model(&before).expect("an agent"), model(&after).expect("an agent"));
@@ -241,7 +241,7 @@ fn check(case: &Case) {
 }
 
 #[test]
-fn agents_as_people_write_them() {
+fn imported_agents_render_back_without_widening() {
     for case in CASES {
         check(case);
     }
@@ -250,7 +250,7 @@ fn agents_as_people_write_them() {
 /// Unknown names and the harness's own names are restored for that harness; not for others, not under an
 /// alias, and not for an agent that was not imported.
 #[test]
-fn names_come_back() {
+fn original_names_are_restored_for_their_harness() {
     let markdown =
         |name: &str| format!("---\nname: {name}\ndescription: d\ntools: read\n---\nHi.\n");
     let codex = "name = \"pr_explorer\"\ndescription = \"d\"\ndeveloper_instructions = \"Hi.\"\n";
@@ -282,10 +282,10 @@ fn names_come_back() {
         let rendered = crate::rendering(harness, &files, crate::Wish::default()).agents.remove(0);
         assert_eq!(rendered.refused, None, "{path}");
         assert_eq!(rendered.files[0].path, *expected);
-        let told = rendered.losses.iter().filter(|loss| loss.field == "name");
-        let told: Vec<&str> = told.map(|loss| loss.detail.as_str()).collect();
+        let report = rendered.losses.iter().filter(|loss| loss.field == "name");
+        let report: Vec<&str> = report.map(|loss| loss.detail.as_str()).collect();
         let overrides = path.contains("scout");
-        assert_eq!(told == ["it takes the place of the `scout` of Pi"], overrides, "{told:?}");
+        assert_eq!(report == ["it takes the place of the `scout` of Pi"], overrides, "{report:?}");
         let wish = crate::Wish { alias: Some("other"), ..crate::Wish::default() };
         let rendered = crate::rendering(harness, &files, wish).agents.remove(0);
         assert!(rendered.files[0].path.contains("/other."), "{}", rendered.files[0].path);

@@ -46,7 +46,7 @@ const BRINGS_TOOLS: &str = "it brings tools to read and write files";
 const PLANS: &str =
     "nothing may be changed while a plan is made, and the mode of a session above it counts";
 const WRITES: &str = "Pi itself writes that file";
-const SAID: &str = "Codex takes it for granted, and it is said";
+const REPORTED_DEFAULT: &str = "Codex takes it for granted, and it is said";
 const UNBOUND: &str = "a session without a sandbox is never written";
 const THE_SAME: &str = "tools that do the same as those which are taken away go as well";
 const ONE_HELPER: &str = "only some programs hold an agent to the list of its helpers";
@@ -123,7 +123,7 @@ const CASES: &[Case] = &[
         CODEX,
         "model = \"gpt-5.5\"\nmodel_reasoning_effort = \"high\"\nnickname_candidates = [\"Ada\", \"Eve\"]\nsandbox_mode = \"read-only\"\n",
     )
-    .differing(&[("web_search", SAID)]),
+    .differing(&[("web_search", REPORTED_DEFAULT)]),
     case(
         "codex",
         CODEX,
@@ -159,7 +159,7 @@ const CASES: &[Case] = &[
     case("gemini", GEMINI, "model: flash\n"),
     case("gemini", GEMINI, "tools: [read_file]\nmodel: auto\n"),
     case("codex", CODEX, "model = \"qwen3-coder\"\nsandbox_mode = \"read-only\"\n")
-        .differing(&[("web_search", SAID)]),
+        .differing(&[("web_search", REPORTED_DEFAULT)]),
     case("opencode", OPENCODE, "mode: primary\nmodel: sonnet\n"),
     case("copilot", COPILOT, "tools: [read]\nmodel: openai/gpt-5\n"),
     case("copilot", COPILOT, "tools: [read, todo]\nmodel: gpt-5\nmetadata:\n  team: docs\n"),
@@ -222,9 +222,9 @@ fn fields(harness: &str, text: &str) -> BTreeMap<String, Data> {
     };
     let Data::Map(fields) = node.to_data() else { panic!("{text}") };
     let mut fields: BTreeMap<String, Data> = fields.into_iter().collect();
-    let told = fields.remove("developer_instructions");
-    let told = told.as_ref().and_then(Data::as_str).unwrap_or(body).trim().to_owned();
-    fields.insert("prompt".to_owned(), Data::str(told));
+    let prompt_text = fields.remove("developer_instructions");
+    let prompt_text = prompt_text.as_ref().and_then(Data::as_str).unwrap_or(body).trim().to_owned();
+    fields.insert("prompt".to_owned(), Data::str(prompt_text));
     understood(harness, &mut fields);
     fields
 }
@@ -303,7 +303,7 @@ fn again(case: &Case, text: &str) -> String {
 }
 
 #[test]
-fn what_a_harness_reads_comes_back() {
+fn imported_fields_render_back_unchanged() {
     let mut wrong = Vec::new();
     for case in CASES {
         let text = text(case);

@@ -53,7 +53,7 @@ fn rules(list: &[(&str, Action)]) -> Vec<(String, Action)> {
 }
 
 #[test]
-fn a_question_about_a_command_reaches_no_other_file_of_that_name() {
+fn an_imported_ask_does_not_override_a_deny_of_another_path() {
     let list = rules(&[("*", Action::Allow), ("~/a*~/a", Action::Deny), (" a", Action::Ask)]);
     let files = definition(&claude_code("default", &list));
     let subject = subject_of(&files).expect("an agent");
@@ -61,7 +61,7 @@ fn a_question_about_a_command_reaches_no_other_file_of_that_name() {
 }
 
 #[test]
-fn what_a_shell_changes_is_denied_all_the_same() {
+fn imported_denials_cover_shell_expansions() {
     let list = rules(&[
         ("*", Action::Allow),
         ("rm -rf $HOME*", Action::Deny),
@@ -74,8 +74,8 @@ fn what_a_shell_changes_is_denied_all_the_same() {
     ]);
     for found in [opencode("bash", &list), claude_code("default", &list)] {
         for changed in ["`rm -rf $HOME*`", "`git commit -m \"wip*`"] {
-            let said = found.losses.iter().any(|loss| loss.detail.contains(changed));
-            assert!(said, "{changed}: {:?}", found.losses);
+            let is_reported = found.losses.iter().any(|loss| loss.detail.contains(changed));
+            assert!(is_reported, "{changed}: {:?}", found.losses);
         }
         let subject = subject_of(&definition(&found)).expect("an agent");
         for line in [
@@ -100,7 +100,7 @@ fn what_a_shell_changes_is_denied_all_the_same() {
 }
 
 #[test]
-fn a_denial_of_one_tool_is_one_of_the_permission() {
+fn a_denied_tool_denies_its_whole_section() {
     let text = "---\nname: helper\ndescription: x\n---\nx\n";
     let settings = r#"{"permissions": {"allow": ["Edit(/**)"], "deny": ["Write", "Grep"]}}"#;
     let found = imported("claude-code", &[(CLAUDE, text), (SETTINGS, settings)], CLAUDE);
@@ -111,7 +111,7 @@ fn a_denial_of_one_tool_is_one_of_the_permission() {
 }
 
 #[test]
-fn what_cannot_be_read_is_denied() {
+fn unreadable_permissions_are_imported_as_deny() {
     for permission in ["{bash: dney}", "[deny]", "{bash: {\"*\": 1}}"] {
         let text = format!("---\ndescription: x\npermission: {permission}\n---\nx\n");
         let found = imported("opencode", &[(OPENCODE, &text)], OPENCODE).expect("an agent");
@@ -123,7 +123,7 @@ fn what_cannot_be_read_is_denied() {
 }
 
 #[test]
-fn rules_of_codex_over_several_lines() {
+fn multi_line_codex_rules_are_imported() {
     let path = ".codex/agents/helper.toml";
     let text = "name = \"helper\"\ndescription = \"x\"\ndeveloper_instructions = \"x\"\n";
     let cases = [

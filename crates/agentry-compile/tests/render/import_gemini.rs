@@ -4,7 +4,7 @@ use agentry_compile::policy::Section;
 use agentry_compile::targets::ImportedAgent;
 
 use crate::back::imported;
-use crate::import_least::{said, told};
+use crate::import_least::{report_of, rules_of};
 
 const AGENT: &str = ".gemini/agents/a.md";
 const PROJECT: &str = ".gemini/settings.json";
@@ -20,7 +20,7 @@ fn by(settings: &str) -> ImportedAgent {
 }
 
 #[test]
-fn what_is_excluded_is_denied() {
+fn excluded_tools_are_denied() {
     let cases = [
         (r#"{"tools": {"exclude": ["run_shell_command"]}}"#, Section::Bash, "deny"),
         (r#"{"excludeTools": ["ShellTool"]}"#, Section::Bash, "deny"),
@@ -41,12 +41,12 @@ fn what_is_excluded_is_denied() {
         (r#"{"skills": {"enabled": false}}"#, Section::Skill, "deny"),
     ];
     for (settings, section, expected) in cases {
-        assert_eq!(said(&by(settings), section), expected, "{settings}");
+        assert_eq!(rules_of(&by(settings), section), expected, "{settings}");
     }
 }
 
 #[test]
-fn what_is_not_in_the_list_of_tools_is_denied() {
+fn tools_outside_the_core_list_are_denied() {
     let sections = [Section::Read, Section::Edit, Section::Bash, Section::Websearch, Section::Mcp];
     let cases = [
         (r#"{"tools": {"core": ["read_file"]}}"#, ["allow", "deny", "deny", "deny", "deny"]),
@@ -60,12 +60,12 @@ fn what_is_not_in_the_list_of_tools_is_denied() {
     ];
     for (settings, expected) in cases {
         let found = by(settings);
-        assert_eq!(sections.map(|section| said(&found, section)), expected, "{settings}");
+        assert_eq!(sections.map(|section| rules_of(&found, section)), expected, "{settings}");
     }
 }
 
 #[test]
-fn servers_that_are_taken_away_are_denied() {
+fn excluded_server_tools_are_denied() {
     let cases = [
         (r#"{"mcpServers": {"g": {"command": "x", "excludeTools": ["del"]}}}"#, "g/del:deny ask"),
         (r#"{"mcpServers": {"g": {"includeTools": ["get"]}}}"#, "g/get:ask g/*:deny ask"),
@@ -82,25 +82,25 @@ fn servers_that_are_taken_away_are_denied() {
         ),
     ];
     for (settings, expected) in cases {
-        assert_eq!(said(&by(settings), Section::Mcp), expected, "{settings}");
+        assert_eq!(rules_of(&by(settings), Section::Mcp), expected, "{settings}");
     }
     let settings = r#"{"mcp": {"allowed": ["g"]}}"#;
     let found = with("tools: [mcp_h_x, mcp_g_y]\n", &[(PROJECT, settings)]).expect("an agent");
-    assert_eq!(said(&found, Section::Mcp), "g/*:deny h/x:deny g/y:ask deny");
+    assert_eq!(rules_of(&found, Section::Mcp), "g/*:deny h/x:deny g/y:ask deny");
     let own = "mcp_servers:\n  g:\n    command: x\n    excludeTools: [del]\n";
-    assert_eq!(said(&with(own, &[]).expect("an agent"), Section::Mcp), "g/del:deny ask");
+    assert_eq!(rules_of(&with(own, &[]).expect("an agent"), Section::Mcp), "g/del:deny ask");
 }
 
 #[test]
-fn nothing_gets_wider_and_what_is_left_is_told() {
+fn settings_that_allow_more_are_dropped_and_reported() {
     let settings = r#"{
         "tools": {"allowed": ["run_shell_command"], "sandbox": true, "frobnicate": 1},
         "mcpServers": {"g": {"command": "x", "trust": true, "what": 1}}
     }"#;
     let found = by(settings);
-    assert_eq!(said(&found, Section::Bash), "ask");
-    assert_eq!(said(&found, Section::Mcp), "ask");
-    let lines = told(&found);
+    assert_eq!(rules_of(&found, Section::Bash), "ask");
+    assert_eq!(rules_of(&found, Section::Mcp), "ask");
+    let lines = report_of(&found);
     for line in [
         "`tools.allowed` in `.gemini/settings.json`: not taken over",
         "`tools.sandbox` in `.gemini/settings.json` is not understood",
@@ -112,12 +112,16 @@ fn nothing_gets_wider_and_what_is_left_is_told() {
     }
     let own = ("~/.gemini/settings.json", r#"{"tools": {"exclude": ["google_web_search"]}}"#);
     let found = with("", &[own]).expect("an agent");
-    assert_eq!(said(&found, Section::Websearch), "deny");
-    assert!(told(&found).contains("your own `~/.gemini/settings.json`"), "{}", told(&found));
+    assert_eq!(rules_of(&found, Section::Websearch), "deny");
+    assert!(
+        report_of(&found).contains("your own `~/.gemini/settings.json`"),
+        "{}",
+        report_of(&found)
+    );
 }
 
 #[test]
-fn what_nobody_understands_is_denied() {
+fn unknown_settings_deny_all_sections() {
     for settings in [
         r#"{"tools": {"exclude": 5}}"#,
         r#"{"tools": {"exclude": ["write_*"]}}"#,
@@ -126,47 +130,47 @@ fn what_nobody_understands_is_denied() {
     ] {
         let found = by(settings);
         for section in [Section::Read, Section::Bash, Section::Mcp] {
-            assert_eq!(said(&found, section), "deny", "{settings}");
+            assert_eq!(rules_of(&found, section), "deny", "{settings}");
         }
-        assert!(told(&found).contains("is not understood"), "{settings}");
+        assert!(report_of(&found).contains("is not understood"), "{settings}");
     }
     let why = with("", &[(PROJECT, "{")]).expect_err("no agent");
     assert!(why.contains("`.gemini/settings.json:1:1` is not understood"), "{why}");
 }
 
 #[test]
-fn what_a_hook_of_gemini_may_deny_asks() {
+fn tools_with_a_before_hook_ask() {
     let found = by(r#"{"hooks": {"BeforeTool": [{"matcher": "*", "hooks": []}]}}"#);
-    assert_eq!(said(&found, Section::Read), "ask");
-    assert!(told(&found).contains("permissions.read: a hook of Gemini CLI decides about it"));
+    assert_eq!(rules_of(&found, Section::Read), "ask");
+    assert!(report_of(&found).contains("permissions.read: a hook of Gemini CLI decides about it"));
     let found = by(r#"{"tools": {"confirmationRequired": ["google_web_search"]}}"#);
-    assert_eq!(said(&found, Section::Websearch), "ask");
-    assert_eq!(said(&found, Section::Read), "allow");
+    assert_eq!(rules_of(&found, Section::Websearch), "ask");
+    assert_eq!(rules_of(&found, Section::Read), "allow");
 }
 
 #[test]
-fn what_an_extension_takes_away_is_denied() {
+fn tools_excluded_by_an_extension_are_denied() {
     let own = "~/.gemini/extensions/x/gemini-extension.json";
     let excludes = r#"{"name": "x", "excludeTools": ["run_shell_command"]}"#;
     let servers = r#"{"mcpServers": {"g": {"command": "g", "excludeTools": ["del"]}}}"#;
     for path in [own, ".gemini/extensions/x/gemini-extension.json"] {
         let found = with("", &[(path, excludes)]).expect("an agent");
-        assert_eq!(said(&found, Section::Bash), "deny", "{path}");
+        assert_eq!(rules_of(&found, Section::Bash), "deny", "{path}");
         let found = with("", &[(path, servers)]).expect("an agent");
-        assert_eq!(said(&found, Section::Mcp), "g/del:deny ask", "{path}");
+        assert_eq!(rules_of(&found, Section::Mcp), "g/del:deny ask", "{path}");
     }
     let line =
         "changed permissions: what your own `~/.gemini/extensions/x/gemini-extension.json` takes";
     let found = with("", &[(own, excludes)]).expect("an agent");
-    assert!(told(&found).contains(line), "{}", told(&found));
+    assert!(report_of(&found).contains(line), "{}", report_of(&found));
     let hooks = ("~/.gemini/extensions/x/hooks/hooks.json", r#"{"hooks": {"BeforeTool": []}}"#);
     let found = with("tools: [read_file]\n", &[(own, "{}"), hooks]).expect("an agent");
-    assert_eq!(said(&found, Section::Read), "ask");
+    assert_eq!(rules_of(&found, Section::Read), "ask");
     // What is not checked is reported.
     let policies = ("~/.gemini/extensions/x/policies/a.toml", "");
     let found = with("", &[(own, "{}"), policies]).expect("an agent");
     let line = "gap permissions: `~/.gemini/extensions/x/policies/` is not looked at";
-    assert!(told(&found).contains(line), "{}", told(&found));
+    assert!(report_of(&found).contains(line), "{}", report_of(&found));
     for (more, file) in [(vec![(own, "{")], own), (vec![(own, "{}"), (hooks.0, "{")], hooks.0)] {
         let why = with("", &more).expect_err("what is not understood");
         assert!(why.contains(&format!("`{file}:1:1` is not understood")), "{why}");
@@ -174,26 +178,26 @@ fn what_an_extension_takes_away_is_denied() {
 }
 
 #[test]
-fn what_the_machine_takes_away_is_denied() {
+fn tools_excluded_by_system_settings_are_denied() {
     let excludes = r#"{"tools": {"exclude": ["run_shell_command"]}}"#;
     let found = with("", &[("/etc/gemini-cli/settings.json", excludes)]).expect("an agent");
-    assert_eq!(said(&found, Section::Bash), "deny");
+    assert_eq!(rules_of(&found, Section::Bash), "deny");
     let line = "changed permissions: what `/etc/gemini-cli/settings.json` takes away is taken over";
-    assert!(told(&found).contains(line), "{}", told(&found));
+    assert!(report_of(&found).contains(line), "{}", report_of(&found));
     let rule = "[[rule]]\ntoolName = \"run_shell_command\"\ndecision = \"deny\"\npriority = 5\n";
     let found = with("", &[("/etc/gemini-cli/policies/a.toml", rule)]).expect("an agent");
-    assert_eq!(said(&found, Section::Bash), "deny");
+    assert_eq!(rules_of(&found, Section::Bash), "deny");
 }
 
 /// MCP tools that rules name in one word.
 #[test]
-fn rules_about_single_tools_of_servers() {
+fn rules_on_single_server_tools_are_imported() {
     let cases =
         [("mcp_gh_x", "gh/x:deny ask"), ("mcp_gh_*", "gh/*:deny ask"), ("mcp_*_x", "*/x:deny ask")];
     for (tool, expected) in cases {
         let rule =
             format!("[[rule]]\ntoolName = \"{tool}\"\ndecision = \"deny\"\npriority = 100\n");
         let found = with("", &[("~/.gemini/policies/p.toml", &rule)]).expect("an agent");
-        assert_eq!(said(&found, Section::Mcp), expected, "{tool}: {}", told(&found));
+        assert_eq!(rules_of(&found, Section::Mcp), expected, "{tool}: {}", report_of(&found));
     }
 }

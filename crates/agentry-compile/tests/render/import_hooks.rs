@@ -4,7 +4,7 @@ use agentry_compile::policy::Section;
 use agentry_compile::targets::ImportedAgent;
 
 use crate::back::imported;
-use crate::import_least::{said, told};
+use crate::import_least::{report_of, rules_of};
 
 const CLAUDE: &str = ".claude/agents/a.md";
 const OPENCODE: &str = ".opencode/agents/a.md";
@@ -31,7 +31,7 @@ fn hooks(matcher: &str) -> String {
 }
 
 #[test]
-fn what_a_hook_of_claude_code_may_deny_asks() {
+fn tools_with_a_claude_code_pre_hook_ask() {
     let bash = "narrowed permissions.bash: a hook of Claude Code decides about it; asks here";
     let shared = format!("{{{ALLOWED}, {}}}", hooks("Bash"));
     let own = format!("{{{}}}", hooks("Bash"));
@@ -43,43 +43,43 @@ fn what_a_hook_of_claude_code_may_deny_asks() {
         (line, vec![]),
     ] {
         let found = claude_code(lines, &more);
-        assert_eq!(said(&found, Section::Bash), "ask", "{more:?}");
-        assert_eq!(said(&found, Section::Read), "allow", "{more:?}");
-        assert!(told(&found).contains(bash), "{}", told(&found));
+        assert_eq!(rules_of(&found, Section::Bash), "ask", "{more:?}");
+        assert_eq!(rules_of(&found, Section::Read), "allow", "{more:?}");
+        assert!(report_of(&found).contains(bash), "{}", report_of(&found));
     }
     let all = format!("{{{}}}", hooks("*"));
     let found = claude_code("", &[(".claude/settings.local.json", &all)]);
     for section in [Section::Bash, Section::Edit, Section::Read] {
-        assert_eq!(said(&found, section), "ask");
-        assert!(told(&found).contains(&format!("permissions.{section}: a hook")), "{section}");
+        assert_eq!(rules_of(&found, section), "ask");
+        assert!(report_of(&found).contains(&format!("permissions.{section}: a hook")), "{section}");
     }
     // The agent has no tool for it, so the hook does not matter.
-    assert_eq!(said(&found, Section::Webfetch), "deny");
+    assert_eq!(rules_of(&found, Section::Webfetch), "deny");
 }
 
 #[test]
-fn a_hook_of_claude_code_that_denies_nothing_changes_nothing() {
+fn claude_code_hooks_that_cannot_deny_are_ignored() {
     for settings in [
         r#"{"hooks": {"PostToolUse": [{"matcher": "Bash", "hooks": []}]}}"#.to_owned(),
         format!("{{\"disableAllHooks\": true, {}}}", hooks("*")),
     ] {
         let found = claude_code("", &[(".claude/settings.local.json", &settings)]);
-        assert_eq!(said(&found, Section::Bash), "allow", "{settings}");
-        assert_eq!(told(&found), "", "{settings}");
+        assert_eq!(rules_of(&found, Section::Bash), "allow", "{settings}");
+        assert_eq!(report_of(&found), "", "{settings}");
     }
     let both = format!("{{\"disableAllHooks\": true, {}}}", hooks("*"));
     let other = ("~/.claude/settings.json", "{\"disableAllHooks\": false}");
     let found = claude_code("", &[(".claude/settings.local.json", &both), other]);
-    assert_eq!(said(&found, Section::Bash), "ask");
+    assert_eq!(rules_of(&found, Section::Bash), "ask");
 }
 
 #[test]
-fn plugins_of_claude_code_are_told() {
+fn unreadable_claude_code_plugins_are_a_gap() {
     let settings = r#"{"enabledPlugins": {"x@y": true, "z@y": false}}"#;
     let found = claude_code("", &[("~/.claude/settings.json", settings)]);
     let line = "gap hooks: the plugin `x@y` may bring some: `~/.claude/plugins/installed_plugins.json` \
                 cannot be read";
-    assert_eq!(told(&found), line);
+    assert_eq!(report_of(&found), line);
 }
 
 /// The installation directory of the plugin `x@y`.
@@ -91,7 +91,7 @@ const ENABLED: (&str, &str) =
     (".claude/settings.local.json", r#"{"enabledPlugins": {"x@y": true}}"#);
 
 #[test]
-fn what_a_hook_of_a_plugin_may_deny_asks() {
+fn tools_with_a_plugin_hook_ask() {
     let manifest = "~/.claude/plugins/cache/y/x/1.0.0/.claude-plugin/plugin.json";
     let file = "~/.claude/plugins/cache/y/x/1.0.0/hooks/hooks.json";
     let plain = r#"{"name": "x"}"#;
@@ -110,46 +110,46 @@ fn what_a_hook_of_a_plugin_may_deny_asks() {
         let mut more = vec![INSTALLED, ENABLED, (manifest, *manifest_text)];
         more.extend(hooks_text.map(|text| (file, text)));
         let found = claude_code("", &more);
-        assert_eq!(said(&found, Section::Bash), *expected, "{manifest_text} {hooks_text:?}");
+        assert_eq!(rules_of(&found, Section::Bash), *expected, "{manifest_text} {hooks_text:?}");
         let line = "permissions.bash: the plugin `x@y` of Claude Code decides about it; asks here";
-        assert_eq!(told(&found).contains(line), *expected == "ask", "{}", told(&found));
-        assert!(!told(&found).contains("gap hooks"), "{}", told(&found));
+        assert_eq!(report_of(&found).contains(line), *expected == "ask", "{}", report_of(&found));
+        assert!(!report_of(&found).contains("gap hooks"), "{}", report_of(&found));
     }
     for (more, line) in [
         (vec![INSTALLED, ENABLED], "plugin.json` cannot be read"),
         (vec![INSTALLED, ENABLED, (manifest, r#"{"hooks": 5}"#)], "is not understood"),
     ] {
         let found = claude_code("", &more);
-        assert!(told(&found).contains(line), "{line}\n{}", told(&found));
+        assert!(report_of(&found).contains(line), "{line}\n{}", report_of(&found));
     }
 }
 
 #[test]
-fn what_the_machine_denies_is_denied() {
+fn managed_claude_code_denials_are_imported() {
     let managed = "/etc/claude-code/managed-settings.json";
     let part = "/etc/claude-code/managed-settings.d/10-more.json";
     let denies = r#"{"permissions": {"deny": ["Bash(rm:*)", "Read(/x)"], "allow": ["WebFetch"]}}"#;
     for path in [managed, part] {
         let found = claude_code("", &[(path, denies)]);
-        assert_eq!(said(&found, Section::Bash), "rm *:deny allow", "{path}");
-        let told = told(&found);
-        assert!(told.contains(&format!("`{path}` denies `Bash(rm:*)` and more")), "{told}");
-        assert!(told.contains("allows `WebFetch` in every project: not taken over"), "{told}");
-        assert_eq!(said(&found, Section::Webfetch), "deny");
+        assert_eq!(rules_of(&found, Section::Bash), "rm *:deny allow", "{path}");
+        let report = report_of(&found);
+        assert!(report.contains(&format!("`{path}` denies `Bash(rm:*)` and more")), "{report}");
+        assert!(report.contains("allows `WebFetch` in every project: not taken over"), "{report}");
+        assert_eq!(rules_of(&found, Section::Webfetch), "deny");
     }
     let only = r#"{"allowManagedPermissionRulesOnly": true}"#;
     let found = claude_code("", &[(managed, only)]);
-    assert_eq!(said(&found, Section::Bash), "ask");
+    assert_eq!(rules_of(&found, Section::Bash), "ask");
     // No other setting switches its hooks off.
     let hook = format!("{{{}}}", hooks("Bash"));
     let off = (".claude/settings.local.json", r#"{"disableAllHooks": true}"#);
     let found = claude_code("", &[(managed, &hook), off]);
-    assert_eq!(said(&found, Section::Bash), "ask");
+    assert_eq!(rules_of(&found, Section::Bash), "ask");
 }
 
 /// A file that exists and is not understood may deny something.
 #[test]
-fn settings_that_are_not_understood_are_no_absent_ones() {
+fn malformed_settings_refuse_the_import() {
     let rm = r#"{"permissions": {}, "permissions": {"deny": ["Bash(rm *)"]}}"#;
     let cases = [
         ("{", "1:1` is not understood"),
@@ -186,7 +186,7 @@ fn settings_that_are_not_understood_are_no_absent_ones() {
 }
 
 #[test]
-fn work_is_handed_only_to_the_agents_that_are_named() {
+fn delegation_is_limited_to_the_named_agents() {
     let head = "---\nname: a\ndescription: d\n";
     for (tools, expected) in [
         ("Read, Agent(helper, other)", "helper:allow other:allow deny"),
@@ -196,7 +196,7 @@ fn work_is_handed_only_to_the_agents_that_are_named() {
     ] {
         let text = format!("{head}tools: {tools}\n---\nP\n");
         let found = imported("claude-code", &[(CLAUDE, &text)], CLAUDE).expect("an agent");
-        assert_eq!(said(&found, Section::Delegate), expected, "{tools}");
+        assert_eq!(rules_of(&found, Section::Delegate), expected, "{tools}");
     }
     let path = ".github/agents/a.agent.md";
     for (agents, expected) in
@@ -204,20 +204,20 @@ fn work_is_handed_only_to_the_agents_that_are_named() {
     {
         let text = format!("---\ndescription: d\ntools: [read, agent]\nagents: {agents}\n---\nP\n");
         let found = imported("copilot", &[(path, &text)], path).expect("an agent");
-        assert_eq!(said(&found, Section::Delegate), expected, "{agents}");
+        assert_eq!(rules_of(&found, Section::Delegate), expected, "{agents}");
     }
 }
 
 #[test]
-fn what_is_said_of_a_tool_that_is_taken_away_is_told() {
+fn a_disallowed_tool_with_a_pattern_is_denied_and_reported() {
     let found = claude_code("disallowedTools: Bash(rm:*)\n", &[]);
-    assert_eq!(said(&found, Section::Bash), "deny");
+    assert_eq!(rules_of(&found, Section::Bash), "deny");
     let line = "`Bash(rm:*)`: Claude Code takes away all of `Bash` by it";
-    assert!(told(&found).contains(line), "{}", told(&found));
+    assert!(report_of(&found).contains(line), "{}", report_of(&found));
 }
 
 #[test]
-fn what_a_plugin_of_opencode_may_stop_asks() {
+fn tools_with_an_opencode_plugin_hook_ask() {
     let agent = "---\ndescription: d\n---\nP\n";
     let stops = "export const X = async () => ({ \"tool.execute.before\": async () => {} })";
     let rings = "export const X = async ({ $ }) => ({ event: async () => { await $`ring` } })";
@@ -234,8 +234,8 @@ fn what_a_plugin_of_opencode_may_stop_asks() {
     for (path, text, expected) in cases {
         let files = [(OPENCODE, agent), (path, text)];
         let found = imported("opencode", &files, OPENCODE).expect("an agent");
-        assert_eq!(said(&found, Section::Bash), expected, "{path} {text}");
-        let is_told = told(&found).contains("of OpenCode decides about it; asks here");
-        assert_eq!(is_told, expected == "ask", "{}", told(&found));
+        assert_eq!(rules_of(&found, Section::Bash), expected, "{path} {text}");
+        let is_reported = report_of(&found).contains("of OpenCode decides about it; asks here");
+        assert_eq!(is_reported, expected == "ask", "{}", report_of(&found));
     }
 }

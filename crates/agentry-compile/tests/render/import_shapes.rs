@@ -4,7 +4,7 @@
 use agentry_compile::policy::Section;
 
 use crate::back::{definition, imported};
-use crate::import_least::said;
+use crate::import_least::rules_of;
 
 const CLAUDE: &str = ".claude/agents/x.md";
 const OPENCODE: &str = ".opencode/agent/x.md";
@@ -239,12 +239,12 @@ fn result(path: &str, head: &str) -> String {
     let system = found.agent.instructions.system.as_ref().map(|text| text.value.as_str());
     assert_eq!(system, Some(BODY), "{path}\n{head}");
     assert!(!definition(&found).is_empty());
-    let sections = [Section::Bash, Section::Edit, Section::Read].map(|of| said(&found, of));
+    let sections = [Section::Bash, Section::Edit, Section::Read].map(|of| rules_of(&found, of));
     format!("{} {}", found.agent.name(), sections.join(" "))
 }
 
 #[test]
-fn every_shape_is_read_or_refused_with_a_place() {
+fn every_file_shape_is_imported_or_refused_with_a_position() {
     let mut wrong = Vec::new();
     for (path, head, expected) in SHAPES {
         let result = result(path, head);
@@ -258,7 +258,7 @@ fn every_shape_is_read_or_refused_with_a_place() {
 
 /// Nothing panics when text is cut off or inserted.
 #[test]
-fn nothing_that_is_left_of_a_shape_panics() {
+fn truncated_files_are_imported_without_a_panic() {
     for (path, head, _) in SHAPES {
         let text = format!("{head}{BODY}\n");
         for at in (0..text.len()).step_by(5).filter(|at| text.is_char_boundary(*at)) {

@@ -4,7 +4,7 @@ use agentry_compile::formats::{WriteTarget, convert};
 use agentry_compile::model::Format;
 
 use crate::back::{definition, imported};
-use crate::{Wish, rendering, told};
+use crate::{Wish, rendering, report_of};
 
 const PI: &str = ".pi/agents/x.md";
 const CODEX: &str = ".codex/agents/x.toml";
@@ -21,7 +21,7 @@ fn text(harness: &str, fields: &str) -> String {
 }
 
 #[test]
-fn what_is_left_out_is_told() {
+fn dropped_and_changed_fields_are_reported() {
     let cases = [
         (
             "pi",
@@ -69,12 +69,12 @@ fn what_is_left_out_is_told() {
     ];
     for (harness, path, fields, expected) in cases {
         let found = imported(harness, &[(path, &text(harness, fields))], path).expect("an agent");
-        let told: Vec<String> = found
+        let report: Vec<String> = found
             .losses
             .iter()
             .map(|it| format!("{} {}: {}", it.kind, it.field, it.detail))
             .collect();
-        assert!(told.iter().any(|it| it.starts_with(expected)), "{fields}{told:#?}");
+        assert!(report.iter().any(|it| it.starts_with(expected)), "{fields}{report:#?}");
     }
     let usual = "description = \"d\"\nsandbox_mode = \"read-only\"\ntools = {view_image = false}\n";
     let found = imported("codex", &[(CODEX, &text("codex", usual))], CODEX).expect("an agent");
@@ -84,7 +84,7 @@ fn what_is_left_out_is_told() {
 
 /// The model name of a harness is kept for that harness, also in formats with a model field.
 #[test]
-fn a_model_of_any_name_comes_back() {
+fn model_names_are_kept_for_their_harness() {
     let cases = [
         ("gemini", GEMINI, "model: flash-lite\n"),
         ("codex", CODEX, "description = \"d\"\nmodel = \"qwen3-coder\"\n"),
@@ -103,11 +103,11 @@ fn a_model_of_any_name_comes_back() {
 
 /// An agent that may write files is not reported as one without a tool for it.
 #[test]
-fn an_agent_of_pi_that_writes_has_what_it_had() {
+fn a_pi_agent_with_write_reports_no_dropped_tool() {
     let text = text("pi", "tools: read, write\n");
     let found = imported("pi", &[(PI, &text)], PI).expect("an agent");
     let rendered = rendering("pi", &definition(&found), Wish::default()).agents.remove(0);
     assert!(rendered.files[0].text().contains("tools: read, write\n"));
-    let told = told(&rendered);
-    assert!(!told.contains("left out"), "{told}");
+    let report = report_of(&rendered);
+    assert!(!report.contains("left out"), "{report}");
 }

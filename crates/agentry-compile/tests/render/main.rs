@@ -159,7 +159,7 @@ pub(crate) fn file<'a>(rendered: &'a RenderedAgent, end: &str) -> &'a str {
 }
 
 /// Everything reported to the user, one line each.
-pub(crate) fn told(rendered: &RenderedAgent) -> String {
+pub(crate) fn report_of(rendered: &RenderedAgent) -> String {
     let refused = rendered.refused.iter().map(|it| format!("refused {}: {}", it.field, it.message));
     let losses =
         rendered.losses.iter().map(|it| format!("{} {}: {}", it.kind, it.field, it.detail));

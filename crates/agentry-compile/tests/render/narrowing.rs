@@ -39,7 +39,7 @@ fn granted(target: &Target, subject: &RenderSubject, shared: bool) -> Option<BTr
 }
 
 #[test]
-fn a_denial_grants_nothing() {
+fn an_added_denial_never_grants_a_tool() {
     let mut runner = TestRunner::new(Config {
         cases: cases(40),
         failure_persistence: None,

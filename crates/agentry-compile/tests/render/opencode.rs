@@ -2,7 +2,7 @@
 
 use agentry_compile::targets::RenderScope;
 
-use crate::{Wish, agent, chiron, file, one, rendering, told};
+use crate::{Wish, agent, chiron, file, one, rendering, report_of};
 
 const FILE: &str = ".opencode/agents/helper.md";
 
@@ -20,7 +20,7 @@ fn holds(lines: &str, expected: &str) {
 
 /// What is reported for the agent with these lines.
 fn losses(lines: &str) -> String {
-    told(&one("opencode", lines, Wish::default()))
+    report_of(&one("opencode", lines, Wish::default()))
 }
 
 fn bash(intent: &str, rules: &[&str]) -> String {
@@ -32,12 +32,12 @@ fn section(name: &str, intent: &str, rules: &[&str]) -> String {
 }
 
 #[test]
-fn the_sample() {
+fn renders_the_chiron_sample() {
     let rendered = rendering("opencode", &chiron(), Wish::default()).agents.remove(0);
     insta::assert_snapshot!(format!(
         "{}--- told\n{}",
         file(&rendered, ".opencode/agents/chiron.md"),
-        told(&rendered)
+        report_of(&rendered)
     ));
     let paths: Vec<_> = rendered.files.iter().map(|file| file.path.as_str()).collect();
     let copied = ".opencode/skills/systematic-debugging/SKILL.md";
@@ -77,8 +77,8 @@ fn t3_a_catch_all_rule_is_written_once() {
 #[test]
 fn t4_a_number_is_refused() {
     for lines in [bash("ask", &["10:allow", "x *:allow"]), section("tool", "ask", &["10:allow"])] {
-        let told = losses(&lines);
-        assert!(told.contains("would put the rule `10` before all others"), "{told}");
+        let report = losses(&lines);
+        assert!(report.contains("would put the rule `10` before all others"), "{report}");
     }
     // JavaScript does not parse it as a number.
     holds(&bash("ask", &["010:allow"]), "    \"010\": allow\n");
@@ -93,13 +93,13 @@ fn t5_the_catch_all_comes_first() {
 }
 
 #[test]
-fn t6_an_agent_of_the_same_name_is_joined() {
+fn t6_settings_of_an_agent_of_the_same_name_are_considered() {
     let lines = bash("ask", &["git push*:deny", "git *:allow"]);
     let harmless = "{\"agent\": {\"helper\": {\"model\": \"a/b\"}}}";
     let existing = [("opencode.json", harmless)];
     let rendered = one("opencode", &lines, Wish { existing: &existing, ..Wish::default() });
-    let told = told(&rendered);
-    assert!(told.contains("`opencode.json` is about an agent of this name too"), "{told}");
+    let report = report_of(&rendered);
+    assert!(report.contains("`opencode.json` is about an agent of this name too"), "{report}");
     assert_eq!(rendered.refused, None);
     // A key keeps its first position: `git push*` comes before `git *`.
     let harmful = "// mine\n{\"agent\": {\"helper\": {\"permission\": {\"bash\": {\"git push*\": \"allow\"}}}},}";
@@ -125,7 +125,7 @@ fn t6_an_agent_of_the_same_name_is_joined() {
 }
 
 #[test]
-fn t7_what_holds_for_all_agents_never_decides() {
+fn t7_global_permissions_never_override_an_agent() {
     let lines = bash("ask", &["git *:allow"]);
     let settings =
         ["{\"permission\": \"allow\"}", "{\"permission\": {\"bash\": \"deny\", \"*\": \"allow\"}}"];
@@ -147,7 +147,7 @@ fn t8_keys_are_not_sorted() {
 }
 
 #[test]
-fn t22_what_is_not_said_is_written() {
+fn t22_absent_sections_are_written_with_their_defaults() {
     let text = text("");
     for line in [
         "\"*\": ask",
@@ -167,7 +167,7 @@ fn t22_what_is_not_said_is_written() {
 }
 
 #[test]
-fn t23_a_star_takes_directories_there() {
+fn t23_a_star_that_matches_directories_gets_a_second_rule() {
     // A rule for what lies deeper makes it exact.
     let cases = [
         ("deny", "src/*:allow", "    src/*: allow\n    src/*/*: deny\n"),
@@ -179,20 +179,20 @@ fn t23_a_star_takes_directories_there() {
     for (intent, rule, expected) in cases {
         let lines = section("edit", intent, &[rule]);
         holds(&lines, expected);
-        let told = losses(&lines);
-        assert!(!told.contains("narrowed permissions.edit"), "{rule}: {told}");
+        let report = losses(&lines);
+        assert!(!report.contains("narrowed permissions.edit"), "{rule}: {report}");
     }
 }
 
 #[test]
-fn t24_a_star_takes_words_there() {
+fn t24_a_star_that_matches_several_words_is_narrowed() {
     let lines = bash("ask", &["git * main:allow"]);
     holds(&lines, "\n  bash: ask\n");
     assert!(losses(&lines).contains("narrowed permissions.bash: `git example main`"));
 }
 
 #[test]
-fn t25_a_last_star_takes_nothing_too() {
+fn t25_a_final_star_also_matches_nothing() {
     let lines = bash("deny", &["ls *:allow"]);
     holds(&lines, "    ls *: allow\n");
     assert!(!losses(&lines).contains("narrowed permissions.bash"));
@@ -204,7 +204,7 @@ fn t25_a_last_star_takes_nothing_too() {
 }
 
 #[test]
-fn t26_a_question_mark_takes_any_character_there() {
+fn t26_a_question_mark_matches_any_character() {
     let allowed = bash("ask", &["frob a?b:allow"]);
     holds(&allowed, "\n  bash: ask\n");
     holds(&bash("allow", &["frob a?b:deny"]), "    frob a?b: deny\n");
@@ -215,7 +215,7 @@ fn t26_a_question_mark_takes_any_character_there() {
 }
 
 #[test]
-fn t27_below_a_directory_is_not_the_directory() {
+fn t27_rules_below_a_directory_exclude_the_directory() {
     let lines = section("read", "allow", &[])
         + &section("edit", "allow", &[])
         + &section("external_directory", "deny", &["~/p/**:allow"]);
@@ -223,7 +223,7 @@ fn t27_below_a_directory_is_not_the_directory() {
 }
 
 #[test]
-fn t28_absolute_paths_are_outside() {
+fn t28_absolute_paths_are_external_directory_rules() {
     let lines = section("edit", "allow", &["/run/agenix/**:deny"])
         + &section("external_directory", "allow", &[])
         + &section("read", "allow", &[]);
@@ -232,14 +232,14 @@ fn t28_absolute_paths_are_outside() {
 }
 
 #[test]
-fn t31_the_home_directory_is_written_out_there() {
+fn t31_home_paths_in_commands_match_any_home() {
     holds(&bash("allow", &["~/bin/x *:deny"]), "    \"*/bin/x *\": deny\n");
     let lines = bash("ask", &["~/bin/x *:allow"]);
     assert!(losses(&lines).contains("narrowed permissions.bash: `~/bin/x`"), "{}", losses(&lines));
 }
 
 #[test]
-fn t32_colons() {
+fn t32_patterns_with_colons_are_kept() {
     holds(
         &bash("ask", &["npm run test:unit:allow", "curl https://h:8080/*:deny"]),
         "    curl https://h:8080/*: deny\n    npm run test:unit: allow\n",
@@ -247,7 +247,7 @@ fn t32_colons() {
 }
 
 #[test]
-fn t33_addresses_have_one_answer() {
+fn t33_address_rules_are_narrowed_to_one_verdict() {
     let lines = section("webfetch", "ask", &["https://docs.example.org/*:allow"]);
     holds(&lines, "\n  webfetch: ask\n");
     assert!(losses(&lines).contains("narrowed permissions.webfetch: `https://docs.example.org"));
@@ -256,15 +256,15 @@ fn t33_addresses_have_one_answer() {
 }
 
 #[test]
-fn t36_what_is_not_taken_apart_is_a_gap() {
+fn t36_unchecked_command_parts_are_a_gap() {
     let lines = bash("ask", &["git status*:allow", "rm *:deny"]) + &section("edit", "deny", &[]);
-    let told = losses(&lines);
+    let report = losses(&lines);
     let gap = "redirections: OpenCode checks the command and not where its output goes; `git status > x` is deny in the source and allow there";
-    assert!(told.contains(&format!("gap permissions.bash: {gap}")), "{told}");
+    assert!(report.contains(&format!("gap permissions.bash: {gap}")), "{report}");
     let open = bash("allow", &["rm *:deny"]);
-    let told = losses(&open);
+    let report = losses(&open);
     for gap in ["nested shells", "other spellings", "variables"] {
-        assert!(told.contains(&format!("gap permissions.bash: {gap}")), "{told}");
+        assert!(report.contains(&format!("gap permissions.bash: {gap}")), "{report}");
     }
 }
 
@@ -278,8 +278,8 @@ fn gaps_are_closed_by_stricter_rules() {
         String::new(),
     ] {
         let rendered = one("opencode", &lines, wish);
-        let told = told(&rendered);
-        assert!(!told.contains("gap permissions."), "{lines}{told}");
+        let report = report_of(&rendered);
+        assert!(!report.contains("gap permissions."), "{lines}{report}");
         assert_eq!(rendered.refused, None);
     }
     let text = one("opencode", "", wish);
@@ -287,7 +287,7 @@ fn gaps_are_closed_by_stricter_rules() {
 }
 
 #[test]
-fn t39_nothing_but_known_fields() {
+fn t39_only_known_fields_are_written() {
     let text = text("tags = [\"x\"]\ndisplay_name = \"Helper (x)\"\nmax_turns = 3\n");
     let fields: Vec<_> = text
         .lines()
@@ -305,7 +305,7 @@ fn t39_nothing_but_known_fields() {
 }
 
 #[test]
-fn t40_a_name_would_change_the_identifier() {
+fn t40_no_name_is_written_and_a_renamed_agent_is_refused() {
     let lines = "display_name = \"Helper (Assistant)\"\n";
     assert!(!text(lines).contains("name:"));
     assert!(losses(lines).contains("dropped display_name"));
@@ -317,13 +317,13 @@ fn t40_a_name_would_change_the_identifier() {
 }
 
 #[test]
-fn t41_steps_only_remind() {
+fn t41_max_turns_is_written_as_steps_with_a_gap() {
     holds("max_turns = 50\n", "\nsteps: 50\n");
     assert!(losses("max_turns = 50\n").contains("gap max_turns"));
 }
 
 #[test]
-fn t42_descriptions_keep_their_meaning() {
+fn t42_descriptions_are_quoted() {
     for description in [
         "Say \"hi\": now # or later",
         "*starred",
@@ -349,7 +349,7 @@ fn t42_descriptions_keep_their_meaning() {
 }
 
 #[test]
-fn t44_a_prompt_with_dashes() {
+fn t44_a_prompt_with_dashes_is_kept() {
     let mut files = agent("helper", "");
     files[1].1 =
         "\u{feff}---\r\nnot: metadata\r\n---\r\n\r\nYou answer.\r\n---\r\nAlways.\r\n".to_owned();
@@ -381,23 +381,23 @@ fn t46_the_mode_is_always_written() {
 }
 
 #[test]
-fn t47_skills_that_are_not_there_are_told() {
-    let told = losses("skills = [\"pdf\"]\n");
-    assert!(told.contains("dropped skills: the skill `pdf` was not found"), "{told}");
+fn t47_missing_skills_are_reported() {
+    let report = losses("skills = [\"pdf\"]\n");
+    assert!(report.contains("dropped skills: the skill `pdf` was not found"), "{report}");
     let mut files = agent("helper", "skills = [\"pdf\"]\n");
     files.push(("skills/pdf/SKILL.md".to_owned(), "Read it.\n".to_owned()));
     let rendered = rendering("opencode", &files, Wish::default()).agents.remove(0);
-    let told = crate::told(&rendered);
-    assert!(told.contains("the skill `pdf` lacks `name` or `description`"), "{told}");
+    let report = crate::report_of(&rendered);
+    assert!(report.contains("the skill `pdf` lacks `name` or `description`"), "{report}");
 }
 
 #[test]
-fn t48_questions_must_be_allowed_to_be_asked() {
+fn t48_an_allowed_question_is_written() {
     holds(&section("question", "allow", &[]), "\n  question: allow\n");
 }
 
 #[test]
-fn t49_editing_is_one_permission() {
+fn t49_edit_and_write_are_one_permission() {
     holds(&section("edit", "deny", &[]), "\n  edit: deny\n");
     assert!(!text(&section("edit", "deny", &[])).contains("write:"));
 }
@@ -416,7 +416,7 @@ fn t53_built_in_names_are_refused() {
 }
 
 #[test]
-fn t55_names_that_are_no_files_are_refused() {
+fn t55_names_invalid_as_file_names_are_refused() {
     for alias in ["-x", "a--b", "con", "a/b", "../x"] {
         let wish = Wish { alias: Some(alias), ..Wish::default() };
         let rendered = rendering("opencode", &agent("helper", ""), wish).agents.remove(0);
@@ -425,7 +425,7 @@ fn t55_names_that_are_no_files_are_refused() {
 }
 
 #[test]
-fn settings_that_cannot_be_read_are_refused() {
+fn unreadable_settings_refuse_the_agent() {
     for path in ["opencode.json", ".opencode/opencode.jsonc"] {
         let existing = [(path, "{\"permission\": ")];
         let rendered = one("opencode", "", Wish { existing: &existing, ..Wish::default() });
@@ -448,7 +448,7 @@ fn two_agents_of_one_name_are_refused() {
 }
 
 #[test]
-fn the_home_of_a_user() {
+fn the_user_scope_renders_to_the_config_directory() {
     let wish = Wish { scope: Some(RenderScope::User), ..Wish::default() };
     let rendered = rendering("opencode", &chiron(), wish).agents.remove(0);
     assert_eq!(rendered.refused, None);
@@ -459,36 +459,36 @@ fn the_home_of_a_user() {
 }
 
 #[test]
-fn every_special_character_is_itself() {
+fn special_characters_in_patterns_are_literal() {
     let patterns = "<>!%@#&;|^$()+=~`',-_.:[]{}".chars().map(|c| format!("src/a{c}b/**:allow"));
     let patterns: Vec<_> = patterns.collect();
     let rules: Vec<&str> = patterns.iter().map(String::as_str).collect();
     let lines = section("edit", "deny", &rules);
-    let told = losses(&lines);
-    assert!(!told.contains("narrowed permissions.edit"), "{told}");
+    let report = losses(&lines);
+    assert!(!report.contains("narrowed permissions.edit"), "{report}");
     assert_eq!(text(&lines).matches("b/*").count(), rules.len());
 }
 
 #[test]
-fn what_is_no_tool_keeps_its_answer() {
+fn permissions_that_are_no_tools_keep_their_defaults() {
     let lines = section("tool", "allow", &[]) + &section("mcp", "allow", &[]);
     holds(&lines, "  \"*\": allow\n  doom_loop: ask\n  plan_enter: deny\n  plan_exit: deny\n");
 }
 
 #[test]
-fn servers_and_tools_share_their_names() {
+fn ambiguous_server_and_tool_names_are_denied() {
     let lines = section("mcp", "deny", &["github/delete*:deny", "github/*:allow"])
         + &section("tool", "deny", &["todowrite:allow", "my_tool:allow"]);
     let text = text(&lines);
     // A server `my` with a tool `tool` would have the same name.
     let expected = "  \"*\": deny\n  github_*: allow\n  github_delete*: deny\n  my_tool: deny\n  todowrite: allow\n";
     assert!(text.contains(expected), "{text}");
-    let told = losses(&lines);
-    assert!(told.contains("`github_x` would be taken for one of `github`"), "{told}");
+    let report = losses(&lines);
+    assert!(report.contains("`github_x` would be taken for one of `github`"), "{report}");
 }
 
 #[test]
-fn agents_in_directories_are_others() {
+fn delegate_stars_do_not_match_nested_agents() {
     holds(
         &section("delegate", "deny", &["rev*:allow", "docs:allow"]),
         "  task:\n    \"*\": deny\n    docs: allow\n    rev*: allow\n    rev*/*: deny\n",
@@ -501,7 +501,7 @@ fn agents_in_directories_are_others() {
 
 /// Verdicts are memoised for agents with equal policies; nearly equal ones do not share.
 #[test]
-fn agents_that_are_nearly_alike_stay_apart() {
+fn verdicts_are_not_shared_between_similar_agents() {
     let alike = [
         bash("ask", &["git *:allow", "git push *:deny"]),
         bash("ask", &["git push *:deny", "git *:allow"]),

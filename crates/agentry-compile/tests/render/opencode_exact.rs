@@ -8,7 +8,7 @@ use agentry_compile::targets::proof::{PolicyProof, within};
 use agentry_compile::targets::{HarnessTool, LossKind, RenderSubject, RenderedAgent, target};
 
 use crate::property::read_back;
-use crate::{GUARD, Wish, agent, file, one, rendering, subjects, told};
+use crate::{GUARD, Wish, agent, file, one, rendering, report_of, subjects};
 
 /// One section with its intent and rules.
 fn section(section: &str, intent: &str, rules: &[&str]) -> String {
@@ -65,7 +65,7 @@ fn changed(layers: &[RuleList], from: Action, to: Action) -> Vec<RuleList> {
 }
 
 #[test]
-fn what_no_rule_says_is_left_to_the_guard() {
+fn with_the_guard_allows_are_written_as_ask() {
     let outside = section("external_directory", "allow", &[]);
     let cases: &[(String, &str, &str)] = &[
         (
@@ -168,12 +168,12 @@ fn what_no_rule_says_is_left_to_the_guard() {
     for (lines, expected, relies) in cases {
         let rendered = is_exact(lines);
         let text = file(&rendered, "helper.md");
-        let told = told(&rendered);
-        let says = |section: &&Section| {
-            told.contains(&format!("without the plugin, OpenCode asks where {section} is denied"))
+        let report = report_of(&rendered);
+        let has_verdict = |section: &&Section| {
+            report.contains(&format!("without the plugin, OpenCode asks where {section} is denied"))
         };
         let found: Vec<&str> =
-            Section::ALL.iter().filter(says).map(|section| section.as_str()).collect();
+            Section::ALL.iter().filter(has_verdict).map(|section| section.as_str()).collect();
         if found.join(" ") != *relies || !text.contains(&format!("\n  {expected}")) {
             wrong.push(format!("{lines}relies on the guard for {found:?}\n{text}"));
         }
@@ -182,7 +182,7 @@ fn what_no_rule_says_is_left_to_the_guard() {
 }
 
 #[test]
-fn every_intent_and_pattern_is_exact() {
+fn with_the_guard_every_pattern_is_exact() {
     let patterns: &[(&str, &[&str])] = &[
         (
             "bash",
@@ -209,7 +209,7 @@ fn every_intent_and_pattern_is_exact() {
 }
 
 #[test]
-fn without_it_what_is_narrowed_says_that_it_would_help() {
+fn without_the_guard_narrowings_suggest_it() {
     let cases = [
         section("bash", "deny", &["git * main:allow"]),
         section("read", "deny", &["docs/*:allow"]),
@@ -232,7 +232,7 @@ fn without_it_what_is_narrowed_says_that_it_would_help() {
 }
 
 #[test]
-fn with_it_nobody_says_that_it_would_help() {
+fn with_the_guard_no_loss_suggests_it() {
     let cases = [
         section("tool", "ask", &["my_tool:allow"]),
         section("read", "allow", &["secret/**:deny"]),
@@ -240,8 +240,8 @@ fn with_it_nobody_says_that_it_would_help() {
     ];
     for lines in cases {
         for harness in ["claude-code", "opencode"] {
-            let told = told(&one(harness, &lines, GUARD));
-            assert!(!told.contains("--guard` makes"), "{harness} {lines}{told}");
+            let report = report_of(&one(harness, &lines, GUARD));
+            assert!(!report.contains("--guard` makes"), "{harness} {lines}{report}");
         }
     }
 }

@@ -2,7 +2,7 @@
 //! something else, but never anything that its definition denies.
 
 use crate::back::{definition, imported};
-use crate::{GUARD, Wish, one, rendering, told};
+use crate::{GUARD, Wish, one, rendering, report_of};
 
 const PATH: &str = ".opencode/agents/x.md";
 
@@ -18,7 +18,7 @@ fn rendered(files: &[(String, String)], wish: Wish<'_>) -> String {
 }
 
 #[test]
-fn words_are_kept_where_the_meaning_would_differ() {
+fn original_grants_are_restored_where_rendering_differs() {
     let cases = [
         // OpenCode itself asks about `.env`, and about repeated identical calls.
         ("permission:\n  read: allow", true),
@@ -44,7 +44,7 @@ fn words_are_kept_where_the_meaning_would_differ() {
 
 /// A subagent may start agents or write a to-do list only if a rule has exactly that key.
 #[test]
-fn a_subagent_gains_nothing_that_no_rule_names() {
+fn a_subagent_gets_task_and_todo_only_by_exact_rules() {
     let (deny, allow) = ("deny", "allow");
     let cases = [
         ("mode: subagent", deny, "\n  task: deny\n", deny),
@@ -66,8 +66,8 @@ fn a_subagent_gains_nothing_that_no_rule_names() {
         let rule = (todos != allow).then(|| format!("\"todowrite:{todos}\""));
         let tools = files[0].1.split("[permissions.tool]\n").nth(1).expect("tools");
         let tools = tools.split("\n[").next().expect("a section");
-        let is_said = rule.as_ref().is_none_or(|rule| tools.contains(rule));
-        assert!(is_said || tools.starts_with("intent = \"deny\""), "{lines}\n{tools}");
+        let is_listed = rule.as_ref().is_none_or(|rule| tools.contains(rule));
+        assert!(is_listed || tools.starts_with("intent = \"deny\""), "{lines}\n{tools}");
         let text = rendered(&files, Wish::default());
         match back {
             "" => assert!(!text.contains("task"), "{lines}\n{text}"),
@@ -78,14 +78,14 @@ fn a_subagent_gains_nothing_that_no_rule_names() {
 
 /// The last rule counts, and a definition may put single verdicts before maps.
 #[test]
-fn the_order_of_rules_comes_back() {
+fn the_original_order_of_rules_is_restored() {
     let lines = "permission:\n  bash:\n    git *: ask\n  \"*\": allow\n  edit:\n    src/*: ask\n  doom_loop: deny";
     let text = rendered(&definition_of(lines), Wish::default());
     assert!(text.contains(lines), "{text}");
 }
 
 #[test]
-fn what_is_denied_since_stays_denied_and_the_rest_comes_back() {
+fn later_denials_hold_beside_restored_original_grants() {
     let mut files = definition_of("permission:\n  \"*\": allow\n  read: allow");
     let (from, to) =
         ("[permissions.bash]\nintent = \"allow\"", "[permissions.bash]\nintent = \"deny\"");
@@ -105,11 +105,15 @@ fn what_is_denied_since_stays_denied_and_the_rest_comes_back() {
     let rendered = rendering("opencode", &files, Wish::default()).agents.remove(0);
     let text = rendered.files[0].text();
     assert!(text.contains("  bash: ask\n") && text.contains("\"*.env\": ask"), "{text}");
-    assert!(told(&rendered).contains("x-harness.opencode.as-written"), "{}", told(&rendered));
+    assert!(
+        report_of(&rendered).contains("x-harness.opencode.as-written"),
+        "{}",
+        report_of(&rendered)
+    );
 }
 
 #[test]
-fn whoever_wants_no_gaps_gets_no_words() {
+fn guard_and_close_gaps_write_no_original_grants() {
     let files = definition_of("permission:\n  read: allow\n  doom_loop: allow");
     for wish in [GUARD, Wish { close_gaps: true, ..Wish::default() }] {
         let text = rendered(&files, wish);
@@ -119,7 +123,7 @@ fn whoever_wants_no_gaps_gets_no_words() {
 
 /// Definitions that try to gain more than they declare, or files that OpenCode refuses to load.
 #[test]
-fn words_that_nobody_imported_give_nothing() {
+fn forged_original_grants_give_nothing() {
     let denies = "[permissions.bash]\nintent = \"deny\"\n[permissions.edit]\nintent = \"ask\"\n";
     let cases = [
         ("permission = \"allow\"", "\"*\": allow\n---"),
@@ -145,7 +149,7 @@ fn words_that_nobody_imported_give_nothing() {
 }
 
 #[test]
-fn what_is_passed_on_to_the_provider_comes_back() {
+fn original_provider_options_are_restored() {
     let lines = "reasoningEffort: high\ntextVerbosity: low\nfallback_models: [a/b, c/d]\nthinking:\n  type: enabled\n  budgetTokens: 16000\noptions:\n  store: false";
     let text = rendered(&definition_of(lines), Wish::default());
     assert!(text.contains(lines), "{text}");

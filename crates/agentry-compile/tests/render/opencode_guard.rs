@@ -1,9 +1,9 @@
 //! OpenCode with the guard: allowed calls become `ask`, and the plugin answers.
 
-use crate::{GUARD, agent, chiron, file, one, rendering, told};
+use crate::{GUARD, agent, chiron, file, one, rendering, report_of};
 
 #[test]
-fn what_is_allowed_is_asked_without_the_plugin() {
+fn allows_are_written_as_ask_for_the_plugin() {
     let lines = r#"
 [permissions.bash]
 intent = "allow"
@@ -26,14 +26,17 @@ rules = ["docs.example.org:allow"]
     ] {
         assert!(text.contains(expected), "{expected}\n{text}");
     }
-    let told = told(&rendered);
-    assert!(!told.contains("narrowed"), "{told}");
-    assert!(told.contains("without the plugin, OpenCode asks where webfetch is denied"), "{told}");
-    assert!(told.contains("gap guard: with `--pure`"), "{told}");
+    let report = report_of(&rendered);
+    assert!(!report.contains("narrowed"), "{report}");
+    assert!(
+        report.contains("without the plugin, OpenCode asks where webfetch is denied"),
+        "{report}"
+    );
+    assert!(report.contains("gap guard: with `--pure`"), "{report}");
 }
 
 #[test]
-fn one_plugin_for_all_agents() {
+fn all_agents_share_one_guard_plugin() {
     let files = [agent("helper", ""), agent("other", "")].concat();
     let rendering = rendering("opencode", &files, GUARD);
     let [plugin] = rendering.shared.as_slice() else { panic!("one plugin") };
@@ -46,9 +49,9 @@ fn one_plugin_for_all_agents() {
 }
 
 #[test]
-fn the_sample_is_exact() {
+fn the_chiron_sample_is_exact_with_the_guard() {
     let rendered = rendering("opencode", &chiron(), GUARD).agents.remove(0);
     assert_eq!(rendered.refused, None);
-    let told = told(&rendered);
-    assert!(!told.contains("narrowed"), "{told}");
+    let report = report_of(&rendered);
+    assert!(!report.contains("narrowed"), "{report}");
 }

@@ -3,11 +3,11 @@
 use agentry_compile::policy::Section;
 
 use crate::back::{assert_stable, definition, imported};
-use crate::import_least::said;
+use crate::import_least::rules_of;
 use crate::{Wish, chiron, one, rendering};
 
 #[test]
-fn what_was_rendered_comes_back() {
+fn a_rendered_sample_imports_and_renders_the_same() {
     let rendered = rendering("opencode", &chiron(), Wish::default()).agents.remove(0);
     let files: Vec<_> = rendered.files.iter().map(|f| (f.path.as_str(), f.text())).collect();
     let agent = imported("opencode", &files, files[0].0).expect("an agent");
@@ -16,7 +16,7 @@ fn what_was_rendered_comes_back() {
 }
 
 #[test]
-fn rules_come_back() {
+fn rendered_rules_import_and_render_the_same() {
     for lines in [
         "",
         "[permissions.bash]\nintent = \"ask\"\nrules = [\"git push --force*:deny\", \"git *:allow\", \"ls *:allow\"]\n",
@@ -36,7 +36,7 @@ fn rules_come_back() {
 }
 
 #[test]
-fn files_as_people_write_them() {
+fn import_reads_common_agent_files() {
     let text = "---\r\ndescription: Use this: always\r\ntools:\r\n  write: false\r\n  bash: false\r\ncolor: \"#ff0000\"\r\nmaxSteps: 5\r\nmodel: anthropic/claude\r\n---\r\nYou review.\r\n";
     let agent =
         imported("opencode", &[(".opencode/agent/review.md", text)], ".opencode/agent/review.md")
@@ -60,7 +60,7 @@ fn files_as_people_write_them() {
 }
 
 #[test]
-fn settings_for_all_agents_count() {
+fn import_reads_permissions_for_all_agents() {
     let files = [
         (
             "opencode.json",
@@ -79,7 +79,7 @@ fn settings_for_all_agents_count() {
 }
 
 #[test]
-fn a_word_for_everything() {
+fn a_single_deny_denies_every_section() {
     let text = "---\ndescription: d\npermission: deny\n---\nx\n";
     let path = ".opencode/agents/x.md";
     let agent = imported("opencode", &[(path, text)], path).expect("an agent");
@@ -94,7 +94,7 @@ fn a_word_for_everything() {
 }
 
 #[test]
-fn what_is_no_agent() {
+fn files_that_are_no_agents_are_refused() {
     let cases = [
         (
             ".opencode/agents/x.md",
@@ -114,19 +114,19 @@ fn what_is_no_agent() {
 }
 
 #[test]
-fn what_does_nothing_is_told() {
+fn rules_without_effect_are_reported() {
     let path = ".opencode/agents/x.md";
     let rules = "write: deny\n  bash:\n    \"rm *\": deny\n    \"*\": allow\n    \"rm -rf ?\": deny\n  lsp: deny\n  \"*\": allow";
     let text = format!("---\ndescription: x\npermission:\n  {rules}\n---\nx\n");
     let found = imported("opencode", &[(path, &text)], path).expect("an agent");
-    let told: Vec<String> =
+    let report: Vec<String> =
         found.losses.iter().map(|it| format!("{} {}: {}", it.kind, it.field, it.detail)).collect();
     for line in [
         "dropped permission.write: deny does nothing: OpenCode asks `edit` about it",
         "dropped permission.bash: `rm *` to deny does nothing: `bash: allow` comes later",
         "dropped permission.lsp: `*` to deny does nothing: `*: allow` comes later",
     ] {
-        assert!(told.iter().any(|it| it == line), "{line}\n{told:#?}");
+        assert!(report.iter().any(|it| it == line), "{line}\n{report:#?}");
     }
     let rules = "bash:\n    \"*\": allow\n    \"rm -rf ?\": deny";
     let text = format!("---\ndescription: x\npermission:\n  {rules}\n---\nx\n");
@@ -143,7 +143,7 @@ fn what_does_nothing_is_told() {
 }
 
 #[test]
-fn tools_that_read_less_than_read_does_are_told() {
+fn differing_verdicts_of_reading_tools_are_reported() {
     let path = ".opencode/agents/x.md";
     let cases = [
         ("\"*\": deny\n  read: allow\n  grep: allow\n  glob: allow", None),
@@ -163,20 +163,20 @@ fn tools_that_read_less_than_read_does_are_told() {
         let text = format!("---\ndescription: x\npermission:\n  {rules}\n---\nx\n");
         let found = imported("opencode", &[(path, &text)], path).expect("an agent");
         let about = found.losses.iter().find(|it| it.detail.contains("for `read`"));
-        let told = about.map(|it| format!("{} {}: {}", it.kind, it.field, it.detail));
-        match (&told, expected) {
-            (Some(told), Some(expected)) => {
-                assert!(told.starts_with("narrowed permissions.read: "), "{told}");
-                assert!(told.contains(expected), "{told}");
+        let report = about.map(|it| format!("{} {}: {}", it.kind, it.field, it.detail));
+        match (&report, expected) {
+            (Some(report), Some(expected)) => {
+                assert!(report.starts_with("narrowed permissions.read: "), "{report}");
+                assert!(report.contains(expected), "{report}");
             }
-            (told, expected) => assert_eq!(told.as_deref(), expected, "{rules}"),
+            (report, expected) => assert_eq!(report.as_deref(), expected, "{rules}"),
         }
     }
 }
 
 /// A tool that the older `tools` switches on grants nothing that `permission` denies.
 #[test]
-fn permission_counts_beside_the_older_tools() {
+fn the_older_tools_field_never_overrides_permission() {
     let path = ".opencode/agents/x.md";
     let cases = [
         ("tools: {write: true, edit: true}\npermission: {edit: deny}", "\"deny\"\n"),
@@ -200,7 +200,7 @@ fn permission_counts_beside_the_older_tools() {
 
 /// `read` decides; which of the others are denied as a whole is kept for OpenCode.
 #[test]
-fn an_agent_that_has_some_of_the_tools_that_read_keeps_them() {
+fn denied_reading_tools_stay_denied() {
     let path = ".opencode/agents/x.md";
     let cases = [
         ("\"*\": deny\n  read: allow\n  grep: allow\n  glob: allow", "allow", &["list", "lsp"][..]),
@@ -249,7 +249,7 @@ fn there_and_back(section: &str, rules: &str) -> (String, String) {
 
 /// A pattern that has no exact form loses as little as possible, never a whole tool.
 #[test]
-fn one_pattern_takes_away_only_what_it_is_about() {
+fn an_inexact_pattern_narrows_only_its_matches() {
     let cases = [
         ("bash", "bash: {'*': allow, 'rm*': deny}", "intent = allow rm**:deny", "    rm*: deny\n"),
         (
@@ -307,7 +307,7 @@ fn one_pattern_takes_away_only_what_it_is_about() {
 
 /// How secrets are hidden from agents: a name in any directory, with or without a suffix.
 #[test]
-fn a_name_below_a_directory_takes_away_only_what_it_is_about() {
+fn secret_name_patterns_deny_only_their_matches() {
     let exact =
         |name: &str| format!("intent = allow */**/{name}:deny **/*:allow .:allow /**/{name}:deny");
     let open = |name: &str| {
@@ -342,7 +342,7 @@ fn a_name_below_a_directory_takes_away_only_what_it_is_about() {
 /// The order in which OpenCode merges: modes in settings last, `.opencode` of the home directory after the
 /// project's, and all `tools` in settings below all `permission`.
 #[test]
-fn the_last_of_all_layers_counts() {
+fn import_follows_the_merge_order_of_settings() {
     let path = ".opencode/agents/r.md";
     let file = |bash: &str| format!("---\ndescription: d\npermission:\n  bash: {bash}\n---\nHi.\n");
     let (allows, denies) = (file("allow"), file("deny"));
@@ -361,17 +361,17 @@ fn the_last_of_all_layers_counts() {
     for (text, other, around, expected) in cases {
         let files = [(path, *text), (*other, *around)];
         let found = imported("opencode", &files, path).expect("an agent");
-        assert_eq!(said(&found, Section::Bash), *expected, "{other} {around}");
+        assert_eq!(rules_of(&found, Section::Bash), *expected, "{other} {around}");
     }
     let user = ("~/.config/opencode/opencode.json", "{\"permission\": {\"bash\": \"deny\"}}");
     let files = [(path, none.as_str()), user, ("opencode.json", "{\"tools\": {\"bash\": true}}")];
     let found = imported("opencode", &files, path).expect("an agent");
-    assert_eq!(said(&found, Section::Bash), "deny");
+    assert_eq!(rules_of(&found, Section::Bash), "deny");
 }
 
 /// A setting elsewhere that takes precedence is not overruled by the rendered file.
 #[test]
-fn nothing_is_rendered_below_a_milder_layer() {
+fn a_milder_setting_that_takes_precedence_is_refused() {
     let allows = "---\ndescription: d\npermission:\n  bash: allow\n---\nHi.\n";
     let mode = "{\"mode\": {\"x\": {\"permission\": {\"bash\": \"allow\"}}}}";
     let files = crate::agent("x", "[permissions.bash]\nintent = \"deny\"\n");

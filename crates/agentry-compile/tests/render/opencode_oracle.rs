@@ -128,7 +128,7 @@ fn never_milder(subject: &RenderSubject) -> Result<(), TestCaseError> {
 }
 
 #[test]
-fn what_is_written_is_never_milder() {
+fn written_rules_are_never_milder_than_the_source() {
     let config = Config { cases: cases(60), failure_persistence: None, ..Config::default() };
     let property = |files: Vec<(String, String)>| match subject_of(&files) {
         Some(subject) => never_milder(&subject),
@@ -147,7 +147,7 @@ fn rendered(lines: &str, section: Section, text: &str) -> Action {
 
 /// A final ` *` also matches nothing, in patterns of files, names and commands, and in keys.
 #[test]
-fn a_last_star_takes_nothing_too() {
+fn a_final_star_is_written_to_match_nothing_too() {
     let section = |name: &str, rules: &str| {
         format!("[permissions.{name}]\nintent = \"deny\"\nrules = [{rules}]\n")
     };
@@ -176,7 +176,7 @@ fn a_last_star_takes_nothing_too() {
 
 /// The same for imported rules.
 #[test]
-fn a_last_star_is_read_as_nothing_too() {
+fn a_final_star_is_imported_to_match_nothing_too() {
     let cases = [
         ("  bash: allow\n  \"bash *\": deny\n", Section::Bash, "ls"),
         ("  edit:\n    \"*\": allow\n    \"secret *\": deny\n", Section::Edit, "secret"),

@@ -270,7 +270,7 @@ fn differences(text: &str) -> Result<(Vec<String>, String), String> {
 }
 
 #[test]
-fn agents_come_back_as_they_were() {
+fn imported_agents_render_with_the_same_verdicts() {
     for (lines, stricter) in AGENTS {
         let text = format!("---\ndescription: d\n{lines}\n---\nHi.\n");
         let (differ, back) = differences(&text).expect("nothing milder");
@@ -323,7 +323,7 @@ fn entry() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn nothing_comes_back_milder() {
+fn imported_rules_never_render_milder() {
     let config = Config { cases: cases(60), failure_persistence: None, ..Config::default() };
     let lines = (
         vec(entry(), 1..5),

@@ -1,6 +1,6 @@
 //! OpenCode: tools that read many files at once have one verdict for all of them.
 
-use crate::{Wish, agent, file, one, rendering, told};
+use crate::{Wish, agent, file, one, rendering, report_of};
 
 /// The tools that search.
 const TOOLS: [&str; 4] = ["glob", "grep", "list", "lsp"];
@@ -10,7 +10,7 @@ fn read(intent: &str, rules: &[&str]) -> String {
 }
 
 #[test]
-fn the_strictest_answer_of_reading_is_told() {
+fn searches_get_the_strictest_read_verdict() {
     let plain = Wish::default();
     let guard = Wish { guard: true, ..plain };
     let close = Wish { close_gaps: true, ..plain };
@@ -33,16 +33,17 @@ fn the_strictest_answer_of_reading_is_told() {
         for tool in TOOLS {
             assert!(text.contains(&format!("\n  {tool}: {action}\n")), "{lines}{tool}\n{text}");
         }
-        let told = told(&rendered);
-        let is_told = told.contains("narrowed permissions.read: `glob`, `grep`, `list`, `lsp` are");
-        assert_eq!(is_told, !expected.is_empty(), "{lines}{told}");
-        assert!(told.contains(expected), "{lines}{told}");
+        let report = report_of(&rendered);
+        let is_reported =
+            report.contains("narrowed permissions.read: `glob`, `grep`, `list`, `lsp` are");
+        assert_eq!(is_reported, !expected.is_empty(), "{lines}{report}");
+        assert!(report.contains(expected), "{lines}{report}");
     }
 }
 
 /// A call that the guard asks about must not run because the rules below it allow it.
 #[test]
-fn nothing_that_the_guard_decides_about_is_allowed_below_it() {
+fn with_the_guard_no_rule_allows_a_call() {
     let lines = "[permissions.bash]\nintent = \"allow\"\n[permissions.edit]\nintent = \"allow\"\n";
     let wish = Wish { guard: true, ..Wish::default() };
     let rendering = rendering("opencode", &agent("helper", lines), wish);

@@ -14,7 +14,7 @@ use proptest::test_runner::{Config, TestRunner};
 use crate::back::{definition, imported};
 use crate::policies::cases;
 use crate::property::read_back;
-use crate::{GUARD, Wish, file, one, rendering, subjects, told};
+use crate::{GUARD, Wish, file, one, rendering, report_of, subjects};
 
 const COPILOT: &str = ".github/agents/helper.agent.md";
 const WRITTEN: &str =
@@ -41,27 +41,30 @@ fn tools(files: &[(String, String)], wish: Wish<'_>) -> String {
 }
 
 #[test]
-fn what_may_run_without_a_question_is_a_gap() {
+fn restored_tools_that_run_unasked_are_a_gap() {
     let rendered = rendering("copilot", &changed("", ""), Wish::default()).agents.remove(0);
     assert!(file(&rendered, COPILOT).contains("tools: [read, edit, execute, agent]"));
-    let told = told(&rendered);
+    let report = report_of(&rendered);
     // Copilot asks about commands and changes, but not about other agents.
     let expected = "gap permissions.delegate: as it was written: `reviewer` is ask in the source and not \
                     asked about in GitHub Copilot";
-    assert!(told.contains(expected), "{told}");
-    assert!(told.contains("gap permissions: GitHub Copilot asks in its ordinary mode"), "{told}");
-    assert!(!told.contains("narrowed permissions"), "{told}");
+    assert!(report.contains(expected), "{report}");
+    assert!(
+        report.contains("gap permissions: GitHub Copilot asks in its ordinary mode"),
+        "{report}"
+    );
+    assert!(!report.contains("narrowed permissions"), "{report}");
 }
 
 #[test]
-fn whoever_wants_no_gaps_gets_no_words() {
+fn guard_and_close_gaps_write_no_original_grants() {
     let files = changed("", "");
     assert_eq!(tools(&files, Wish { close_gaps: true, ..Wish::default() }), "tools: []");
     assert_eq!(tools(&files, GUARD), "tools: [execute, read, edit]");
 }
 
 #[test]
-fn words_count_while_the_definition_says_what_they_say() {
+fn original_grants_hold_while_the_definition_agrees() {
     let own = "tools: [read, edit, execute, agent]";
     let bash = |action: &str| format!("[permissions.bash]\nintent = \"{action}\"");
     let edit = |action: &str| format!("[permissions.edit]\nintent = \"{action}\"");
@@ -92,7 +95,7 @@ fn words_count_while_the_definition_says_what_they_say() {
 /// One tool that Claude Code would not limit to its list does not remove the others, and no second list
 /// below it undoes the first.
 #[test]
-fn what_cannot_come_back_takes_nothing_with_it() {
+fn a_tool_that_cannot_be_restored_keeps_the_others() {
     let path = ".claude/agents/helper.md";
     let settings = r#"{"permissions": {"allow": ["Bash(git log:*)"], "deny": ["Bash(rm:*)"]}}"#;
     let text = "---\nname: helper\ndescription: d\ntools: Read, Grep, Bash(git diff:*), Agent(x)\n---\nHi.\n";
@@ -102,14 +105,14 @@ fn what_cannot_come_back_takes_nothing_with_it() {
     let rendered = rendering("claude-code", &definition(&found), wish).agents.remove(0);
     let lines = file(&rendered, path).lines().filter(|line| line.contains("ools:"));
     assert_eq!(lines.collect::<Vec<_>>(), ["tools: Read, Grep, Bash(git diff:*)"]);
-    let told = told(&rendered);
-    assert!(told.contains("of `tools`, `Agent(x)` may do what is denied"), "{told}");
-    assert!(!told.contains("narrowed permissions.bash"), "{told}");
+    let report = report_of(&rendered);
+    assert!(report.contains("of `tools`, `Agent(x)` may do what is denied"), "{report}");
+    assert!(!report.contains("narrowed permissions.bash"), "{report}");
 }
 
 /// Definitions that try to gain more than they declare.
 #[test]
-fn words_that_nobody_imported_give_nothing_that_is_denied() {
+fn forged_original_grants_never_lift_a_denial() {
     let asks = "[permissions.bash]\nintent = \"ask\"\n[permissions.edit]\nintent = \"ask\"\n";
     let denies = "[permissions.bash]\nintent = \"deny\"\n[permissions.edit]\nintent = \"deny\"\n";
     let cases = [
@@ -167,7 +170,7 @@ type Forged = (&'static str, &'static [(&'static str, &'static str)], &'static s
 
 /// Ways around a denial that a reader of the harness's code would try.
 #[test]
-fn words_that_mean_more_than_they_seem() {
+fn original_grants_with_side_effects_are_ignored() {
     let reads = &[("read", "allow"), ("external_directory", "ask")][..];
     let fetches = &[("read", "allow"), ("external_directory", "ask"), ("webfetch", "ask")][..];
     let all = &[
@@ -219,7 +222,7 @@ fn words_that_mean_more_than_they_seem() {
 
 /// What the file of a Codex agent omits, its parent session decides.
 #[test]
-fn silence_of_codex_may_be_a_session_without_limits() {
+fn omitted_codex_fields_are_decided_by_the_session() {
     let edit = "[permissions.edit]\nintent = \"ask\"\nrules = [\"/etc/**:deny\"]\n";
     let but = [
         ("read", "allow"),
@@ -249,27 +252,27 @@ fn silence_of_codex_may_be_a_session_without_limits() {
 
 /// Copilot asks about the tools of servers. What Claude Code gives to an agent with memory is reported.
 #[test]
-fn every_way_is_told() {
+fn extra_ways_of_restored_grants_are_reported() {
     let text = "---\nname: helper\ndescription: d\ntools: [read, 'alpha/*', 'beta/*']\n---\nHi.\n";
     let files = definition(&imported("copilot", &[(COPILOT, text)], COPILOT).expect("an agent"));
     let rendered = rendering("copilot", &files, Wish::default()).agents.remove(0);
     for server in ["alpha/*", "beta/*"] {
         assert!(file(&rendered, COPILOT).contains(server), "{}", file(&rendered, COPILOT));
     }
-    assert!(told(&rendered).contains("asks in its ordinary mode"), "{}", told(&rendered));
+    assert!(report_of(&rendered).contains("asks in its ordinary mode"), "{}", report_of(&rendered));
     let memory =
         "---\nname: helper\ndescription: d\ntools: Read, Edit, Write\nmemory: user\n---\nHi.\n";
     let path = ".claude/agents/helper.md";
     let files = definition(&imported("claude-code", &[(path, memory)], path).expect("an agent"));
     let rendered = rendering("claude-code", &files, Wish::default()).agents.remove(0);
     assert!(file(&rendered, path).contains("memory: user"));
-    let told = crate::told(&rendered);
-    assert!(told.contains("/.claude/agent-memory"), "{told}");
+    let report = crate::report_of(&rendered);
+    assert!(report.contains("/.claude/agent-memory"), "{report}");
 }
 
 /// Lists of tools that VS Code writes into new files, and those of older files.
 #[test]
-fn tools_of_vs_code_come_back_together() {
+fn vs_code_tool_lists_are_restored_whole() {
     for tools in [
         "['vscode', 'execute', 'read', 'agent', 'edit', 'search', 'web', 'todo']",
         "['changes', 'codebase', 'editFiles', 'fetch', 'problems', 'runCommands', 'search', 'vscodeAPI']",
@@ -292,7 +295,7 @@ fn tools_of(files: &[(String, String)]) -> String {
 }
 
 #[test]
-fn what_is_no_word_is_nothing() {
+fn malformed_original_grants_are_ignored() {
     let long = format!("tools = [{}]", "\"edit\", \"Read\", ".repeat(5_000));
     let values = [
         "as-written = 1",
@@ -322,7 +325,7 @@ fn what_is_no_word_is_nothing() {
 /// Two agents that share settings: if one cannot get its original grants beside the other, it is rendered
 /// without them, and not refused.
 #[test]
-fn agents_beside_each_other_are_all_rendered() {
+fn conflicting_original_grants_are_dropped_not_refused() {
     let text =
         |name: &str, more: &str| format!("---\nname: {name}\ndescription: d\n{more}---\nHi.\n");
     let (open, shut) = (text("open", ""), text("shut", "disallowedTools: Bash\n"));
@@ -345,7 +348,7 @@ fn agents_beside_each_other_are_all_rendered() {
 
 /// What the user's settings allow beyond the original grants is still reported.
 #[test]
-fn the_settings_of_the_user_are_told_beside_the_words() {
+fn user_settings_are_reported_beside_original_grants() {
     let path = ".codex/agents/x.toml";
     let text = "name = \"x\"\ndescription = \"d\"\ndeveloper_instructions = \"Hi.\"\n\
         sandbox_mode = \"workspace-write\"\napproval_policy = \"on-request\"\n";
@@ -355,13 +358,13 @@ fn the_settings_of_the_user_are_told_beside_the_words() {
     let rendered =
         rendering("codex", &files, Wish { existing, ..Wish::default() }).agents.remove(0);
     assert!(file(&rendered, path).contains("sandbox_mode = \"workspace-write\""));
-    let told = told(&rendered);
-    assert!(told.contains("your own settings"), "{told}");
+    let report = report_of(&rendered);
+    assert!(report.contains("your own settings"), "{report}");
 }
 
 /// Codex rules apply to every session: an agent with its original grants needs no rules that ask.
 #[test]
-fn words_of_codex_leave_other_sessions_alone() {
+fn original_codex_grants_write_no_shared_rules() {
     let path = ".codex/agents/x.toml";
     let text = "name = \"x\"\ndescription = \"d\"\ndeveloper_instructions = \"Hi.\"\n\
         sandbox_mode = \"workspace-write\"\n";
@@ -387,12 +390,15 @@ fn pi_has_no_tool_that_it_denies() {
 
 /// Ignored original grants are reported.
 #[test]
-fn words_that_are_passed_over_are_told() {
+fn ignored_original_grants_are_reported() {
     let files =
         changed("[permissions.read]\nintent = \"allow\"", "[permissions.read]\nintent = \"ask\"");
     let rendered = rendering("copilot", &files, Wish::default()).agents.remove(0);
-    let told = told(&rendered);
-    assert!(told.contains("narrowed x-harness.copilot.as-written: it does not match"), "{told}");
+    let report = report_of(&rendered);
+    assert!(
+        report.contains("narrowed x-harness.copilot.as-written: it does not match"),
+        "{report}"
+    );
 }
 
 /// The tools of some harnesses, and the file of an agent with some of them.
@@ -464,7 +470,7 @@ fn a_denial_is_never_lifted() {
         let subject = subjects(&files, None).remove(0);
         let rendering = rendering(harness, &files, Wish::default());
         prop_assert_eq!(&rendering.agents[0].refused, &None);
-        given.set(given.get() + u32::from(is_told(&rendering.agents[0])));
+        given.set(given.get() + u32::from(reports_changed_permissions(&rendering.agents[0])));
         let wider = wider(harness, &subject, &rendering);
         prop_assert!(wider.is_none(), "{wider:?}\n{text}{}", rendering.agents[0].files[0].text());
         Ok(())
@@ -473,7 +479,7 @@ fn a_denial_is_never_lifted() {
     assert!(given.get() > 20, "words were given back {} times", given.get());
 }
 
-fn is_told(rendered: &RenderedAgent) -> bool {
+fn reports_changed_permissions(rendered: &RenderedAgent) -> bool {
     let is_gap = |loss: &agentry_compile::targets::RenderLoss| {
         loss.kind == LossKind::Gap && loss.detail.starts_with("as it was written: ")
     };
@@ -488,8 +494,9 @@ fn wider(harness: &str, subject: &RenderSubject, rendering: &ProjectRendering) -
         let mut bounds = subject.bounds(section).to_vec();
         let field = format!("permissions.{section}");
         let mut losses = losses.iter().filter(|loss| loss.field == field);
-        let told = unasked.contains(&section) || losses.any(|it| it.detail.contains("never asks"));
-        for rule in bounds.iter_mut().flat_map(RuleList::all_mut).filter(|_| told) {
+        let report =
+            unasked.contains(&section) || losses.any(|it| it.detail.contains("never asks"));
+        for rule in bounds.iter_mut().flat_map(RuleList::all_mut).filter(|_| report) {
             if rule.action == Action::Ask {
                 rule.action = Action::Allow;
             }

@@ -2,7 +2,7 @@
 
 use agentry_compile::targets::RenderScope;
 
-use crate::{Wish, agent, rendering, told};
+use crate::{Wish, agent, rendering, report_of};
 
 const ASKS: &str = "[permissions.bash]\nintent = \"ask\"\nrules = [\"git log*:allow\"]\n\
                     [permissions.edit]\nintent = \"allow\"\nrules = []\n\
@@ -10,7 +10,7 @@ const ASKS: &str = "[permissions.bash]\nintent = \"ask\"\nrules = [\"git log*:al
 const ASKS_ALWAYS: &str = "[permissions.bash]\nintent = \"ask\"\nrules = []\n";
 
 #[test]
-fn what_the_user_allows_is_a_gap() {
+fn user_settings_that_allow_more_are_a_gap() {
     let claude = "~/.claude/settings.json";
     let allow = "{\"permissions\": {\"allow\": [\"Edit(//etc/**)\"]}}";
     let more = "{\"permissions\": {\"additionalDirectories\": [\"/srv\"]}}";
@@ -38,20 +38,20 @@ fn what_the_user_allows_is_a_gap() {
         assert_eq!(widened.agents[0].refused, None, "{harness}");
         assert_eq!(widened.agents[0].files, plain.agents[0].files, "{harness}");
         assert_eq!(widened.shared, plain.shared, "{harness}");
-        let found = told(&widened.agents[0]);
+        let found = report_of(&widened.agents[0]);
         let line = found.lines().find(|line| line.contains("your own settings")).expect(&found);
         assert!(line.starts_with("gap permissions.") && line.contains(expected), "{line}");
-        assert!(!told(&plain.agents[0]).contains("your own"), "{harness}");
+        assert!(!report_of(&plain.agents[0]).contains("your own"), "{harness}");
     }
 }
 
 #[test]
-fn hooks_that_the_user_switched_off() {
+fn hooks_disabled_by_the_user_are_reported() {
     let existing = [("~/.claude/settings.json", "{\"disableAllHooks\": true}")];
     let wish = Wish { guard: true, existing: &existing, ..Wish::default() };
     let rendered = rendering("claude-code", &agent("helper", ASKS), wish).agents.remove(0);
     assert_eq!(rendered.refused, None);
-    assert!(told(&rendered).contains("your own settings"), "{}", told(&rendered));
+    assert!(report_of(&rendered).contains("your own settings"), "{}", report_of(&rendered));
 }
 
 /// Commands run in the read-only sandbox of Codex, because changes are asked about.
@@ -61,13 +61,13 @@ const CAREFUL: &str = "[permissions.bash]\nintent = \"allow\"\nrules = []\n\
                        [permissions.read]\nintent = \"allow\"\nrules = []\n";
 
 #[test]
-fn other_rules_of_a_project_count() {
+fn existing_codex_project_rules_are_considered() {
     let files = agent("helper", CAREFUL);
     let text = |existing: &[(&str, &str)]| {
         let wish = Wish { existing, ..Wish::default() };
         let rendered = rendering("codex", &files, wish).agents.remove(0);
         assert_eq!(rendered.refused, None);
-        (crate::file(&rendered, "helper.toml").to_owned(), told(&rendered))
+        (crate::file(&rendered, "helper.toml").to_owned(), report_of(&rendered))
     };
     let off = "shell_tool = false";
     assert!(!text(&[]).0.contains(off), "{}", text(&[]).0);

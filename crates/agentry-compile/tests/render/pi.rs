@@ -7,7 +7,7 @@ use agentry_compile::targets::{
 };
 use agentry_compile::{MemoryWorld, discover, read, subject};
 
-use crate::{Wish, agent, file, one, rendering, told};
+use crate::{Wish, agent, file, one, rendering, report_of};
 
 /// Rules that allow everything that Pi's own tools can do.
 const ALL: &str = r#"
@@ -67,13 +67,13 @@ fn with(
 #[test]
 fn t22_an_absent_section_is_written_as_no_tool() {
     assert_eq!(tools(""), READS);
-    let told = told(&one("pi", "", Wish::default()));
-    assert!(told.contains("narrowed permissions.bash: Pi checks no call"), "{told}");
-    assert!(told.contains("gap permissions.read: "), "{told}");
+    let report = report_of(&one("pi", "", Wish::default()));
+    assert!(report.contains("narrowed permissions.bash: Pi checks no call"), "{report}");
+    assert!(report.contains("gap permissions.read: "), "{report}");
 }
 
 #[test]
-fn t36_what_a_shell_does_beyond_its_line_is_a_gap() {
+fn t36_shell_access_to_denied_files_is_a_gap() {
     assert_eq!(tools(ALL), "read, grep, find, ls, bash, edit, write, fetch_content");
     let cases = [
         ("edit", "`touch x` is deny in the source and allow there"),
@@ -86,8 +86,8 @@ fn t36_what_a_shell_does_beyond_its_line_is_a_gap() {
             &format!("[permissions.{section}]\nintent = \"deny\""),
         );
         assert!(tools(&stricter).contains("bash"), "{section}");
-        let told = told(&one("pi", &stricter, Wish::default()));
-        assert!(told.contains(example), "{section}: {told}");
+        let report = report_of(&one("pi", &stricter, Wish::default()));
+        assert!(report.contains(example), "{section}: {report}");
         let closed = one("pi", &stricter, Wish { close_gaps: true, ..Wish::default() });
         let tools = field(file(&closed, "helper.md"), "tools").expect("always written");
         assert!(!tools.contains("bash"), "{section}: {tools}");
@@ -95,7 +95,7 @@ fn t36_what_a_shell_does_beyond_its_line_is_a_gap() {
 }
 
 #[test]
-fn t39_where_it_comes_from_stands_on_a_line_of_its_own() {
+fn t39_the_source_path_has_its_own_comment_line() {
     let rendered = one("pi", "", Wish::default());
     let text = file(&rendered, ".pi/agents/helper.md");
     let mark = "---\n# rendered by agentry from agents/helper/agent.toml\nname: helper\n";
@@ -103,11 +103,11 @@ fn t39_where_it_comes_from_stands_on_a_line_of_its_own() {
 }
 
 #[test]
-fn t41_a_limit_of_turns_is_one_of_calls() {
+fn t41_max_turns_is_written_as_a_tool_budget() {
     let rendered = one("pi", "max_turns = 7\n", Wish::default());
     let text = file(&rendered, "helper.md");
     assert_eq!(field(text, "toolBudget").as_deref(), Some(r#"{"hard":7,"block":"*"}"#));
-    assert!(told(&rendered).contains("narrowed max_turns: Pi counts calls"));
+    assert!(report_of(&rendered).contains("narrowed max_turns: Pi counts calls"));
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn t42_values_are_written_without_escapes() {
 }
 
 #[test]
-fn t43_no_tool_is_never_written_as_all_tools() {
+fn t43_an_agent_without_tools_gets_an_explicit_list() {
     let lines = "[permissions.read]\nintent = \"deny\"\n";
     let rendered = one("pi", lines, Wish::default());
     let text = file(&rendered, "helper.md");
@@ -153,7 +153,7 @@ fn t43_no_tool_is_never_written_as_all_tools() {
 }
 
 #[test]
-fn t44_a_prompt_may_hold_three_dashes() {
+fn t44_a_prompt_with_dashes_is_kept() {
     for prompt in ["---\nA\n---\nB\n", "A\r\n---\r\nB\r\n", "\u{feff}A\n"] {
         let mut files = agent("helper", "");
         files[1].1 = prompt.to_owned();
@@ -167,7 +167,7 @@ fn t44_a_prompt_may_hold_three_dashes() {
 }
 
 #[test]
-fn t45_the_main_session_is_told_the_prompt_to_the_letter() {
+fn t45_the_main_prompt_is_written_verbatim() {
     let mut files = agent("helper", &format!("mode = \"primary\"\n{}", everything()));
     files[1].1 = "\n  Be {{ kind }}.  \n\n\n".to_owned();
     let rendered = rendering("pi", &files, Wish::default()).agents.remove(0);
@@ -176,14 +176,14 @@ fn t45_the_main_session_is_told_the_prompt_to_the_letter() {
 }
 
 #[test]
-fn t46_one_of_two_primaries_has_to_be_chosen() {
+fn t46_two_primary_agents_are_refused_without_a_choice() {
     let lines = format!("mode = \"primary\"\n{}", everything());
     let mut files = agent("first", &lines);
     files.extend(agent("second", &lines));
     files.extend(agent("third", "mode = \"subagent\"\n"));
     let none = with(&files, &[], RenderScope::Project);
     for rendered in &none.agents[..2] {
-        assert!(told(rendered).contains("refused mode: Pi has one main session and 2 agents"));
+        assert!(report_of(rendered).contains("refused mode: Pi has one main session and 2 agents"));
         assert!(rendered.files.is_empty());
     }
     assert!(none.agents[2].refused.is_none());
@@ -193,26 +193,27 @@ fn t46_one_of_two_primaries_has_to_be_chosen() {
     };
     assert_eq!(paths(0), [".pi/agents/first.md"]);
     assert_eq!(paths(1), [".pi/agents/second.md", ".pi/SYSTEM.md"]);
-    assert!(told(&chosen.agents[0]).contains("narrowed mode: Pi has one main session"));
+    assert!(report_of(&chosen.agents[0]).contains("narrowed mode: Pi has one main session"));
     let wrong = with(&files, &[("primary".to_owned(), "third".to_owned())], RenderScope::Project);
     assert!(
-        told(&wrong.agents[2]).contains("refused mode: `third` is not an agent that people start")
+        report_of(&wrong.agents[2])
+            .contains("refused mode: `third` is not an agent that people start")
     );
 }
 
 #[test]
-fn t46_a_main_session_without_limits_is_not_for_an_agent_with_some() {
+fn t46_a_restricted_agent_is_no_main_session() {
     for (lines, main) in [(everything(), true), (ALL.to_owned(), false), (String::new(), false)] {
         let rendered = one("pi", &format!("mode = \"primary\"\n{lines}"), Wish::default());
         let found = rendered.files.iter().any(|file| file.path == ".pi/SYSTEM.md");
         assert_eq!(found, main, "{lines}");
-        let told = told(&rendered);
-        assert_eq!(told.contains("narrowed mode: a main session of Pi"), !main, "{told}");
+        let report = report_of(&rendered);
+        assert_eq!(report.contains("narrowed mode: a main session of Pi"), !main, "{report}");
     }
 }
 
 #[test]
-fn t47_skills_need_the_tool_that_loads_them() {
+fn t47_skills_without_read_are_dropped() {
     let skill = |name: &str| {
         let text = format!("---\nname: {name}\ndescription: x\n---\nDo.\n");
         (format!("skills/{name}/SKILL.md"), text)
@@ -226,14 +227,14 @@ fn t47_skills_need_the_tool_that_loads_them() {
     let text = file(&rendered, "agents/helper.md");
     assert_eq!(field(text, "skills").as_deref(), Some("one"));
     assert!(file(&rendered, ".pi/skills/one/SKILL.md").contains("Do."));
-    assert!(told(&rendered).contains("dropped skills: `two` is denied in the source"));
+    assert!(report_of(&rendered).contains("dropped skills: `two` is denied in the source"));
 
     let lines = "skills = [\"one\"]\n[permissions.read]\nintent = \"ask\"\n";
     let mut files = agent("helper", lines);
     files.push(skill("one"));
     let rendered = rendering("pi", &files, Wish::default()).agents.remove(0);
     assert_eq!(field(file(&rendered, "agents/helper.md"), "skills"), None);
-    assert!(told(&rendered).contains("dropped skills: `one` is loaded with `read`"));
+    assert!(report_of(&rendered).contains("dropped skills: `one` is loaded with `read`"));
 }
 
 #[test]
@@ -246,13 +247,13 @@ fn t47_pi_gives_read_to_an_agent_with_skills() {
 }
 
 #[test]
-fn t48_there_is_no_one_to_ask() {
+fn t48_questions_are_dropped() {
     let rendered = one("pi", "[permissions.question]\nintent = \"allow\"\n", Wish::default());
-    assert!(told(&rendered).contains("dropped permissions.question"));
+    assert!(report_of(&rendered).contains("dropped permissions.question"));
 }
 
 #[test]
-fn t49_edit_is_edit_and_write() {
+fn t49_edit_covers_the_edit_and_write_tools() {
     let outside = "[permissions.external_directory]\nintent = \"allow\"\n";
     let edit = |intent: &str| format!("[permissions.edit]\nintent = \"{intent}\"\n{outside}");
     assert_eq!(tools(&edit("allow")), format!("{READS}, edit, write"));
@@ -262,7 +263,7 @@ fn t49_edit_is_edit_and_write() {
 }
 
 #[test]
-fn t50_an_ask_is_a_tool_that_is_not_there() {
+fn t50_an_ask_removes_the_tool() {
     for section in ["bash", "edit", "read", "webfetch", "websearch"] {
         let intent = format!("[permissions.{section}]\nintent = \"allow\"");
         let asks = ALL.replace(&intent, &intent.replace("allow", "ask"));
@@ -279,20 +280,20 @@ fn t50_an_ask_is_a_tool_that_is_not_there() {
 }
 
 #[test]
-fn t51_rules_about_commands_take_the_shell_away() {
+fn t51_bash_rules_remove_the_bash_tool() {
     let rules = "rules = [\"git log*:allow\"]\n";
     let lines = format!("[permissions.bash]\nintent = \"deny\"\n{rules}");
     let rendered = one("pi", &lines, Wish::default());
     let text = file(&rendered, "helper.md");
     assert_eq!(field(text, "tools").as_deref(), Some(READS));
     assert_eq!(field(text, "permission"), None);
-    let told = told(&rendered);
-    assert!(told.contains("narrowed permissions.bash: Pi checks no call"), "{told}");
-    assert!(told.contains("the guard would make it exact"), "{told}");
+    let report = report_of(&rendered);
+    assert!(report.contains("narrowed permissions.bash: Pi checks no call"), "{report}");
+    assert!(report.contains("the guard would make it exact"), "{report}");
 }
 
 #[test]
-fn t51_an_agent_with_a_rule_about_bash_is_lost() {
+fn t51_pi_drops_an_agent_with_unsupported_rules() {
     let model = target("pi").expect("a target").model;
     for rules in ["{\"bash\":\"deny\"}", "{\"intercom\":\"deny\"}", "[]", "{\"edit\":\"no\"}"] {
         let text = format!("---\nname: x\ndescription: y\npermission: {rules}\n---\n");
@@ -315,14 +316,14 @@ fn t52_skills_of_the_open_standard_are_no_agents() {
 fn t53_built_in_names_are_refused() {
     for name in ["scout", "worker", "reviewer", "oracle", "researcher", "delegate"] {
         let rendered = rendering("pi", &agent(name, ""), Wish::default());
-        assert!(told(&rendered.agents[0]).contains("is built into Pi"), "{name}");
+        assert!(report_of(&rendered.agents[0]).contains("is built into Pi"), "{name}");
         assert!(rendered.agents[0].files.is_empty());
         assert!(rendered.shared.is_empty());
     }
 }
 
 #[test]
-fn t54_a_list_of_nobody_is_removed() {
+fn t54_an_empty_agent_list_is_removed() {
     let files = agent("helper", &format!("mode = \"primary\"\n{}", everything()));
     let first = rendering("pi", &agent("other", ""), Wish::default());
     let listed = first.shared[0].text().to_owned();
@@ -333,7 +334,7 @@ fn t54_a_list_of_nobody_is_removed() {
 }
 
 #[test]
-fn specialists_are_listed_between_marks() {
+fn subagents_are_listed_between_marks() {
     let existing = [("AGENTS.md", "# Mine\n\nKeep this.\n")];
     let wish = Wish { existing: &existing, ..Wish::default() };
     let files = agent("helper", "display_name = \"The Helper\"\n");
@@ -345,11 +346,11 @@ fn specialists_are_listed_between_marks() {
     let broken = [("AGENTS.md", "<!-- end agentry pi -->\n")];
     let rendering = rendering("pi", &files, Wish { existing: &broken, ..Wish::default() });
     assert!(rendering.shared.is_empty());
-    assert!(told(&rendering.agents[0]).contains("dropped display_name: `AGENTS.md` does not"));
+    assert!(report_of(&rendering.agents[0]).contains("dropped display_name: `AGENTS.md` does not"));
 }
 
 #[test]
-fn settings_of_the_project_may_give_more_tools() {
+fn project_settings_that_add_tools_are_refused() {
     let cases = [
         (r#"{"subagents":{"agentOverrides":{"helper":{"tools":"inherit"}}}}"#, true),
         (r#"{"subagents":{"agentOverrides":{"helper":{"tools":["bash"]}}}}"#, true),
@@ -360,23 +361,23 @@ fn settings_of_the_project_may_give_more_tools() {
     for (settings, refused) in cases {
         let existing = [(".pi/settings.json", settings)];
         let rendered = one("pi", "", Wish { existing: &existing, ..Wish::default() });
-        assert_eq!(rendered.refused.is_some(), refused, "{settings}: {}", told(&rendered));
+        assert_eq!(rendered.refused.is_some(), refused, "{settings}: {}", report_of(&rendered));
     }
 }
 
 #[test]
-fn secrets_are_a_gap_that_can_be_closed() {
+fn secret_reads_are_a_gap_that_close_gaps_closes() {
     let rendered = one("pi", ALL, Wish::default());
-    assert!(told(&rendered).contains(
+    assert!(report_of(&rendered).contains(
         "gap permissions.read: secrets: Pi does not check them; `/workspace/.env` is ask"
     ));
     let closed = one("pi", ALL, Wish { close_gaps: true, ..Wish::default() });
     assert_eq!(field(file(&closed, "helper.md"), "tools").as_deref(), Some(NONE));
-    assert!(!told(&closed).contains("gap "), "{}", told(&closed));
+    assert!(!report_of(&closed).contains("gap "), "{}", report_of(&closed));
 }
 
 #[test]
-fn the_scope_of_the_user() {
+fn the_user_scope_renders_to_the_home_directory() {
     let rendering = with(&agent("helper", ""), &[], RenderScope::User);
     assert!(rendering.agents[0].refused.is_none());
     assert_eq!(rendering.agents[0].files[0].path, ".pi/agent/agents/helper.md");
@@ -384,7 +385,7 @@ fn the_scope_of_the_user() {
 }
 
 #[test]
-fn a_large_prompt_and_many_special_characters() {
+fn large_prompts_and_special_characters_are_rendered() {
     let mut files = agent("helper", "");
     files[1].1 = "All work and no play. ".repeat(5_000);
     let rendered = rendering("pi", &files, Wish::default()).agents.remove(0);
@@ -395,13 +396,13 @@ fn a_large_prompt_and_many_special_characters() {
 }
 
 #[test]
-fn the_sample_of_the_document() {
+fn renders_the_chiron_sample() {
     let rendering = rendering("pi", &crate::chiron::files(), Wish::default());
     insta::assert_snapshot!(crate::chiron::shown(&rendering));
 }
 
 #[test]
-fn what_pi_understands_comes_back() {
+fn an_imported_agent_renders_with_the_same_fields() {
     let target = target("pi").expect("a target");
     for lines in ["", ALL, "max_turns = 7\n[permissions.edit]\nintent = \"deny\"\n"] {
         let first = one("pi", lines, Wish::default());
@@ -427,7 +428,7 @@ fn what_pi_understands_comes_back() {
 }
 
 #[test]
-fn agents_of_others_are_read_as_leniently_as_pi_reads_them() {
+fn import_is_as_lenient_as_pi() {
     let target = target("pi").expect("a target");
     let imported = |text: &str| {
         let text = text.to_owned();
@@ -444,7 +445,7 @@ fn agents_of_others_are_read_as_leniently_as_pi_reads_them() {
     let one = "permissions: `edit` is a part of what `write` does, and is not granted alone";
     assert!(details.contains(&one.to_owned()), "{details:?}");
     let permissions = read.agent.policy.permissions.expect("some");
-    let said: Vec<String> = permissions
+    let verdicts: Vec<String> = permissions
         .sections
         .iter()
         .map(|it| {
@@ -453,9 +454,9 @@ fn agents_of_others_are_read_as_leniently_as_pi_reads_them() {
             format!("{} {intent} {}", it.section.value, rules.join(" "))
         })
         .collect();
-    assert!(said.contains(&"read allow ".to_owned()), "{said:?}");
-    assert!(said.contains(&"edit deny ".to_owned()), "{said:?}");
-    assert!(said.contains(&"mcp deny db/query:allow".to_owned()), "{said:?}");
+    assert!(verdicts.contains(&"read allow ".to_owned()), "{verdicts:?}");
+    assert!(verdicts.contains(&"edit deny ".to_owned()), "{verdicts:?}");
+    assert!(verdicts.contains(&"mcp deny db/query:allow".to_owned()), "{verdicts:?}");
 
     for broken in [
         "no metadata",

@@ -4,7 +4,7 @@ use agentry_compile::targets::ListedFiles;
 use agentry_compile::targets::{RenderScope, RenderSettings, render, target};
 
 use crate::pi::subjects;
-use crate::{GUARD, agent, file, one, rendering, told};
+use crate::{GUARD, agent, file, one, rendering, report_of};
 
 const LINES: &str = r#"
 [permissions.bash]
@@ -15,7 +15,7 @@ intent = "deny"
 "#;
 
 #[test]
-fn t51_rules_about_commands_hold_with_the_guard() {
+fn t51_with_the_guard_bash_rules_hold() {
     let rendered = one("pi", LINES, GUARD);
     let text = file(&rendered, ".pi/agents/helper.md");
     let own = "excludeTools: read, grep, find, ls, bash, powershell, edit, write\n\
@@ -35,15 +35,15 @@ fn t51_rules_about_commands_hold_with_the_guard() {
 }
 
 #[test]
-fn the_limits_of_the_guard_are_told() {
-    let told = told(&one("pi", LINES, GUARD));
-    assert!(told.contains("gap permissions: Pi protects no file"), "{told}");
-    assert!(told.contains("narrowed permissions: an ask is refused"), "{told}");
-    assert!(!told.contains("permissions.bash"), "{told}");
+fn limits_of_the_guard_are_reported() {
+    let report = report_of(&one("pi", LINES, GUARD));
+    assert!(report.contains("gap permissions: Pi protects no file"), "{report}");
+    assert!(report.contains("narrowed permissions: an ask is refused"), "{report}");
+    assert!(!report.contains("permissions.bash"), "{report}");
 }
 
 #[test]
-fn a_guard_that_somebody_changed_is_none() {
+fn a_modified_guard_is_not_trusted() {
     let rendered = one("pi", LINES, GUARD);
     let agent = file(&rendered, "agents/helper.md").to_owned();
     let guard = file(&rendered, "guard/helper.ts").to_owned();
@@ -79,13 +79,13 @@ fn the_main_session_is_guarded() {
     assert!(
         file(&rendered, ".pi/extensions/agentry-guard.ts").contains("const AGENT = \"helper\"")
     );
-    let told = told(&rendered);
-    assert!(told.contains("gap permissions: the main session has no limits where"), "{told}");
-    assert!(rendered.refused.is_none(), "{told}");
+    let report = report_of(&rendered);
+    assert!(report.contains("gap permissions: the main session has no limits where"), "{report}");
+    assert!(rendered.refused.is_none(), "{report}");
 }
 
 #[test]
-fn a_path_cannot_become_code() {
+fn hostile_paths_inject_no_code_into_the_guard() {
     let mut files = agent("helper", LINES);
     for (path, _) in &mut files {
         *path = path.replace("agents/", "ag\nents\"]; process.exit(0); @TOOLS@/");
@@ -99,7 +99,7 @@ fn a_path_cannot_become_code() {
 }
 
 #[test]
-fn the_guard_needs_the_project() {
+fn the_guard_is_refused_in_the_user_scope() {
     let existing_files = ListedFiles::default();
     let settings = RenderSettings {
         scope: RenderScope::User,
@@ -109,11 +109,11 @@ fn the_guard_needs_the_project() {
     };
     let subjects = subjects(&agent("helper", LINES));
     let rendering = render(target("pi").expect("a target"), &subjects, &settings);
-    assert!(told(&rendering.agents[0]).contains("refused permissions: the guard needs"));
+    assert!(report_of(&rendering.agents[0]).contains("refused permissions: the guard needs"));
 }
 
 #[test]
-fn the_sample_of_the_document_with_the_guard() {
+fn renders_the_chiron_sample_with_the_guard() {
     let rendering = rendering("pi", &crate::chiron::files(), GUARD);
     insta::assert_snapshot!(crate::chiron::shown(&rendering));
 }

@@ -11,7 +11,7 @@ use agentry_compile::targets::{
 };
 
 use crate::property::read_back;
-use crate::{Wish, agent, file, one, rendering, subjects, told};
+use crate::{Wish, agent, file, one, rendering, report_of, subjects};
 
 /// A policy that allows everything.
 const ALL: &[(&str, &str)] = &[
@@ -89,7 +89,7 @@ fn never_milder(subject: &RenderSubject, way: &HarnessTool, case: &str) {
 }
 
 #[test]
-fn closed_gaps_are_closed() {
+fn close_gaps_leaves_no_call_milder_than_the_source() {
     for (name, sections) in [("all", ALL), ("inside", INSIDE), ("some", SOME)] {
         let files = agent("helper", &lines(sections));
         let subject = subjects(&files, None).remove(0);
@@ -101,7 +101,7 @@ fn closed_gaps_are_closed() {
             let case = format!("{} {name}", target.name);
             assert_eq!(gaps(rendered), [""; 0], "{case}");
             let codex = rendered.refused.is_some() && target.name == "codex";
-            assert!(rendered.refused.is_none() || codex, "{case}: {}", told(rendered));
+            assert!(rendered.refused.is_none() || codex, "{case}: {}", report_of(rendered));
             let model = read_back(target, &rendering);
             for way in model.iter().flat_map(|model| model.ways.iter()) {
                 never_milder(&subject, way, &case);
@@ -111,12 +111,12 @@ fn closed_gaps_are_closed() {
 }
 
 #[test]
-fn each_section_tells_its_gap() {
+fn each_section_reports_its_protection_gap() {
     let lines = lines(ALL);
     for target in TARGETS.iter().filter(|target| target.name != "agents-md") {
         let scope = (target.name == "gemini").then_some(RenderScope::User);
         let rendered = one(target.name, &lines, Wish { scope, ..Wish::default() });
-        let told = told(&rendered);
+        let report = report_of(&rendered);
         for (section, what) in
             [("read", "secrets"), ("edit", "secrets"), ("webfetch", "private addresses")]
         {
@@ -124,14 +124,14 @@ fn each_section_tells_its_gap() {
             // Copilot and Cursor show each change for review.
             let is_shown = section == "edit" && ["copilot", "cursor"].contains(&target.name);
             let expected = usize::from(!is_shown);
-            assert_eq!(told.matches(&line).count(), expected, "{line}\n{told}");
+            assert_eq!(report.matches(&line).count(), expected, "{line}\n{report}");
         }
         assert!(!gaps(&rendered).is_empty());
     }
 }
 
 #[test]
-fn what_can_be_named_is_asked_about_alone() {
+fn close_gaps_asks_only_about_secret_names() {
     let wish = Wish { close_gaps: true, ..Wish::default() };
     let rendered = one("opencode", &lines(INSIDE), wish);
     let text = file(&rendered, "helper.md");

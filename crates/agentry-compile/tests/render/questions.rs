@@ -3,7 +3,7 @@
 
 use agentry_compile::targets::{LossKind, RenderedAgent, TARGETS};
 
-use crate::{Wish, agent, file, one, rendering, told};
+use crate::{Wish, agent, file, one, rendering, report_of};
 
 /// Asks about everything, as an imported agent without a list of tools does.
 const ASKS: &str = "";
@@ -29,13 +29,13 @@ fn losses<'a>(rendered: &'a RenderedAgent, kind: LossKind, field: &str) -> Vec<&
 }
 
 #[test]
-fn an_ask_is_the_question_of_the_harness() {
+fn an_ask_is_left_to_the_harness_question() {
     for (harness, path, expected) in PLACES {
         for unshared in [true, false] {
             let rendered = one(harness, ASKS, Wish { unshared, ..Wish::default() });
             let text = granted(file(&rendered, path));
             for word in *expected {
-                assert!(text.contains(word), "{harness} {word}:\n{text}\n{}", told(&rendered));
+                assert!(text.contains(word), "{harness} {word}:\n{text}\n{}", report_of(&rendered));
             }
             // The modes that skip the question are one gap.
             let gaps = losses(&rendered, LossKind::Gap, "permissions");
@@ -46,7 +46,7 @@ fn an_ask_is_the_question_of_the_harness() {
 }
 
 #[test]
-fn without_a_person_an_ask_is_a_deny() {
+fn unattended_renders_an_ask_as_deny() {
     for (harness, path, kept) in PLACES {
         let wish = Wish { unattended: true, unshared: true, ..Wish::default() };
         let rendered = one(harness, ASKS, wish);
@@ -55,17 +55,17 @@ fn without_a_person_an_ask_is_a_deny() {
             assert!(!text.contains(word), "{harness} {word}:\n{text}");
         }
         assert!(!text.contains(": ask"), "{harness}:\n{text}");
-        assert!(told(&rendered).contains("`--unattended`"), "{}", told(&rendered));
+        assert!(report_of(&rendered).contains("`--unattended`"), "{}", report_of(&rendered));
     }
 }
 
 #[test]
-fn a_harness_that_never_asks_gets_no_tool_unless_that_is_accepted() {
+fn a_harness_without_questions_drops_ask_tools() {
     let rendered = one("pi", ASKS, Wish::default());
     let text = file(&rendered, ".pi/agents/helper.md");
     assert!(text.contains("tools: read, grep, find, ls\n"), "{text}");
-    let said = told(&rendered);
-    assert!(said.contains("gap permissions.read: "), "{said}");
+    let report = report_of(&rendered);
+    assert!(report.contains("gap permissions.read: "), "{report}");
     let accepted = &["permissions.bash", "permissions.edit"];
     let rendered = one("pi", ASKS, Wish { accepted, ..Wish::default() });
     let text = file(&rendered, ".pi/agents/helper.md");
@@ -102,7 +102,7 @@ fn a_harness_that_never_asks_gets_no_tool_unless_that_is_accepted() {
 }
 
 #[test]
-fn harmless_commands_that_run_at_once_are_a_gap() {
+fn commands_that_a_harness_runs_unasked_are_a_gap() {
     for harness in ["claude-code", "gemini"] {
         let rendered = one(harness, ASKS, Wish { unshared: true, ..Wish::default() });
         let gaps = losses(&rendered, LossKind::Gap, "permissions.bash");
@@ -136,7 +136,7 @@ const SHELLS: &[(&str, &[&str])] = &[
 ];
 
 #[test]
-fn a_sandboxed_command_is_no_shell_where_there_is_no_sandbox() {
+fn sandboxed_exec_gives_no_shell_without_a_sandbox() {
     let files = manifest("{filesystem: full, network: allowed, exec: sandboxed}", "");
     let full = manifest("{filesystem: full, network: allowed, exec: full}", "");
     for (harness, words) in SHELLS {
@@ -146,23 +146,23 @@ fn a_sandboxed_command_is_no_shell_where_there_is_no_sandbox() {
             let own = rendered.files.iter().find(|it| it.path.contains("agents/helper"));
             let text = granted(own.map_or("", |it| it.text()));
             let tools = text.lines().filter(|line| !line.starts_with("excludeTools"));
-            (tools.collect::<Vec<_>>().join("\n"), told(&rendered))
+            (tools.collect::<Vec<_>>().join("\n"), report_of(&rendered))
         };
         let has = |text: &str| words.iter().any(|word| text.contains(word));
-        let (text, said) = main(&files, false);
+        let (text, report) = main(&files, false);
         assert!(!has(&text), "{harness}:\n{text}");
-        assert!(said.contains("only in Agentry's sandbox"), "{harness}:\n{said}");
+        assert!(report.contains("only in Agentry's sandbox"), "{harness}:\n{report}");
         assert!(has(&main(&full, false).0), "{harness}");
         // Only the hook of Claude Code can start a command in the sandbox.
-        let (text, said) = main(&files, true);
+        let (text, report) = main(&files, true);
         let wraps = *harness == "claude-code";
         assert_eq!(has(&text), wraps, "{harness}:\n{text}");
-        assert_eq!(said.contains("only in Agentry's sandbox"), !wraps, "{harness}:\n{said}");
+        assert_eq!(report.contains("only in Agentry's sandbox"), !wraps, "{harness}:\n{report}");
     }
 }
 
 #[test]
-fn the_trait_that_asks_grants_nothing() {
+fn the_trait_ask_before_writing_grants_no_tool() {
     let traits = "behavior: {persona: helper, traits: [ask-before-writing]}\n";
     let plain = "behavior: {persona: helper}\n";
     let trusts = [
@@ -193,7 +193,7 @@ fn the_trait_that_asks_grants_nothing() {
 }
 
 #[test]
-fn gates_are_refused_checked_by_the_guard_or_accepted() {
+fn required_variables_need_the_guard_or_acceptance() {
     let text = "---\ntitle: Helper\nversion: \"1.0.0\"\nrequired:\n  env: [TOKEN]\n---\n\
                 # Helper\n\nAnswers questions.\n\n## System\n\nYou answer.\n";
     let files = vec![("agents/tools_helper.agent.md".to_owned(), text.to_owned())];
@@ -206,7 +206,13 @@ fn gates_are_refused_checked_by_the_guard_or_accepted() {
         assert!(accepted.accepted.iter().any(|it| it.field == "required"), "{}", target.name);
         let guarded = render(Wish { guard: true, ..Wish::default() });
         let is_checked = target.guard.is_some();
-        assert_eq!(guarded.refused.is_none(), is_checked, "{}: {}", target.name, told(&guarded));
+        assert_eq!(
+            guarded.refused.is_none(),
+            is_checked,
+            "{}: {}",
+            target.name,
+            report_of(&guarded)
+        );
         assert!(guarded.losses.iter().all(|it| it.field != "required"), "{}", target.name);
     }
 }

@@ -2,7 +2,7 @@
 
 use agentry_compile::targets::ProjectRendering;
 
-use crate::{Wish, agent, rendering, told};
+use crate::{Wish, agent, rendering, report_of};
 
 const CAREFUL: &str = "[permissions.bash]\nintent = \"ask\"\nrules = [\"git log*:allow\"]\n";
 /// It may read everything and change nothing.
@@ -21,11 +21,11 @@ fn refused(rendering: &ProjectRendering) -> Vec<bool> {
 }
 
 #[test]
-fn nothing_is_shared_for_a_refused_agent() {
+fn a_refused_agent_writes_no_shared_lines() {
     for guard in [false, true] {
         let wish = Wish { guard, ..Wish::default() };
         let rendering = rendered("claude-code", &[("plan", CAREFUL)], wish);
-        assert_eq!(refused(&rendering), [true], "{}", told(&rendering.agents[0]));
+        assert_eq!(refused(&rendering), [true], "{}", report_of(&rendering.agents[0]));
         assert_eq!(rendering.shared, []);
     }
     let denies = "[permissions.bash]\nintent = \"allow\"\nrules = [\"rm *:deny\"]\n";
@@ -36,10 +36,10 @@ fn nothing_is_shared_for_a_refused_agent() {
 }
 
 #[test]
-fn the_others_are_rendered_as_if_it_were_not_there() {
+fn a_refused_agent_does_not_affect_the_others() {
     let wish = Wish::default();
     let both = rendered("claude-code", &[("plan", CAREFUL), ("reader", READER)], wish);
-    assert_eq!(refused(&both), [true, false], "{}", told(&both.agents[1]));
+    assert_eq!(refused(&both), [true, false], "{}", report_of(&both.agents[1]));
     let alone = rendered("claude-code", &[("reader", READER)], wish);
     assert_eq!(both.shared, alone.shared);
     assert_eq!(both.agents[1].files, alone.agents[0].files);
@@ -52,7 +52,7 @@ fn the_others_are_rendered_as_if_it_were_not_there() {
 }
 
 #[test]
-fn the_hint_names_the_guard_only_where_it_would_help() {
+fn refusal_hints_suggest_the_guard_only_if_it_helps() {
     // Where no hook runs, the guard denies nothing, and Claude Code alone would allow too much.
     let existing = [(".claude/settings.local.json", "{\"disableAllHooks\": true}")];
     let denies = "[permissions.bash]\nintent = \"deny\"\nrules = [\"git log*:allow\"]\n";

@@ -1,6 +1,6 @@
 //! Files that hold for other agents are written only on request, and no agent changes the files of another.
 
-use crate::{Wish, agent, file, rendering, told};
+use crate::{Wish, agent, file, rendering, report_of};
 
 const UNSHARED: Wish<'_> = Wish { unshared: true, guard: false, ..crate::GUARD };
 
@@ -14,7 +14,7 @@ fn denying(harness: &str) -> &'static str {
 }
 
 #[test]
-fn nothing_shared_is_written_and_the_lines_are_reported() {
+fn without_shared_the_needed_lines_are_reported() {
     for harness in ["opencode", "claude-code", "pi", "codex", "gemini", "copilot"] {
         for lines in ["", DENIES] {
             let rendering = rendering(harness, &agent("helper", lines), UNSHARED);
@@ -30,10 +30,10 @@ fn nothing_shared_is_written_and_the_lines_are_reported() {
     ] {
         let mut rendered = rendering(harness, &agent("helper", denying(harness)), UNSHARED);
         let rendered = rendered.agents.remove(0);
-        let said = told(&rendered);
+        let report = report_of(&rendered);
         assert!(
-            said.contains(line) && said.contains(path) && said.contains("`--shared`"),
-            "{said}"
+            report.contains(line) && report.contains(path) && report.contains("`--shared`"),
+            "{report}"
         );
     }
 }
@@ -55,7 +55,7 @@ fn a_shared_denial_that_exists_keeps_the_tool() {
         // An earlier rendering stays as it is, and counts.
         let existing = [(path, text.as_str())];
         let later = rendering(harness, &files, Wish { existing: &existing, ..UNSHARED });
-        assert!(is_tool(file(&later.agents[0], own)), "{harness}: {}", told(&later.agents[0]));
+        assert!(is_tool(file(&later.agents[0], own)), "{harness}: {}", report_of(&later.agents[0]));
         let kept = later.shared.iter().find(|it| it.path == path).expect(path);
         assert_eq!(kept.text(), text, "{harness}");
         // Also when no agent needs it any more.
@@ -98,7 +98,7 @@ fn an_agent_never_changes_the_files_of_another() {
 }
 
 #[test]
-fn the_guard_brings_only_its_own_lines() {
+fn without_shared_the_guard_writes_only_its_hook() {
     let wish = Wish { guard: true, ..UNSHARED };
     let rendering = rendering("claude-code", &agent("helper", DENIES), wish);
     let settings = rendering.shared.iter().find(|it| it.path == ".claude/settings.json");

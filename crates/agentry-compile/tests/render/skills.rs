@@ -2,12 +2,12 @@
 
 use agentry_compile::targets::TARGETS;
 
-use crate::{Wish, agent, rendering, told};
+use crate::{Wish, agent, rendering, report_of};
 
 const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n\x00\xff\xfe";
 
 #[test]
-fn files_that_are_no_text_stay_as_they_are() {
+fn binary_skill_files_are_copied_unchanged() {
     let lines = "skills = [\"pdf\"]\n[permissions.read]\nintent = \"allow\"\n\
                  [permissions.external_directory]\nintent = \"allow\"\n\
                  [permissions.skill]\nintent = \"allow\"\n";
@@ -20,12 +20,12 @@ fn files_that_are_no_text_stay_as_they_are() {
         let rendered = rendering(target.name, &files, Wish::default()).agents.remove(0);
         let copy = rendered.files.iter().find(|file| file.path.ends_with("skills/pdf/logo.png"));
         let bytes = copy.map(|file| file.bytes.as_slice());
-        assert_eq!(bytes, Some(PICTURE), "{}: {}", target.name, told(&rendered));
+        assert_eq!(bytes, Some(PICTURE), "{}: {}", target.name, report_of(&rendered));
     }
 }
 
 #[test]
-fn t47_skills_that_only_people_start_are_not_loaded() {
+fn t47_skills_without_model_invocation_are_dropped() {
     let rendered_with = |line: &str| {
         let mut files = agent("helper", "skills = [\"deploy\"]\n");
         let skill = format!("---\nname: deploy\ndescription: Deploys\n{line}---\nDeploy.\n");
@@ -33,12 +33,12 @@ fn t47_skills_that_only_people_start_are_not_loaded() {
         rendering("claude-code", &files, Wish::default()).agents.remove(0)
     };
     let part = "dropped skills: the skill `deploy` says `disable-model-invocation`";
-    for (line, is_told) in [
+    for (line, is_reported) in [
         ("disable-model-invocation: true\n", true),
         ("disable-model-invocation: false\n", false),
         ("", false),
     ] {
-        let told = told(&rendered_with(line));
-        assert_eq!(told.contains(part), is_told, "{line}: {told}");
+        let report = report_of(&rendered_with(line));
+        assert_eq!(report.contains(part), is_reported, "{line}: {report}");
     }
 }

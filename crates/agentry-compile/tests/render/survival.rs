@@ -261,7 +261,7 @@ impl SurvivalTable {
 }
 
 #[test]
-fn real_agents_keep_what_they_need() {
+fn most_real_agents_keep_their_needed_tools() {
     let all = survivors();
     let loaded = all.iter().filter(|it| it.model.is_some()).count();
     println!("{} agents, of which their harness loads {loaded}", all.len());

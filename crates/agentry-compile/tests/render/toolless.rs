@@ -1,6 +1,6 @@
 //! An agent for which every tool of a harness would grant too much.
 
-use crate::{Wish, one, told};
+use crate::{Wish, one, report_of};
 
 const SECTIONS: [&str; 9] =
     ["read", "edit", "bash", "webfetch", "websearch", "skill", "delegate", "mcp", "tool"];
@@ -18,22 +18,22 @@ fn lines(allowed: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn an_agent_without_tools_is_told() {
+fn an_agent_left_without_tools_is_reported() {
     let some = lines(&[("read", "src/**"), ("bash", "git status")]);
     for harness in ["claude-code", "pi", "codex", "gemini", "copilot"] {
-        let said = told(&one(harness, &some, Wish::default()));
+        let report = report_of(&one(harness, &some, Wish::default()));
         let way_out = if ["claude-code", "pi"].contains(&harness) {
             "; `--guard` would keep them"
         } else {
             ""
         };
         let line = format!("narrowed permissions: no tool is left{way_out}");
-        assert!(said.lines().any(|known| known == line), "{harness}:\n{said}");
+        assert!(report.lines().any(|known| known == line), "{harness}:\n{report}");
         // If the source grants no tool, none is lost.
-        let said = told(&one(harness, &lines(&[]), Wish::default()));
-        assert!(!said.contains("no tool is left"), "{harness}:\n{said}");
+        let report = report_of(&one(harness, &lines(&[]), Wish::default()));
+        assert!(!report.contains("no tool is left"), "{harness}:\n{report}");
         let guard = Wish { guard: true, ..Wish::default() };
-        let said = told(&one(harness, &some, guard));
-        assert!(!said.contains("`--guard` would"), "{harness}:\n{said}");
+        let report = report_of(&one(harness, &some, guard));
+        assert!(!report.contains("`--guard` would"), "{harness}:\n{report}");
     }
 }

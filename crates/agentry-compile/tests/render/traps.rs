@@ -4,7 +4,7 @@ use agentry_compile::targets::{ProjectRendering, TARGETS};
 
 use crate::back::imported;
 use crate::claude_code::{settings, several};
-use crate::{Wish, agent, chiron, file, one, rendering, told};
+use crate::{Wish, agent, chiron, file, one, rendering, report_of};
 
 /// A section in agent-toml.
 fn section(name: &str, intent: &str, rules: &[&str]) -> String {
@@ -21,11 +21,11 @@ fn all(rendering: &ProjectRendering) -> Vec<(&str, &str)> {
 fn has_rule(lines: &str, rule: &str) -> (bool, String) {
     let rendering = several(&[("helper", lines)], Wish::default());
     let text = settings(&rendering);
-    (text.contains(&format!("\"{rule}\"")), format!("{text}\n{}", told(&rendering.agents[0])))
+    (text.contains(&format!("\"{rule}\"")), format!("{text}\n{}", report_of(&rendering.agents[0])))
 }
 
 #[test]
-fn t6_an_agent_of_the_same_name_above_the_project() {
+fn t6_a_same_name_above_the_project_is_refused() {
     let markdown = "---\npermission: allow\n---\nMine.\n";
     let settings = "{\"agent\": {\"helper\": {\"permission\": \"allow\"}}}";
     let places = [
@@ -47,7 +47,7 @@ fn t6_an_agent_of_the_same_name_above_the_project() {
 }
 
 #[test]
-fn t6_t40_a_name_in_another_file() {
+fn t6_t40_a_name_taken_by_another_file_is_refused() {
     let mine = "---\nname: helper\ndescription: Mine\n---\nMine.\n";
     let cases = [
         ("opencode", ".opencode/agents/mine.md", true),
@@ -61,7 +61,7 @@ fn t6_t40_a_name_in_another_file() {
     for (harness, path, is_refused) in cases {
         let existing = [(path, mine)];
         let rendered = one(harness, "", Wish { existing: &existing, ..Wish::default() });
-        assert_eq!(rendered.refused.is_some(), is_refused, "{path}: {}", told(&rendered));
+        assert_eq!(rendered.refused.is_some(), is_refused, "{path}: {}", report_of(&rendered));
     }
     let other = mine.replace("helper", "other");
     for (harness, path, _) in cases {
@@ -72,35 +72,35 @@ fn t6_t40_a_name_in_another_file() {
 }
 
 #[test]
-fn t23_a_star_takes_no_directories_in_claude_code() {
+fn t23_a_star_never_widens_over_directories_in_claude_code() {
     // A denial may match more, an allow never: the tool is removed instead.
     let (has, all_told) = has_rule(&section("edit", "allow", &["src/*:deny"]), "Edit(/src/*)");
     assert!(has, "{all_told}");
     let lines = section("edit", "deny", &["src/*:allow"]);
     let rendering = several(&[("helper", &lines)], Wish::default());
     assert!(!settings(&rendering).contains("Edit("), "{}", settings(&rendering));
-    let told = told(&rendering.agents[0]);
-    assert!(told.contains("narrowed permissions.edit"), "{told}");
+    let report = report_of(&rendering.agents[0]);
+    assert!(report.contains("narrowed permissions.edit"), "{report}");
 }
 
 #[test]
-fn t27_below_a_directory_is_not_the_directory_in_claude_code() {
+fn t27_claude_code_keeps_rules_below_a_directory() {
     let lines = section("edit", "allow", &["~/p/**:deny"])
         + &section("external_directory", "allow", &[])
         + &section("read", "allow", &[]);
-    let (has, told) = has_rule(&lines, "Edit(~/p/**)");
-    assert!(has, "{told}");
-    assert!(!told.contains("refused"), "{told}");
+    let (has, report) = has_rule(&lines, "Edit(~/p/**)");
+    assert!(has, "{report}");
+    assert!(!report.contains("refused"), "{report}");
 }
 
 #[test]
-fn t34_case_counts_in_commands() {
+fn t34_commands_keep_their_case() {
     let lines = section("bash", "allow", &["RM *:deny"]);
     let rendered = one("opencode", &lines, Wish::default());
-    assert!(file(&rendered, ".md").contains("    RM *: deny\n"), "{}", told(&rendered));
+    assert!(file(&rendered, ".md").contains("    RM *: deny\n"), "{}", report_of(&rendered));
     assert!(!file(&rendered, ".md").contains(" rm "));
-    let (has, told) = has_rule(&lines, "Bash(RM *)");
-    assert!(has, "{told}");
+    let (has, report) = has_rule(&lines, "Bash(RM *)");
+    assert!(has, "{report}");
 }
 
 #[test]
@@ -112,21 +112,21 @@ fn t44_no_byte_order_mark_and_no_carriage_return_is_written() {
         for (path, text) in all(&rendering) {
             assert!(!text.contains(['\u{feff}', '\r']), "{path}: {text:?}");
         }
-        let told: Vec<&str> = all(&rendering).into_iter().map(|(_, text)| text).collect();
-        let told = told.concat();
+        let report: Vec<&str> = all(&rendering).into_iter().map(|(_, text)| text).collect();
+        let report = report.concat();
         assert!(
-            told.contains("You answer.") && told.contains("Always."),
-            "{}: {told}",
+            report.contains("You answer.") && report.contains("Always."),
+            "{}: {report}",
             target.name
         );
     }
 }
 
 #[test]
-fn t50_what_is_asked_is_never_written_as_allowed() {
+fn t50_an_ask_is_never_written_as_allow() {
     let lines = section("bash", "ask", &[]) + &section("webfetch", "ask", &[]);
     let rendered = one("opencode", &lines, Wish::default());
-    assert!(file(&rendered, ".md").contains("  bash: ask\n"), "{}", told(&rendered));
+    assert!(file(&rendered, ".md").contains("  bash: ask\n"), "{}", report_of(&rendered));
     // Claude Code asks by itself. With the gaps closed, a question is written out.
     assert_eq!(settings(&several(&[("helper", &lines)], Wish::default())), "");
     let closed = several(&[("helper", &lines)], Wish { close_gaps: true, ..Wish::default() });
@@ -148,7 +148,7 @@ const LOOKED_AT: &[(&str, &[&str])] = &[
 ];
 
 #[test]
-fn t52_no_target_writes_where_another_looks_for_agents() {
+fn t52_no_target_writes_into_agent_paths_of_another() {
     for target in TARGETS {
         let rendering = rendering(target.name, &chiron(), Wish::default());
         for (harness, dirs) in LOOKED_AT.iter().filter(|(harness, _)| *harness != target.name) {
@@ -163,7 +163,7 @@ fn t52_no_target_writes_where_another_looks_for_agents() {
 }
 
 #[test]
-fn import_says_what_the_settings_of_the_user_add() {
+fn import_reports_what_user_settings_allow_or_deny() {
     let path = ".claude/agents/helper.md";
     let files = [
         (path, "---\nname: helper\ndescription: Answers\n---\nYou answer.\n"),
@@ -173,17 +173,17 @@ fn import_says_what_the_settings_of_the_user_add() {
         ),
     ];
     let losses = imported("claude-code", &files, path).expect("an agent").losses;
-    let told: Vec<&str> = losses.iter().map(|loss| loss.detail.as_str()).collect();
-    let told = told.join("\n");
+    let report: Vec<&str> = losses.iter().map(|loss| loss.detail.as_str()).collect();
+    let report = report.join("\n");
     assert!(
-        told.contains("your own `~/.claude/settings.json` allows `Bash` in every project"),
-        "{told}"
+        report.contains("your own `~/.claude/settings.json` allows `Bash` in every project"),
+        "{report}"
     );
-    assert!(told.contains("denies `Read(x)` and more in every project"), "{told}");
+    assert!(report.contains("denies `Read(x)` and more in every project"), "{report}");
 }
 
 #[test]
-fn import_takes_over_what_the_user_denies_everywhere() {
+fn import_includes_user_denials() {
     let path = ".claude/agents/helper.md";
     let files = [
         (path, "---\nname: helper\ndescription: Answers\ntools: Bash, Edit\n---\nYou answer.\n"),
@@ -197,8 +197,8 @@ fn import_takes_over_what_the_user_denies_everywhere() {
         ),
     ];
     let agent = imported("claude-code", &files, path).expect("an agent").agent;
-    let told = format!("{:?}", agent.policy);
+    let report = format!("{:?}", agent.policy);
     for pattern in ["rm *", "git push*", "~/.claude/own/**"] {
-        assert!(told.contains(pattern), "{pattern}: {told}");
+        assert!(report.contains(pattern), "{pattern}: {report}");
     }
 }

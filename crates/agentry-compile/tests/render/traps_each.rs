@@ -5,7 +5,7 @@ use agentry_compile::targets::{
 };
 
 use crate::claude_code::{settings, several};
-use crate::{Wish, agent, chiron, file, one, rendering, told};
+use crate::{Wish, agent, chiron, file, one, rendering, report_of};
 
 /// A section in agent-toml.
 fn section(name: &str, intent: &str, rules: &[&str]) -> String {
@@ -32,7 +32,7 @@ fn claude_code(intent: &str, rules: &[&str]) -> (RenderedAgent, String) {
 }
 
 #[test]
-fn t2_the_first_of_two_rules_with_one_pattern_counts() {
+fn t2_the_first_of_two_equal_patterns_wins() {
     let (rendered, text) = claude_code("allow", &["git *:ask", "git *:deny"]);
     assert_eq!(rendered.refused, None);
     assert!(text.contains("\"Bash(git *)\""), "{text}");
@@ -42,15 +42,15 @@ fn t2_the_first_of_two_rules_with_one_pattern_counts() {
     let (rendered, rules) = codex(&section("bash", "ask", &["git *:allow", "git *:deny"]));
     assert_eq!(rendered.refused, None);
     assert!(!rules.contains("\"allow\""), "{rules}");
-    assert!(lost(&rendered, LossKind::Narrowed, "permissions.bash"), "{}", told(&rendered));
+    assert!(lost(&rendered, LossKind::Narrowed, "permissions.bash"), "{}", report_of(&rendered));
 }
 
 #[test]
-fn t3_nothing_stands_behind_a_rule_for_everything() {
+fn t3_no_rule_is_written_after_a_catch_all() {
     for all in ["*", "**"] {
         let rule = format!("{all}:allow");
         let (rendered, text) = claude_code("deny", &[&rule, "rm *:deny"]);
-        assert!(file(&rendered, ".md").contains("Bash"), "{}", told(&rendered));
+        assert!(file(&rendered, ".md").contains("Bash"), "{}", report_of(&rendered));
         assert!(!text.contains("Bash(rm"), "{text}");
         let (rendered, rules) = codex(&section("bash", "deny", &[&rule]));
         assert_eq!(rendered.refused, None, "{all}");
@@ -59,7 +59,7 @@ fn t3_nothing_stands_behind_a_rule_for_everything() {
 }
 
 #[test]
-fn t26_t32_characters_that_mean_something_elsewhere_are_words_in_codex() {
+fn t26_t32_special_characters_are_literal_in_codex() {
     let cases = [
         ("npm run test:unit", Some("[\"npm\", \"run\", \"test:unit\"]")),
         ("curl https://h:8080/x", Some("[\"curl\", \"https://h:8080/x\"]")),
@@ -88,7 +88,7 @@ fn t26_t32_characters_that_mean_something_elsewhere_are_words_in_codex() {
 }
 
 #[test]
-fn t33_a_path_of_an_address_takes_the_tool_away() {
+fn t33_an_address_rule_with_a_path_removes_the_tool() {
     let lines = section("webfetch", "deny", &["https://docs.example.org/*:allow"]);
     for harness in ["codex", "copilot", "pi"] {
         let rendered = one(harness, &lines, Wish::default());
@@ -102,7 +102,7 @@ fn t33_a_path_of_an_address_takes_the_tool_away() {
 }
 
 #[test]
-fn t39_only_known_keys_in_copilot() {
+fn t39_copilot_writes_only_known_keys() {
     let known = [
         "---",
         "# rendered by agentry",
@@ -121,9 +121,9 @@ fn t39_only_known_keys_in_copilot() {
 }
 
 #[test]
-fn t41_a_limit_of_turns_is_a_whole_number_above_zero() {
+fn t41_max_turns_must_be_positive() {
     let rendered = one("claude-code", "max_turns = 7\n", Wish::default());
-    assert!(file(&rendered, ".md").contains("\nmaxTurns: 7\n"), "{}", told(&rendered));
+    assert!(file(&rendered, ".md").contains("\nmaxTurns: 7\n"), "{}", report_of(&rendered));
     let rendered = one("claude-code", "", Wish::default());
     assert!(!file(&rendered, ".md").contains("maxTurns"));
     let world = agent("helper", "max_turns = 0\n");
@@ -131,7 +131,7 @@ fn t41_a_limit_of_turns_is_a_whole_number_above_zero() {
 }
 
 #[test]
-fn t43_what_is_not_given_is_switched_off_in_codex() {
+fn t43_denied_sections_are_disabled_in_codex() {
     let sections = ["bash", "edit", "webfetch", "websearch", "skill", "mcp", "tool"];
     let lines: String = sections.iter().map(|name| section(name, "deny", &[])).collect();
     let (rendered, _) = codex(&lines);
@@ -142,7 +142,7 @@ fn t43_what_is_not_given_is_switched_off_in_codex() {
 }
 
 #[test]
-fn t45_prompts_stay_whole_and_what_is_trimmed_is_told() {
+fn t45_prompts_stay_whole_and_trimming_is_reported() {
     let long = "word ".repeat(5_000);
     let cases = [
         ("You answer.\n", "You answer.", false),
@@ -157,30 +157,39 @@ fn t45_prompts_stay_whole_and_what_is_trimmed_is_told() {
             let rendered = rendering(harness, &files, Wish::default()).agents.remove(0);
             let texts: Vec<&str> = rendered.files.iter().map(RenderedFile::text).collect();
             assert!(texts.iter().any(|text| text.contains(expected)), "{harness} {prompt:.20}");
-            let is_told = lost(&rendered, LossKind::Dropped, "system");
-            assert_eq!(is_told, is_trimmed, "{harness} {prompt:.20?}: {}", told(&rendered));
+            let is_reported = lost(&rendered, LossKind::Dropped, "system");
+            assert_eq!(
+                is_reported,
+                is_trimmed,
+                "{harness} {prompt:.20?}: {}",
+                report_of(&rendered)
+            );
         }
     }
 }
 
 #[test]
-fn t46_a_mode_that_has_no_place_is_told() {
+fn t46_an_unsupported_mode_is_reported() {
     for harness in ["gemini", "codex"] {
         let rendered = one(harness, "mode = \"primary\"\n", Wish::default());
-        assert!(lost(&rendered, LossKind::Dropped, "mode"), "{harness}: {}", told(&rendered));
+        assert!(lost(&rendered, LossKind::Dropped, "mode"), "{harness}: {}", report_of(&rendered));
         let rendered = one(harness, "", Wish::default());
-        assert!(!lost(&rendered, LossKind::Dropped, "mode"), "{harness}: {}", told(&rendered));
+        assert!(!lost(&rendered, LossKind::Dropped, "mode"), "{harness}: {}", report_of(&rendered));
     }
 }
 
 #[test]
-fn t49_editing_is_writing_too() {
+fn t49_edit_covers_write() {
     let all = |action| {
         ["edit", "external_directory"].map(|name| section(name, action, &[])).concat()
             + &section("bash", "deny", &[])
     };
     let rendered = one("copilot", &all("allow"), Wish::default());
-    assert!(file(&rendered, ".md").contains("tools: [read, search, edit]"), "{}", told(&rendered));
+    assert!(
+        file(&rendered, ".md").contains("tools: [read, search, edit]"),
+        "{}",
+        report_of(&rendered)
+    );
     let rendered = one("copilot", &all("deny"), Wish::default());
     assert!(!file(&rendered, ".md").contains("edit"), "{}", file(&rendered, ".md"));
     // The sandbox of Codex limits all writes, not only edits.
@@ -189,12 +198,12 @@ fn t49_editing_is_writing_too() {
 }
 
 #[test]
-fn t50_that_nobody_may_be_there_is_told() {
+fn t50_unattended_modes_are_reported_as_a_gap() {
     let gap = "not with `opencode --auto`";
     for guard in [false, true] {
         let wish = Wish { guard, ..Wish::default() };
         let rendered = one("opencode", &section("bash", "ask", &[]), wish);
-        assert!(told(&rendered).contains(gap), "{}", told(&rendered));
+        assert!(report_of(&rendered).contains(gap), "{}", report_of(&rendered));
     }
     let sections = [
         "bash",
@@ -211,7 +220,7 @@ fn t50_that_nobody_may_be_there_is_told() {
     ];
     let lines: String = sections.iter().map(|name| section(name, "deny", &[])).collect();
     let rendered = one("opencode", &lines, Wish::default());
-    assert!(!told(&rendered).contains(gap), "{}", told(&rendered));
+    assert!(!report_of(&rendered).contains(gap), "{}", report_of(&rendered));
 }
 
 /// Every path of a rendering.
@@ -223,7 +232,7 @@ fn paths(rendering: &ProjectRendering) -> Vec<&str> {
 /// Targets that are rendered together never write one file with two texts, in either scope, with or without
 /// the guard.
 #[test]
-fn t52_targets_that_are_chosen_together_do_not_meet() {
+fn t52_targets_rendered_together_never_clash() {
     for scope in [RenderScope::Project, RenderScope::User] {
         for guard in [false, true] {
             let wish = Wish { guard, scope: Some(scope), ..Wish::default() };

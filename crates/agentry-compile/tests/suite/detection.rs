@@ -5,7 +5,7 @@ use crate::world::{agents, report, world};
 type Files<'a> = &'a [(&'a str, &'a str)];
 
 #[test]
-fn formats_are_told_by_content_then_by_name() {
+fn formats_are_detected_by_content_then_by_name() {
     let manifest = "name: a\ndescription: b\n";
     let cases: &[(Files<'_>, &[&str])] = &[
         (&[("x.agent", manifest)], &["x.agent manifest"]),

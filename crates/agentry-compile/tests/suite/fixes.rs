@@ -28,9 +28,9 @@ fn problems(world: &MemoryWorld, format: Option<agentry_compile::model::Format>)
         let offered = before.diagnostics.iter().filter_map(|it| Some((it, it.fix.as_ref()?)));
         for (finding, offer) in offered {
             let fixed = fix(world, &found, &config, mode(offer));
-            let say = |what: &str| format!("{} {}: {what}", finding.rule.code, finding.message);
+            let problem = |what: &str| format!("{} {}: {what}", finding.rule.code, finding.message);
             if fixed.compiled.diagnostics.iter().any(|left| is_same(left, finding)) {
-                wrong.push(say(&format!("the fix `{}` does not work", offer.title)));
+                wrong.push(problem(&format!("the fix `{}` does not work", offer.title)));
             }
             // A fix may reveal other findings, whose fixes are applied as well.
             if before.diagnostics.len() > 1 || fixed.count > 1 {
@@ -40,7 +40,7 @@ fn problems(world: &MemoryWorld, format: Option<agentry_compile::model::Format>)
             let (expected, _) = apply(&source.text, [offer]);
             let changed = fixed.files.first().map(|(_, bytes)| String::from_utf8_lossy(bytes));
             if changed.as_deref() != Some(expected.as_str()) || fixed.files.len() != 1 {
-                wrong.push(say(&format!("more or less changed: {changed:?}")));
+                wrong.push(problem(&format!("more or less changed: {changed:?}")));
             }
         }
         // An unsafe fix is not applied by `--fix`.
@@ -68,7 +68,7 @@ fn the_fix_of_every_rule_works() {
 
 /// A fix works beside other findings, behind syntax errors, and many times in one file.
 #[test]
-fn fixes_work_together() {
+fn many_fixes_apply_to_one_file() {
     let lines: Vec<String> = (0..14).map(|at| format!("x-{at}: a: b\n")).collect();
     let lines = lines.concat();
     let manifest = format!("name: helper\ndescription: Helps\nsoul: You help.\n{lines}");
@@ -88,7 +88,7 @@ fn fixes_work_together() {
 
 /// A fix that makes the file worse is undone, and does not keep others from being applied.
 #[test]
-fn a_fix_that_does_not_work_is_alone() {
+fn a_failing_fix_is_undone_alone() {
     // `nmae` cannot be renamed, because `name` is there already.
     let text = "name: helper\nnmae: other\ndescription: Helps\nsoul: You help.\nlicence: MIT\n";
     let world = world(&[("helper.agent", text)]);

@@ -46,7 +46,7 @@ fn validator(pattern: &str) -> jsonschema::Validator {
 }
 
 #[test]
-fn samples_show_the_form() {
+fn form_samples_match_reader_and_schema() {
     let titles: Vec<_> = forms().iter().map(|form| form.title).collect();
     let expected =
         ["`pattern:action` rule", "ability", "emoji", "kebab-case name", "variable name"];
@@ -69,7 +69,7 @@ fn samples_show_the_form() {
 
 /// The pattern may accept more than the reader, never less.
 #[test]
-fn every_emoji_fits_the_pattern() {
+fn every_emoji_matches_the_schema_pattern() {
     let icon = forms().into_iter().find(|form| form.title == "emoji").expect("a form");
     let pattern = validator(&icon.one());
     let mut refused = Vec::new();

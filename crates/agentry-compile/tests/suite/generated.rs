@@ -31,7 +31,7 @@ pub(crate) fn current(pages: impl IntoIterator<Item = (String, String)>) {
 }
 
 #[test]
-fn generated_rules() {
+fn the_rules_page_is_current() {
     let mut page = "# Rules\n\nEvery finding has a code that never changes its meaning. \
         `agentry rules NAME` prints the same text. A rule is silenced in place by\n\
         `# agentry: allow(rule-name) the reason`, or for a workspace in `agentry.toml`:\n\n\
@@ -95,7 +95,7 @@ fn visible_part(part: &str) -> String {
 
 /// The losses of a full agent in each format match the matrix.
 #[test]
-fn generated_formats() {
+fn the_formats_page_is_current() {
     let mut page = "# What each format can express\n\nComputed by writing an agent with every field in each format and reading it again.\n\
         `yes`: comes back as it was. `~`: comes back changed or narrowed. Empty: the format cannot express it.\n\
         `settings` are fields of one format that the model has no place for; they come back in that format.\n\n".to_owned();
@@ -164,7 +164,7 @@ fn field_names(data: &Data) -> Vec<String> {
 }
 
 #[test]
-fn generated_fields() {
+fn the_field_pages_are_current() {
     current(FORMATS.iter().map(|info| {
         let mut page =
             format!("# {}: fields\n\nWritten from the tables that the reader uses.\n", info.format);
@@ -176,7 +176,7 @@ fn generated_fields() {
 }
 
 #[test]
-fn generated_configuration() {
+fn the_configuration_page_is_current() {
     let page = format!(
         "# `agentry.toml`\n\nAt the root of a workspace, shared with the team. It can change severities, \
          name bases\nand choose targets; it can never let an agent do more. Written from \
@@ -187,7 +187,7 @@ fn generated_configuration() {
 }
 
 #[test]
-fn generated_schemas() {
+fn the_schema_files_are_current() {
     let documents = FORMATS.iter().flat_map(|info| {
         info.documents.iter().enumerate().map(move |(at, (name, _))| (info.format, at, name))
     });

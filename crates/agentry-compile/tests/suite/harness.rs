@@ -26,7 +26,7 @@ fn everywhere(bytes: &[u8]) {
 }
 
 #[test]
-fn hostile_files_are_findings() {
+fn hostile_harness_files_never_panic() {
     let deep = |open: &str, close: &str| format!("{}{}", open.repeat(5_000), close.repeat(5_000));
     let cases: Vec<Vec<u8>> = vec![
         Vec::new(),
@@ -161,7 +161,7 @@ fn links_out_of_the_repository_are_refused() {
 }
 
 #[test]
-fn secrets_are_found_and_not_shown() {
+fn secrets_are_reported_and_masked() {
     let token = concat!("ghp_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     let agent = format!("---\nname: x\ndescription: Answers questions\n---\nUse {token}.\n");
     let servers = format!(
@@ -232,7 +232,7 @@ fn a_directory_is_read_as_a_format() {
 
 /// Any file of an agent names the agent.
 #[test]
-fn a_named_file_stands_for_its_agent() {
+fn any_file_of_an_agent_selects_the_agent() {
     let world = world(&[
         (
             "a/agent.toml",
@@ -282,7 +282,7 @@ type NamedFilesCase<'a> = (&'a [&'a str], &'a [&'a str], &'a [&'a str], usize);
 
 /// Claude Code follows the strictest match, whatever the order.
 #[test]
-fn rules_of_claude_code_that_never_decide() {
+fn claude_code_rules_without_effect_are_reported() {
     let cases: &[NamedFilesCase] = &[
         (&["Bash(git push origin *)"], &[], &["Bash(git push *)"], 1),
         (&["Bash(git push *)"], &[], &["Bash(git push origin *)"], 0),
@@ -306,7 +306,7 @@ fn rules_of_claude_code_that_never_decide() {
 
 /// OpenCode follows the last match.
 #[test]
-fn rules_of_opencode_that_never_decide() {
+fn opencode_rules_without_effect_are_reported() {
     let cases = [
         ("{\"*\": \"ask\", \"git *\": \"allow\"}", 0),
         ("{\"git *\": \"allow\", \"*\": \"ask\"}", 1),
@@ -323,7 +323,7 @@ fn rules_of_opencode_that_never_decide() {
 
 /// Names of tools in a list, and the code of what is found.
 #[test]
-fn tools_of_harnesses() {
+fn unknown_harness_tools_are_reported() {
     let cases = [
         (".claude/agents/x.md", "Read, Bash, Task, mcp__a__b, mcp__a__*", ""),
         (".claude/agents/x.md", "read", "AG7042"),
@@ -358,7 +358,7 @@ fn tools_of_harnesses() {
 
 /// The programs of hooks, from every place in which hooks are written.
 #[test]
-fn programs_of_hooks() {
+fn missing_hook_programs_are_reported() {
     let settings = |command: &str| {
         format!(
             "{{\"hooks\": {{\"Stop\": [{{\"hooks\": [{{\"type\": \"command\", \"command\": {command:?}}}]}}]}}}}"

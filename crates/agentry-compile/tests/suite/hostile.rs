@@ -62,7 +62,7 @@ fn everything(bytes: &[u8]) {
 }
 
 #[test]
-fn hostile_bytes_are_findings() {
+fn hostile_bytes_never_panic() {
     let deep = |open: &str, close: &str| format!("{}{}", open.repeat(10_000), close.repeat(10_000));
     let bomb = (0..30).fold("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned(), |text, at| {
         format!("{text}a{}: &a{} [{}]\n", at + 1, at + 1, vec![format!("*a{at}"); 10].join(", "))
@@ -149,7 +149,7 @@ proptest! {
 
 /// A secret that was found in a file is never shown in any finding.
 #[test]
-fn secrets_are_never_shown() {
+fn secrets_in_findings_are_masked() {
     use agentry_compile::text::report::{github, human, json};
     let key = format!("sk-ant-api03-{}", "Ab3dEf6hIj".repeat(9));
     let cases = [
@@ -202,7 +202,7 @@ fn secrets_are_never_shown() {
 
 /// Hidden text is also reported if it is written as an escape.
 #[test]
-fn escaped_characters_hide_nothing() {
+fn hidden_characters_in_escapes_are_reported() {
     let cases = [
         ("a.agent", "name: a\ndescription: \"b\\u202ec\"\nsoul: You help.\n", "AG0011"),
         ("a.agent", "name: a\ndescription: \"b\\U000E0041c\"\nsoul: You help.\n", "AG0012"),
@@ -225,7 +225,7 @@ fn escaped_characters_hide_nothing() {
 
 /// A file that breaks one rule a thousand times gets a hundred findings.
 #[test]
-fn findings_come_to_an_end() {
+fn findings_of_one_rule_are_limited() {
     let text = (0..5_000).fold("name: a\ndescription: b\nsoul: c\n".to_owned(), |text, at| {
         format!("{text}q{at}: 1\n")
     });
@@ -236,7 +236,7 @@ fn findings_come_to_an_end() {
 
 /// `hash --full` is equal for agents with the same meaning, and only for those.
 #[test]
-fn the_digest_is_that_of_the_meaning() {
+fn equal_meaning_has_an_equal_digest() {
     let digest_of = |files: &[(&str, &str)]| {
         let world = crate::world::world(files);
         let found = crate::world::agents(&world, None).remove(0);

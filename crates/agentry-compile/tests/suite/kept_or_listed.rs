@@ -75,7 +75,7 @@ fn silent_losses(world: &MemoryWorld, compiled: &CompiledAgent, to: Format) -> V
 }
 
 #[test]
-fn every_field_is_kept_or_listed() {
+fn conversions_keep_or_list_every_field() {
     let mut wrong = Vec::new();
     for (case, agent) in agents() {
         for from in FORMATS.iter().map(|row| row.format) {

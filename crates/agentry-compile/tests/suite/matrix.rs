@@ -104,7 +104,7 @@ fn every_difference_from_the_document_has_its_reason() {
 
 /// A row of a target must match what rendering reports.
 #[test]
-fn what_is_left_out_is_reported() {
+fn dropped_fields_match_the_target_rows() {
     let cases = [
         ("display_name", "display_name = \"The Helper\"\n"),
         ("tags", "tags = [\"a\"]\n"),
@@ -146,7 +146,7 @@ fn what_is_left_out_is_reported() {
 }
 
 #[test]
-fn generated_targets() {
+fn the_targets_page_is_current() {
     let mut page = "# What each target can express\n\nWritten from the rows of the targets. \
         `yes`: the harness has a place for it. `~`: for a part of it, or written differently.\n\
         `prompt`: it goes into the prompt. Empty: it is left out, and `agentry render` says so.\n\n"

@@ -42,7 +42,7 @@ fn the_parts_of_a_prompt_are_in_order() {
 }
 
 #[test]
-fn only_a_slug_is_spoken_as_words() {
+fn only_a_slug_persona_is_split_into_words() {
     let cases = [
         ("security-auditor", "Your role: security auditor."),
         ("k8s-admin", "Your role: k8s admin."),
@@ -87,7 +87,7 @@ fn a_manifest_without_a_system_text_is_reported() {
 
 /// Metadata is an error wherever it is not first; prose between two lines is not metadata.
 #[test]
-fn metadata_that_is_not_first_is_an_error() {
+fn misplaced_metadata_is_an_error() {
     let cases = [
         ("# Helper\n\n---\ndeny: [sh]\n---\n\nHelps.\n", Some("3:1")),
         ("# Helper\n---\ndeny: [sh]\n---\n", Some("2:1")),
@@ -117,7 +117,7 @@ fn metadata_that_is_not_first_is_an_error() {
 
 /// Metadata in a spelling that no reader knows is an error too; prose and code for the model are not metadata.
 #[test]
-fn metadata_in_other_spellings_is_an_error() {
+fn misspelt_metadata_is_an_error() {
     let system = "## System\n\nYou help.\n";
     let cases = [
         ("# Helper\n\ndeny: [sh]\nstatus: disabled\n\n", Some("3:1")),
@@ -236,7 +236,7 @@ fn a_startup_tool_must_exist() {
 
 /// A variable that is not set is reported at its name.
 #[test]
-fn an_unset_variable_has_the_place_of_its_name() {
+fn an_unset_variable_is_reported_at_its_name() {
     let acl = "providers \"acme\" {\n  # env(\"UNSET_COMMENT\")\n  models \"one\" {\n    name = env(\"UNSET_A\")\n  }\n}\n\
         queue {\n  enable_dlq = true\n  redis_url = env(\"UNSET_B\")\n}\n";
     let files = [("helper/instructions.md", "You help.\n"), ("helper/agent.acl", acl)];
@@ -254,7 +254,7 @@ fn an_unset_variable_has_the_place_of_its_name() {
 
 /// The work for a file of nothing but lines and fences grows with its size, not with the square of it.
 #[test]
-fn a_file_of_lines_is_read_once() {
+fn many_fences_are_read_in_linear_time() {
     for text in [
         "---\n".repeat(40_000),
         "```\n```\n---\n".repeat(12_000),

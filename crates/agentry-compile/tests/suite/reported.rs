@@ -14,7 +14,7 @@ fn codes(path: &str, text: &str) -> Vec<&'static str> {
 }
 
 #[test]
-fn keys_of_javascript_objects_and_references_of_schemas() {
+fn mistakes_in_javascript_tools_are_reported() {
     let tool = |parameters: &str, more: &str| {
         tools(&format!(
             "return {{ greet: {{ fn: () => 1, {more} scheme: {{ name: \"greet\", \
@@ -38,7 +38,7 @@ fn keys_of_javascript_objects_and_references_of_schemas() {
 }
 
 #[test]
-fn blocks_names_and_places() {
+fn mistakes_in_blocks_and_names_are_reported() {
     let manifest = |more: &str| {
         format!("name: helper\ndescription: Answers questions\nsoul: You answer.\n{more}")
     };
@@ -63,7 +63,7 @@ fn blocks_names_and_places() {
 
 /// A problem in the block `x-agentry` has the place of the value, in every format.
 #[test]
-fn problems_in_our_block_have_the_place_of_the_value() {
+fn findings_in_x_agentry_point_at_the_value() {
     let manifest = "name: helper\ndescription: Answers questions\nsoul: You answer.\n\
         trust: {filesystem: none}\nx-agentry:\n  status: retired\n  delegation:\n    ceiling: high\n  \
         mcp_servers:\n    files:\n      url: 7\n  permissions:\n    bash:\n      intent: ask\n      \

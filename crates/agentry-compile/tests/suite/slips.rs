@@ -3,7 +3,7 @@
 use crate::world::{findings, world};
 
 #[test]
-fn nothing_is_missing_behind_a_mistake() {
+fn a_syntax_error_is_the_only_finding() {
     let persona = ("helper/persona.md", "## L0\n\nYou answer.\n");
     let principles = ("helper/principles.md", "## Never Do\n\n- Guess\n");
     let json = ("helper/agent.json", "{\"name\": \"Helper\", \"description\": \"x\", \"llm\": {}}");

@@ -50,7 +50,7 @@ fn rendered(
 
 /// In both orders, so that each of two targets that share a file is the second one once.
 #[test]
-fn one_after_the_other() {
+fn parallel_rendering_equals_sequential_rendering() {
     let config = RenderConfig::default();
     let own = ("AGENTS.md".to_owned(), "# Mine\n".to_owned());
     let around = Files::from([own, (".claude/settings.json".to_owned(), "{}".to_owned())]);

@@ -83,7 +83,8 @@ impl<'s> MetadataScan<'s> {
     }
 }
 
-/// Whether the lines of a block are metadata. `under` a heading that says so, one field is enough.
+/// Whether the lines of a block are metadata. `under` a heading such as `## Metadata`, one field is
+/// enough.
 fn is_metadata(lines: &[&str], under: bool) -> bool {
     let lines: Vec<&str> = lines.iter().copied().filter(|line| !is_rule(line)).collect();
     let indent = |line: &str| line.len() - line.trim_start().len();

@@ -1,5 +1,5 @@
-//! Metadata that does not stand first in the file. No reader finds it, so that a `deny` list in it would be
-//! lost without a trace: it is an error.
+//! Metadata that is not at the start of the file. No reader finds it, so that a `deny` list in it
+//! would be lost without a trace: it is an error.
 
 use agentry_text::markdown;
 use agentry_text::table::is_extension;

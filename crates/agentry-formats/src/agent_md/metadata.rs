@@ -136,7 +136,7 @@ mod tests {
     use super::is_one_emoji;
 
     #[test]
-    fn emoji() {
+    fn a_single_emoji_is_recognised() {
         let cases = [
             ("🤖", true),
             ("🧭", true),

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_names() {
+    fn file_names_split_into_category_and_name() {
         let cases = [
             ("agents/governance_policy-auditor.agent.md", Some(("governance", "policy-auditor"))),
             ("front-end_ui.AGENT.md", Some(("front-end", "ui"))),

@@ -53,7 +53,7 @@ fn written(agent: &Agent, name: &str) -> String {
 }
 
 #[test]
-fn fixtures() {
+fn fixtures_match_their_snapshots() {
     crate::tests::each_fixture("agent_md/fixtures", "md", |path| {
         let name = path.file_name().expect("name").to_string_lossy().into_owned();
         #[expect(clippy::disallowed_methods, reason = "a test reads its fixture")]
@@ -83,7 +83,7 @@ fn the_shipped_example_is_clean() {
 }
 
 #[test]
-fn rule_examples() {
+fn every_rule_matches_its_examples() {
     for rule in INFO.rules {
         for (example, expected) in [(&rule.bad, vec![rule.code]), (&rule.good, vec![])] {
             let (path, bytes) = example.files().remove(0);
@@ -104,7 +104,7 @@ fn codes_are_in_order_and_in_range() {
 /// Tests the rules of the specification, each with a small file and its findings.
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table of cases")]
-fn what_the_document_says() {
+fn specification_rules_have_their_findings() {
     let file = |metadata: &str, body: &str| format!("---\n{metadata}\n---\n{body}");
     let plain = "# Helper\n\nAnswers questions.\n";
     let cases: Vec<(&str, String, Vec<&str>)> = vec![
@@ -193,7 +193,7 @@ fn what_the_document_says() {
 
 /// Tests the findings of tools blocks; lines count from the first line of the code.
 #[test]
-fn what_tools_must_be() {
+fn invalid_tools_blocks_are_reported() {
     let scheme = "{name:'a',description:'b',parameters:{type:'object',properties:{}}}";
     let cases: Vec<(String, Vec<&str>)> = vec![
         (format!("return {{a:{{fn(){{}},scheme:{scheme}}}}}"), vec![]),
@@ -273,7 +273,7 @@ fn what_tools_must_be() {
 }
 
 #[test]
-fn names_that_double_each_time_come_to_an_end() {
+fn exponential_constants_are_refused() {
     let mut code = String::from("const a0 = { x: 1 };\n");
     for n in 1..40 {
         let before = n - 1;
@@ -307,7 +307,7 @@ fn deep_code_is_refused_or_read() {
 
 /// Tests the result of applying the fixes of one applicability once.
 #[test]
-fn fixes() {
+fn fixes_produce_the_expected_text() {
     let cases = [
         (
             Applicability::Unsafe,
@@ -350,7 +350,7 @@ fn fixes() {
 }
 
 #[test]
-fn both_places_of_a_conflict_are_shown() {
+fn a_conflict_points_at_both_positions() {
     let text = "---\ntitle: Other\n---\n# Helper\n\nAnswers.\n";
     let (_, findings, files) = read("help_helper.agent.md", text);
     let found = findings.into_sorted().remove(0);

@@ -127,7 +127,7 @@ fn folded(name: &str) -> String {
     name.trim().to_lowercase()
 }
 
-/// Reports a fence that is never closed. Three quotes at its end were meant to close it.
+/// Reports a fence that is never closed. Three quotes at its end probably should close it.
 fn unclosed(source: &SourceFile, fence: &CodeFence, findings: &mut Findings) {
     let opening = source.slice(fence.opening);
     let signs = opening.len() - opening.trim_start_matches(['`', '~']).len();

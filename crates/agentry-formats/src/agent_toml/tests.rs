@@ -110,7 +110,7 @@ fn data(agent: &Agent) -> Data {
 }
 
 #[test]
-fn the_name() {
+fn name_findings_have_positions() {
     let cases = [
         ("name = \"helper\"", vec![]),
         ("", vec!["1:1 error AG0102: `agent.toml` has no `name`"]),
@@ -140,7 +140,7 @@ fn the_name() {
 }
 
 #[test]
-fn the_description() {
+fn description_findings_have_positions() {
     let cases = [
         ("description = \"Answers questions\"", vec![]),
         ("", vec!["1:1 error AG0102: `agent.toml` has no `description`"]),
@@ -163,7 +163,7 @@ fn the_description() {
 }
 
 #[test]
-fn optional_fields() {
+fn invalid_optional_fields_are_reported() {
     let cases = [
         ("display_name = \"Helper (Assistant)\"", vec![]),
         ("mode = \"primary\"", vec![]),
@@ -190,7 +190,7 @@ fn optional_fields() {
 }
 
 #[test]
-fn excluded_fields() {
+fn excluded_fields_are_errors() {
     for field in ["model", "prompt", "mcp", "hooks"] {
         let found = helper(&format!("{field} = \"x\"\n"));
         let [line] = found.lines().try_into().expect("one finding");
@@ -218,7 +218,7 @@ fn excluded_fields() {
 }
 
 #[test]
-fn named_files() {
+fn missing_named_files_are_reported() {
     let cases = [
         ("context = [\"../../context/profile.md\"]", vec![]),
         (
@@ -275,7 +275,7 @@ fn named_files() {
 }
 
 #[test]
-fn the_prompt() {
+fn prompt_file_findings_have_positions() {
     let toml = "name = \"helper\"\ndescription = \"Answers questions\"\n";
     let cases = [
         (vec![("system-prompt.md", "Hello.\n")], vec![], None),
@@ -306,7 +306,7 @@ fn the_prompt() {
 }
 
 #[test]
-fn permission_sections() {
+fn permission_section_findings_have_positions() {
     let all = agentry_policy::Section::WORDS.iter();
     let all = all.map(|tool| format!("[permissions.{tool}]\nintent = \"deny\"\n"));
     assert_eq!(helper(&all.collect::<String>()).lines(), Vec::<String>::new());
@@ -342,7 +342,7 @@ fn bash(rules: &[&str]) -> Outcome {
 }
 
 #[test]
-fn permission_rules() {
+fn permission_rule_findings_have_positions() {
     let cases: &[(&[&str], &[&str])] = &[
         (&["npm run test:unit:allow"], &[]),
         (&["npm run test:unit"], &["6:17 error AG2013: `unit` is not an action"]),
@@ -379,7 +379,7 @@ fn permission_rules() {
 }
 
 #[test]
-fn fixes() {
+fn fixes_produce_the_expected_text() {
     let cases = [
         (
             "name = \"helper\"\ndescription = \"A. B. \"\n",
@@ -423,7 +423,7 @@ fn fixes() {
 }
 
 #[test]
-fn examples_do_what_the_reference_says() {
+fn every_rule_matches_its_examples() {
     for rule in RULES {
         let codes = |example: &agentry_text::RuleExample| -> Vec<&str> {
             let text = |bytes| String::from_utf8(bytes).expect("text");
@@ -462,7 +462,7 @@ fn defaults_fill_only_what_was_not_written() {
 /// Tests every fixture: its findings, its model, and the lossless result of writing it.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test reads its fixtures")]
-fn fixtures() {
+fn fixtures_match_their_snapshots() {
     crate::tests::each_fixture("agent_toml/fixtures", "txt", |path| {
         let text = std::fs::read_to_string(path).expect("a readable fixture");
         let read = Workspace::new(split(&text)).read();

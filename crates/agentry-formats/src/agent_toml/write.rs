@@ -132,14 +132,14 @@ impl AgentTomlWriter {
             risk_level: _,
         } = of;
         let written = name.as_ref().map(|name| name.value.as_str());
-        let people = display_name.as_ref().and_then(|name| one_line(name));
+        let display_line = display_name.as_ref().and_then(|name| one_line(name));
         let name = match written.filter(|name| is_kebab_case(name)) {
             Some(name) => name.to_owned(),
-            None => Self::slug([written, people.as_deref(), Some(&target.name)]),
+            None => Self::slug([written, display_line.as_deref(), Some(&target.name)]),
         };
         // A name that is not a slug is still readable, so it becomes the display name.
         let display_name =
-            people.or_else(|| written.filter(|written| **written != name).and_then(one_line));
+            display_line.or_else(|| written.filter(|written| **written != name).and_then(one_line));
         let shown = display_name.as_deref().unwrap_or(&name);
         let description = self.description(of, said, shown);
         WrittenIdentity {
@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sentences() {
+    fn the_first_sentence_becomes_the_description() {
         let long = "word ".repeat(60);
         let cases = [
             ("You answer questions. You are kind.", Some("You answer questions")),

@@ -83,7 +83,7 @@ fn tool_lists_become_permissions() {
 }
 
 #[test]
-fn two_layers_and_a_trait_narrow_each_other() {
+fn policy_layers_and_a_trait_are_combined() {
     let mut agent = named("helper");
     agent.policy.permissions = Some(Permissions {
         sections: vec![SectionRules {
@@ -126,7 +126,7 @@ fn texts_without_a_field_join_the_prompt() {
 }
 
 #[test]
-fn what_is_required_is_made_up() {
+fn missing_required_fields_are_filled_in() {
     let cases = [
         (None, Some("# X\n\nYou sort mail. Daily."), "helper", "You sort mail"),
         (Some("???"), None, "helper", "???"),
@@ -202,7 +202,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read(toml in "\\PC{0,40}|([a-z_]{1,9} ?= ?[\"'\\[{a-z0-9:.-]{0,12}\n){0,6}") {
+    fn any_text_is_read_without_a_panic(toml in "\\PC{0,40}|([a-z_]{1,9} ?= ?[\"'\\[{a-z0-9:.-]{0,12}\n){0,6}") {
         let files = [("agent.toml".to_owned(), toml), ("system-prompt.md".to_owned(), String::new())];
         let mut files = MemoryFiles::new(files);
         let mut package = AgentPackage {

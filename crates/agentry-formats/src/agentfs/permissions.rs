@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_list_can_say_is_closed_elsewhere() {
+    fn sections_without_a_list_are_closed_elsewhere() {
         let closed = [
             (Section::ExternalDirectory, Action::Deny),
             (Section::Delegate, Action::Deny),

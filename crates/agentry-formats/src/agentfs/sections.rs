@@ -11,7 +11,7 @@ pub enum PrinciplesPart {
     MustDo,
     /// Things that the agent never does.
     NeverDo,
-    /// When the agent asks, and whom.
+    /// When the agent asks for help, and which person.
     Escalation,
 }
 
@@ -149,7 +149,7 @@ mod tests {
     use agentry_text::FileId;
 
     #[test]
-    fn headings_of_principles() {
+    fn principles_headings_are_recognised() {
         let cases = [
             ("Never Do", Some(PrinciplesPart::NeverDo)),
             ("NEVER DO:", Some(PrinciplesPart::NeverDo)),
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn tiers_of_a_persona() {
+    fn persona_tiers_are_recognised() {
         let cases = [
             ("L0", Some(0)),
             ("l1", Some(1)),
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_automatic_write_may_change() {
+    fn protected_sections_are_found() {
         let principles =
             "# Rules\n\n## Must Do\n- a\n\n## Never Do\n- b\n\n### More\n- c\n\n## Other\n- d\n";
         let twice = "### Must Not\n- a\n\n```\n# Never\n```\n\n# x\n\n## 绝不做\n- b\n";

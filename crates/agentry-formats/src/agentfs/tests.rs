@@ -84,7 +84,7 @@ fn target() -> WriteTarget {
 }
 
 #[test]
-fn fixtures() {
+fn fixtures_match_their_snapshots() {
     crate::tests::each_fixture("agentfs/fixtures", "txt", |path| {
         let files = fixture(path);
         let (agent, findings, sources) = read(&files);
@@ -117,7 +117,7 @@ fn sorted(data: &Data) -> serde_json::Value {
 }
 
 #[test]
-fn examples_show_their_rule() {
+fn every_rule_matches_its_examples() {
     for rule in INFO.rules {
         for (example, expected) in [(&rule.bad, vec![rule.code]), (&rule.good, vec![])] {
             let text = |(path, bytes): (String, Vec<u8>)| {
@@ -132,7 +132,7 @@ fn examples_show_their_rule() {
 }
 
 #[test]
-fn rules_are_in_order_and_have_codes_of_their_own() {
+fn rule_codes_are_sorted_and_unique() {
     let codes: Vec<_> = INFO.rules.iter().map(|rule| rule.code).collect();
     let mut sorted = codes.clone();
     sorted.sort_unstable();
@@ -141,7 +141,7 @@ fn rules_are_in_order_and_have_codes_of_their_own() {
 }
 
 #[test]
-fn two_generations() {
+fn both_generations_of_agent_json_are_read() {
     let cases = [
         // A bare name is the newer generation.
         (r#"{"name": "X"}"#, vec![]),
@@ -176,7 +176,7 @@ fn two_generations() {
 }
 
 #[test]
-fn types_and_words_of_the_document() {
+fn invalid_field_values_are_reported() {
     let cases = [
         (r#""version": "1.0""#, "AG0109 `version: 1.0` is not a semantic version"),
         (r#""version": 1"#, "AG0109 `version: 1` is a number, not a version"),
@@ -223,7 +223,7 @@ fn names_come_from_the_id_the_name_or_the_folder() {
 }
 
 #[test]
-fn texts_may_be_missing() {
+fn missing_texts_are_reported_only_where_required() {
     let text = |path: &str, text: &str| (path.to_owned(), text.to_owned());
     let agent = || text("agent.json", r#"{"name": "X"}"#);
     let persona = || text("persona.md", "Be brief.");
@@ -261,7 +261,7 @@ fn texts_may_be_missing() {
 }
 
 #[test]
-fn memories() {
+fn memory_findings_have_positions() {
     let cases = [
         ("plain text", vec![]),
         ("---\ntype: rule\n---\ntext", vec![]),
@@ -291,7 +291,7 @@ fn memories() {
 }
 
 #[test]
-fn a_schedule_that_is_over_is_off() {
+fn finished_schedules_are_read_as_disabled() {
     let schedule = |more: &str| {
         let mut files = around(r#"{"name": "X"}"#);
         let text = format!(
@@ -347,7 +347,7 @@ fn agent_of(text: &str) -> Agent {
 }
 
 #[test]
-fn what_another_format_left_out_is_made_good() {
+fn missing_fields_are_filled_in_on_conversion() {
     let cases = ["x", "My Agent", "1.0", "---", "../..", "", "法", "a/b", "README.md", "_index.md"];
     for text in cases {
         let converted = convert(&agent_of(text), Format::AgentFs, &target());
@@ -360,7 +360,7 @@ fn what_another_format_left_out_is_made_good() {
 }
 
 #[test]
-fn defaults_are_filled_in_once() {
+fn filling_in_defaults_is_idempotent() {
     let mut agent = Agent::default();
     (INFO.defaults)(&mut agent);
     let filled = agent.clone();
@@ -384,7 +384,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_can_be_read(text in "\\PC{0,40}") {
+    fn written_agents_read_without_errors(text in "\\PC{0,40}") {
         let converted = convert(&agent_of(&text), Format::AgentFs, &target());
         prop_assert_eq!(errors(&converted.findings), Vec::<&str>::new(), "{:?}", converted.files);
     }

@@ -13,7 +13,7 @@ mod tests {
     use super::is_rfc3339;
 
     #[test]
-    fn times() {
+    fn rfc_3339_times_are_recognised() {
         let good = [
             "2026-01-15T10:30:00Z",
             "2026-01-15t10:30:00.123z",

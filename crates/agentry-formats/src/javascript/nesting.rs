@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_code_is_shallow() {
+    fn ordinary_code_has_a_small_nesting_bound() {
         let line = "const a = f({ b: [1, 2], c: `x${y}` }, \"((\");\nif (a) { g(a / 2) }\n";
         let code = line.repeat(1_000);
         // Only `if` adds up, once for each statement; everything else is closed again.

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_escaped_and_keys_are_sorted() {
+    fn canonical_json_escapes_text_and_sorts_keys() {
         let text = "\"\\/\n\r\t\u{8}\u{c}\u{0}\u{7f}é\u{fffd}\u{1f680}";
         let keys = ["b", "a", "\u{1f680}", "\u{fffd}", "B"];
         let map = keys.iter().map(|key| ((*key).to_owned(), Data::Null)).collect();

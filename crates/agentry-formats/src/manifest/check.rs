@@ -294,7 +294,7 @@ fn interface(agent: &Agent, findings: &mut Findings) {
     }
 }
 
-/// Reports the types of a function that are none.
+/// Reports the malformed types of a function.
 fn types(exposed: &ExposedFunction, findings: &mut Findings) {
     for of in exposed.input.iter().map(|(_, of)| of).chain(&exposed.output) {
         if let Err(why) = function_type::schema(of) {

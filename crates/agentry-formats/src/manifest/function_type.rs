@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_become_schemas() {
+    fn type_names_become_json_schemas() {
         let cases = [
             ("str", json!({"type": "string"})),
             (" Integer ", json!({"type": "integer"})),
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_type_is_an_error() {
+    fn malformed_types_are_errors() {
         let cases = [
             ("", "a type is missing"),
             ("list[", "a `]` is missing"),

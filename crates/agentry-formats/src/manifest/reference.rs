@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references() {
+    fn invalid_base_references_are_errors() {
         let digest = "0123456789abcdef".repeat(4);
         let good = [
             "./parent.agent".to_owned(),

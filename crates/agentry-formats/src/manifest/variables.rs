@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reference_is_spelt_as_each_side_spells_it() {
+    fn variable_references_are_translated() {
         let cases = [
             ("env.DB_URL", "${env:DB_URL}", Some("env.DB_URL")),
             ("plain", "plain", Some("plain")),

@@ -34,7 +34,7 @@ fn data(json: &serde_json::Value) -> Data {
 }
 
 #[test]
-fn every_rule_of_a_server() {
+fn invalid_server_fields_are_reported() {
     let cases: &[(&str, &[&str])] = &[
         (r#"{"command": "x"}"#, &[]),
         (r#"{"url": "https://x.example/mcp", "type": "http"}"#, &[]),
@@ -99,7 +99,7 @@ fn every_rule_of_a_server() {
 }
 
 #[test]
-fn a_server_is_written_as_it_was_read() {
+fn servers_round_trip() {
     let cases = [
         r#"{"transport":"stdio","command":"x","args":["-v"],"env":{"A":"b"},"enabled":false}"#,
         r#"{"url":"https://x.example","headers":{"A":"b"},"tool_timeout_secs":5,"oauth":{"client_id":"c"}}"#,

@@ -196,7 +196,7 @@ mod tests {
 
     /// Code within the nesting limit must not overflow the stack of a thread.
     #[test]
-    fn repeated_pieces_are_survived() {
+    fn repeated_code_pieces_do_not_overflow_the_stack() {
         for piece in PIECES {
             for times in [100, 9_000] {
                 survives(&piece.repeat(times));
@@ -208,12 +208,12 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(32))]
 
         #[test]
-        fn any_code_is_survived(pieces in prop::collection::vec(prop::sample::select(PIECES.to_vec()), 0..500)) {
+        fn any_code_is_checked_without_a_panic(pieces in prop::collection::vec(prop::sample::select(PIECES.to_vec()), 0..500)) {
             survives(&pieces.concat());
         }
 
         #[test]
-        fn repeated_code_is_survived(
+        fn long_repeated_code_does_not_overflow_the_stack(
             pieces in prop::collection::vec(prop::sample::select(PIECES.to_vec()), 1..5),
             times in 1..2_000_usize,
         ) {

@@ -115,7 +115,7 @@ mod tests {
     ];
 
     #[test]
-    fn skills_are_folders_or_files() {
+    fn skills_are_found_as_directories_or_files() {
         let folders = ["legal/contract/SKILL.md", "loose.md", "review/SKILL.md"];
         let files = ["legal/contract/SKILL.md", "loose.md", "lower/skill.md", "review/SKILL.md"];
         let cases = [
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bottomless_folder_ends() {
+    fn deeply_nested_skill_directories_are_skipped() {
         let deep = "skills/".to_owned() + &"d/".repeat(100) + "SKILL.md";
         let mut memory = MemoryFiles::new([(deep, "x".to_owned())]);
         let found = list(&mut memory, "skills", SkillDialect::AgentFs, &mut Findings::default());

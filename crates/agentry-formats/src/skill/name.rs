@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_follow_the_standard() {
+    fn invalid_skill_names_are_reported() {
         let long = "a".repeat(65);
         let cases = [
             ("contract-review", None),
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_gives_a_name() {
+    fn skill_names_are_derived_from_paths() {
         let cases = [
             ("review/SKILL.md", "review"),
             ("legal/review/SKILL.md", "review"),

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn both_layouts_say_what_is_needed() {
+    fn skill_needs_are_read_from_both_layouts() {
         let wrapped = "metadata:\n  id: a\n  name: A\n  requiredTools: [Read, Write]\n  \
                        dependencies: [b]\nstatus: disabled\n";
         let expected = SkillNeeds {

@@ -50,7 +50,7 @@ metadata:
 ";
 
 #[test]
-fn the_form_of_the_document() {
+fn the_documented_skill_is_read() {
     let (pack, findings) = look("contract-review/SKILL.md", SkillDialect::AgentFs, DOCUMENT);
     assert_eq!(findings, Vec::<String>::new());
     let text = |field: &Option<agentry_text::Spanned<String>>| {
@@ -65,7 +65,7 @@ fn the_form_of_the_document() {
 }
 
 #[test]
-fn fields_stand_at_the_top_or_under_metadata() {
+fn fields_are_read_at_the_top_or_under_metadata() {
     let name = "contract-review/SKILL.md";
     let cases = [
         ("---\nname: contract-review\ndescription: x\n---\ntext", vec![]),
@@ -101,7 +101,7 @@ fn fields_stand_at_the_top_or_under_metadata() {
 }
 
 #[test]
-fn words_are_the_union_of_all_readers() {
+fn enumerated_fields_accept_the_values_of_all_readers() {
     let cases = [
         ("status: experimental", None),
         ("status: enabled", None),
@@ -148,7 +148,7 @@ fn a_skill_of_an_agent_directory_needs_no_fields() {
 }
 
 #[test]
-fn names_and_texts() {
+fn invalid_names_and_descriptions_are_reported() {
     let long = format!("---\nname: a\ndescription: {}\n---\ntext", "x".repeat(1025));
     let most = format!("---\nname: a\ndescription: {}\n---\ntext", "é".repeat(1024));
     let cases = [
@@ -250,7 +250,7 @@ fn allowed_tools_are_split() {
 }
 
 #[test]
-fn one_name_for_two_skills() {
+fn duplicate_skill_names_are_reported() {
     let text = "---\nname: a\ndescription: x\n---\ntext";
     let packs = ["a/SKILL.md", "b/SKILL.md"].map(|path| look(path, SkillDialect::AgentFs, text).0);
     let mut findings = Findings::default();
@@ -260,7 +260,7 @@ fn one_name_for_two_skills() {
 }
 
 #[test]
-fn a_skill_of_another_dialect_gets_new_metadata() {
+fn converting_a_skill_rewrites_its_metadata() {
     let cases = [
         ("a/SKILL.md", DOCUMENT, "a/SKILL.md", DOCUMENT),
         (
@@ -293,7 +293,7 @@ fn a_skill_of_another_dialect_gets_new_metadata() {
 }
 
 #[test]
-fn a_skill_without_text_is_built_of_its_fields() {
+fn a_skill_without_text_is_written_from_its_fields() {
     let (mut pack, _) = look("contract-review/SKILL.md", SkillDialect::AgentFs, DOCUMENT);
     pack.text = None;
     let written = write(&pack, SkillDialect::AgentFs);
@@ -305,7 +305,7 @@ fn a_skill_without_text_is_built_of_its_fields() {
 }
 
 #[test]
-fn examples_show_their_rule() {
+fn every_rule_matches_its_examples() {
     for rule in RULES {
         for (example, expected) in [(&rule.bad, vec![rule.code]), (&rule.good, vec![])] {
             let mut found = Vec::new();

@@ -1,4 +1,5 @@
-//! Titles in the form in which they are compared: what looks like a letter counts as that letter.
+//! Titles in the form in which they are compared: a character that looks like a letter is replaced
+//! by that letter.
 
 /// Letters of other scripts that look like Latin ones, after lower case.
 const LOOK_ALIKES: &[(char, char)] = &[
@@ -124,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn titles_are_folded() {
+    fn look_alike_titles_fold_to_the_same_text() {
         let never = [
             "Never Do",
             "NEVER  do:",

@@ -83,7 +83,7 @@ struct ProtectedView<'t> {
     front_matter: &'t str,
 }
 
-/// A protected section, and where it stands.
+/// A protected section, and its position.
 #[derive(Debug, PartialEq, Eq)]
 struct ProtectedPart<'t> {
     /// Its lines, from the heading on.

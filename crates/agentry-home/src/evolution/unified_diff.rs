@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_diff_fits_exactly_or_not_at_all() {
+    fn only_an_exactly_matching_diff_applies() {
         let old = "a\nb\nc\n";
         let cases = [
             ("@@ -2,1 +2,1 @@\n-b\n+B\n", Ok("a\nB\nc\n")),

@@ -34,7 +34,7 @@ pub struct MemoryEntry {
     pub path: PathBuf,
     /// The user who taught it in private.
     pub user: Option<String>,
-    /// What is wrong with the file. Its text is used all the same.
+    /// The problem of the file. Its text is used anyway.
     pub problems: Vec<String>,
     /// Whether the metadata cannot be read.
     pub is_broken: bool,
@@ -55,7 +55,7 @@ pub struct MemoryDraft {
     pub is_pinned: bool,
 }
 
-/// What a file says, without where it lies.
+/// The content of a file, without its path.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ParsedMemory {
     pub(super) kind: Option<String>,

@@ -20,7 +20,7 @@ const MOST_LEVELS: usize = 8;
 /// The directory whose memories are always in the prompt.
 const PINNED: &str = "pinned/";
 
-/// Whose memories a folder has.
+/// The owner of the memories in a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FolderRole {
     /// The agent's own, for all its users.
@@ -42,7 +42,7 @@ pub(super) struct MemoryFolder {
     pub(super) user: Option<String>,
 }
 
-/// What tells two states of a file apart.
+/// The metadata by which two states of a file are distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MemoryFileStamp {
     pub(super) size: i64,
@@ -76,7 +76,7 @@ pub(super) struct FolderListing {
 }
 
 impl MemoryFolder {
-    /// Whether the directory exists; an error if it is, or lies behind, a link.
+    /// Whether the directory exists; an error if it or a parent of it is a link.
     pub(super) fn exists(&self) -> Result<bool, MemoryError> {
         let inner = self.path.strip_prefix(&self.base).unwrap_or(&self.path);
         let mut path = self.base.clone();

@@ -108,7 +108,7 @@ impl MemoryIndex {
         Self { database: Connection::open_in_memory()?, _lock: None }.prepared(folders)
     }
 
-    /// Creates the tables, and forgets what lies at other places than `folders`.
+    /// Creates the tables, and removes the entries of files outside `folders`.
     fn prepared(mut self, folders: &[MemoryFolder]) -> Result<Self, MemoryError> {
         let version = |database: &Connection| -> rusqlite::Result<i64> {
             database.query_row("PRAGMA user_version", [], |row| row.get(0))

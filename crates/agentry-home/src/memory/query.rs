@@ -5,7 +5,7 @@
 const MOST_WORDS: usize = 32;
 /// The longest word of a query, in bytes. A longer one is no word of a language.
 const MOST_OF_WORD: usize = 128;
-/// The part of a query that is looked at, in bytes.
+/// The longest part of a query that is used, in bytes.
 const MOST_OF_QUERY: usize = 64 * 1024;
 
 /// A text as the index gets it: words with single spaces between them. Scripts that are written without spaces become

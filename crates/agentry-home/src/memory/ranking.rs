@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn each_of_the_three_decides() {
+    fn relevance_importance_and_age_each_affect_the_score() {
         use MemoryImportance::{High, Low, Medium};
         let better = [
             // More relevant.

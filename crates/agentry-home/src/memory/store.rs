@@ -18,7 +18,7 @@ const MOST_FIRST: usize = 400;
 /// The most memories that a prompt chooses from by relevance.
 const MOST_RELEVANT: usize = 100;
 
-/// Where the memories of an agent lie.
+/// The directories with the memories of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryPlaces {
     /// The home.

@@ -107,7 +107,7 @@ fn a_memory_is_a_file_that_a_person_can_read() {
 }
 
 #[test]
-fn front_matter() {
+fn memory_front_matter_is_read_leniently() {
     let table: [(&str, &str, &str, &[&str]); 14] = [
         ("plain text", "fact medium false", "plain text", &[]),
         ("---\ntype: rule\nimportance: high\npinned: true\n---\nx", "rule high true", "x", &[]),
@@ -164,7 +164,7 @@ fn a_damaged_file_is_reported_and_its_text_found() {
 }
 
 #[test]
-fn what_is_not_a_memory_is_left_out() {
+fn other_files_beside_memories_are_ignored() {
     let home = TestHome::new();
     for path in ["_index.md", "README.md", ".hidden.md", "notes.txt", ".md", ".git/x.md"] {
         home.write(&format!("agents/bot/memory/{path}"), "word");
@@ -181,7 +181,7 @@ fn what_is_not_a_memory_is_left_out() {
 }
 
 #[test]
-fn links_lead_nowhere() {
+fn symlinks_in_memory_directories_are_refused() {
     let home = TestHome::new();
     home.store("ann").teach(&draft("the secret of ann"), NOW).unwrap();
     let private = home.layout().user_memory("ann", "bot");
@@ -251,7 +251,7 @@ fn a_large_store_follows_its_files() {
 }
 
 #[test]
-fn an_index_is_built_again() {
+fn a_damaged_memory_index_is_rebuilt() {
     let home = TestHome::new();
     let store = home.store("ann");
     store.teach(&draft("alpha"), NOW).unwrap();
@@ -285,7 +285,7 @@ fn an_index_is_built_again() {
 }
 
 #[test]
-fn another_place_empties_the_index() {
+fn another_memory_directory_resets_the_index() {
     let home = TestHome::new();
     home.write("one/memory/a.md", "alpha");
     home.write("two/memory/b.md", "beta");
@@ -306,7 +306,7 @@ fn another_place_empties_the_index() {
 }
 
 #[test]
-fn a_home_that_cannot_be_written_is_searched() {
+fn an_unwritable_home_can_still_be_searched() {
     let home = TestHome::new();
     let store = home.store("ann");
     store.add(&draft("alpha"), NOW).unwrap();
@@ -319,7 +319,7 @@ fn a_home_that_cannot_be_written_is_searched() {
 }
 
 #[test]
-fn queries_are_never_syntax() {
+fn query_operators_are_searched_as_plain_words() {
     let home = TestHome::new();
     let store = home.store("ann");
     store.teach(&draft("deploy near the river and not on friday"), NOW).unwrap();
@@ -380,7 +380,7 @@ fn the_order_is_by_relevance_importance_and_age() {
 }
 
 #[test]
-fn a_prompt_has_the_important_ones_first_and_a_hard_limit() {
+fn prompt_memories_are_ranked_and_limited() {
     let home = TestHome::new();
     let store = home.store("ann");
     let keep = |text: &str, importance, is_pinned, age: i64| {
@@ -426,7 +426,7 @@ fn shared_memories_reach_only_agents_that_share() {
 }
 
 #[test]
-fn without_a_user_only_the_agents_own_is_read() {
+fn without_a_user_only_shared_memories_are_read() {
     let home = TestHome::new();
     let store = home.store("ann");
     store.add(&draft("known to all"), NOW).unwrap();
@@ -486,7 +486,7 @@ fn names_of_run_time_memories() {
     }
 }
 
-/// The process that `many_processes_lose_nothing` starts: it remembers, and searches in between.
+/// The process that `parallel_processes_lose_no_memory` starts: it remembers, and searches in between.
 #[test]
 fn remember_in_a_process() {
     let Some(home) = std::env::var_os("AGENTRY_TEST_HOME") else { return };
@@ -508,7 +508,7 @@ fn remember_in_a_process() {
 }
 
 #[test]
-fn many_processes_lose_nothing() {
+fn parallel_processes_lose_no_memory() {
     let home = TestHome::new();
     let start = |number: usize| {
         Command::new(std::env::current_exe().unwrap())
@@ -585,7 +585,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_private_reaches_another_user(steps in proptest::collection::vec(step(), 1..14)) {
+    fn private_memories_are_hidden_from_other_users(steps in proptest::collection::vec(step(), 1..14)) {
         let home = TestHome::new();
         for (at, step) in steps.iter().enumerate() {
             let secret = |user: usize| draft(&format!("secret mark{user} number{at}"));

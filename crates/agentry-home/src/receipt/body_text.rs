@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn the_spelling_is_fixed() {
+    fn receipts_have_one_canonical_text() {
         let written = write(&map(json!({
             "a": "x: \"y\"\n\u{202e}", "n": 3, "f": 0.000_001, "none": null, "empty": [],
             "in": {"b": true, "list": [{"tool": "t", "n": 1}, "plain", 2]},
@@ -205,13 +205,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_text_comes_back(texts in proptest::collection::vec(any::<String>(), 1..5)) {
+        fn receipt_texts_round_trip(texts in proptest::collection::vec(any::<String>(), 1..5)) {
             let source = map(json!({"one": texts[0], "list": texts, "maps": [{"t": texts[0]}]}));
             prop_assert_eq!(read(&write(&source)), Some(source));
         }
 
         #[test]
-        fn nothing_makes_the_reader_panic(text in any::<String>()) {
+        fn any_text_is_read_without_a_panic(text in any::<String>()) {
             let _ = read(&text);
         }
     }

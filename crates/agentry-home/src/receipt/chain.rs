@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::layout::{HomeLayout, identifier_of, is_identifier};
 
-/// How many digits of the digest of a path tell two agents of the same name apart.
+/// The number of digits of a path's digest that distinguish agents with the same name.
 const DIGITS: usize = 12;
 /// How many characters of a name the chain keeps.
 const NAME_LENGTH: usize = 48;
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_agent_has_one_chain() {
+    fn all_runs_of_an_agent_share_one_chain() {
         let layout = HomeLayout::new("/h/.agentry");
         let of = |path: &str, name: &str| AgentChain::of(&layout, path, name).0;
         assert_eq!(of("/h/.agentry/agents/ops/agent.toml", "Night Ops"), "ops");

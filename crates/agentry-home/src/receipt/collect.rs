@@ -62,7 +62,8 @@ impl From<&RunEnding> for RunEndingNote {
 }
 
 impl RunEndingNote {
-    /// How a run ended whose process is gone; `None` if it goes on, or its journal cannot be read.
+    /// How a run ended whose process has exited; `None` if it still runs, or its journal is
+    /// unreadable.
     fn of(summary: &RunSummary) -> Option<Self> {
         let status = match summary.state {
             RunState::Done => ReceiptStatus::Completed,

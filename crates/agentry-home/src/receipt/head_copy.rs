@@ -1,5 +1,5 @@
-//! A copy of the heads of the chains outside the home. A home that is set back as a whole, such as from a backup, agrees with
-//! itself; only something outside of it can tell that it knew more before.
+//! A copy of the heads of the chains outside the home. A home that is restored as a whole, such as
+//! from a backup, is consistent; only a copy outside of it shows that later receipts existed.
 //!
 //! ```text
 //! { "home": "/home/me/.agentry", "heads": { "ops": { "count": 12, "hash": "sha256:…" } }, "waiting": [ … ] }
@@ -22,7 +22,7 @@ use super::sealing::hex_digits;
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 /// The most steps that wait for one before them. A process that died before it wrote its step leaves a gap.
 const MOST_WAITING: usize = 1_000;
-/// How many digits of a digest tell two homes apart.
+/// The number of digits of a digest that distinguish two homes.
 const DIGITS: usize = 24;
 
 /// The head of a chain.

@@ -79,7 +79,7 @@ impl Home {
 }
 
 #[test]
-fn a_chain_is_whole() {
+fn an_unchanged_chain_verifies() {
     let home = Home::with(3);
     let check = verify(&home.layout, None).expect("a result");
     assert_eq!((check.checked, check.problems), (3, Vec::new()));
@@ -105,7 +105,7 @@ fn a_chain_is_whole() {
 /// Each attack on a chain of three, and a part of what is found.
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table")]
-fn every_attack_is_found() {
+fn every_attack_on_a_chain_is_reported() {
     type Attack = fn(&Home, &[PathBuf]);
     let table: &[(&str, Attack, &str)] = &[
         ("the last one is removed", |_, files| fs::remove_file(&files[2]).unwrap(), "missing"),
@@ -197,7 +197,7 @@ fn every_attack_is_found() {
 
 /// A chain that was signed again by another key, in whole or in part.
 #[test]
-fn another_key_is_found() {
+fn receipts_signed_with_another_key_are_reported() {
     let (home, other) = (Home::with(3), Home::with(3));
     // Everything of the other home but its key: two homes merged by hand.
     for (own, foreign) in home.files().iter().zip(other.files()) {
@@ -251,7 +251,7 @@ fn a_receipt_survives_a_kill_at_any_point() {
 
 /// A file of someone else is never overwritten.
 #[test]
-fn nothing_is_overwritten() {
+fn a_foreign_receipt_file_is_not_overwritten() {
     let home = Home::with(0);
     let mut book = ReceiptBook::open_with(&home.layout, DiskSync::Skips).expect("a book");
     let staged = book.stage(&[draft(&home.layout, 1, "writer")]).expect("a place");
@@ -325,7 +325,7 @@ proptest! {
 
     /// One byte changed anywhere in any file of a chain is always found.
     #[test]
-    fn one_byte_is_found(which in 0_usize..6, at in any::<prop::sample::Index>(), flip in 1_u8..=255) {
+    fn a_changed_byte_is_reported(which in 0_usize..6, at in any::<prop::sample::Index>(), flip in 1_u8..=255) {
         let home = CHAIN.lock().unwrap_or_else(PoisonError::into_inner);
         prop_assert!(is_found(&home, &home.files()[which], at, flip), "receipt {}", which);
     }
@@ -333,7 +333,7 @@ proptest! {
 
 /// The same in a chain of 10,000: one byte in each of many receipts, and every one of them is named.
 #[test]
-fn one_byte_of_ten_thousand_is_found() {
+fn a_changed_byte_in_a_long_chain_is_reported() {
     // In memory where that is possible: 10,000 directories are slow on a busy disk.
     let directory = TempDir::new_in("/dev/shm").or_else(|_| TempDir::new());
     let home = Home::within(directory.expect("a directory"), 0);
@@ -366,7 +366,7 @@ fn one_byte_of_ten_thousand_is_found() {
 
 /// A home that is set back as a whole agrees with itself; the copy of its heads knows more.
 #[test]
-fn a_home_that_was_set_back_is_noticed() {
+fn a_restored_home_is_reported_by_the_head_copy() {
     let home = Home::with(0);
     let state = TempDir::new().expect("a directory");
     let copy = HeadCopy::new(state.path(), home.layout.root());
@@ -407,7 +407,7 @@ fn a_home_that_was_set_back_is_noticed() {
 
 /// Steps of several processes arrive in any order, and a step of a chain that was set back never follows.
 #[test]
-fn a_copy_follows_steps_in_any_order() {
+fn the_head_copy_accepts_steps_in_any_order() {
     use super::head_copy::HeadStep;
     let state = TempDir::new().expect("a directory");
     let copy = HeadCopy::new(state.path(), state.path());
@@ -428,7 +428,7 @@ fn a_copy_follows_steps_in_any_order() {
 
 /// Receipts of another home that were copied into this one are reported, each with the reason.
 #[test]
-fn two_homes_merged_by_hand_are_reported() {
+fn receipts_copied_from_another_home_are_reported() {
     let (home, other) = (Home::with(2), Home::with(3));
     for entry in fs::read_dir(other.layout.runs()).expect("runs").flatten() {
         let to = home.layout.runs().join(format!("2{}", entry.file_name().to_string_lossy()));

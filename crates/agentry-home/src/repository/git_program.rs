@@ -89,13 +89,13 @@ impl GitProgram {
         let mut child =
             self.command(git_dir, &args).spawn().map_err(|error| failed(error.to_string()))?;
         let talk = Talk::start(&mut child, input);
-        let said = talk.wait();
-        if said.is_none() {
+        let finished = talk.wait();
+        if finished.is_none() {
             // It may wait for something that never comes, such as a pipe among its files.
             let _ = child.kill();
         }
         let status = child.wait().map_err(|error| failed(error.to_string()))?;
-        let (out, errors) = said.ok_or_else(|| failed("it takes too long".to_owned()))?;
+        let (out, errors) = finished.ok_or_else(|| failed("it takes too long".to_owned()))?;
         if out.len() as u64 > MOST_OUTPUT {
             return Err(failed(format!("it prints more than {MOST_OUTPUT} bytes")));
         }

@@ -379,7 +379,7 @@ impl AgentRepository {
         Ok(objects)
     }
 
-    /// Lets `git status` show nothing. The index is of no use to this crate, so a failure is none.
+    /// Lets `git status` show nothing. This crate does not use the index, so a failure is ignored.
     fn refresh_index(&self) {
         let _ = self.git(["read-tree", "HEAD"], Vec::new());
     }

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headings_and_comments_are_nothing_to_do() {
+    fn headings_and_comments_are_no_heartbeat_tasks() {
         let idle = [
             "",
             "  \n\n",

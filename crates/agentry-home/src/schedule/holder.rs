@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_holder_lives_as_long_as_its_lock() {
+    fn a_firing_holder_is_alive_while_it_holds_its_lock() {
         let directory = tempfile::tempdir().unwrap();
         let holder = FiringHolder::register(directory.path(), 7).unwrap();
         let name = holder.name.clone();

@@ -16,7 +16,7 @@ const GRACE: i64 = 60;
 const MOST_CAUGHT_UP: usize = 100;
 /// The most skipped times that are written in one tick. The last ones say most.
 const MOST_SKIPPED: usize = 1_000;
-/// The most planned times of one tick; the next tick goes on.
+/// The most planned times of one tick; the next tick continues with the others.
 const MOST_TIMES: usize = 100_000;
 /// The most firings of a schedule that wait for each other.
 const MOST_WAITING: usize = 100;

@@ -4,7 +4,7 @@
 //! ```text
 //! waiting ─claim─▶ claimed ─begin─▶ running ─end─▶ done | failed
 //!    │                │                └─ its process died ─▶ killed
-//!    │                └─ nobody began it ─▶ waiting
+//!    │                └─ not started yet ─▶ waiting
 //!    └─▶ skipped
 //! ```
 //!

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_of_a_day_stay_within_the_limit_together() {
+    fn parallel_runs_share_the_daily_limit() {
         let directory = tempfile::tempdir().unwrap();
         let mut ledger = ScheduleLedger::open(&directory.path().join("ledger.db")).unwrap();
         let firing = |planned| FiringIdentity { agent: "a".into(), schedule: "s".into(), planned };

@@ -42,7 +42,7 @@ fn ledger(test: &TestHome) -> ProposalLedger<'_> {
 }
 
 #[test]
-fn no_attempt_succeeds() {
+fn no_automatic_attempt_changes_protected_parts() {
     let test = TestHome::with_agent();
     let ledger = ledger(&test);
     let before = test.home.lock("legal").expect("locked").tree().expect("a tree");
@@ -88,7 +88,7 @@ fn the_same_changes_by_a_person_are_accepted() {
 }
 
 #[test]
-fn a_link_is_not_written_through() {
+fn proposals_do_not_write_through_symlinks() {
     let test = TestHome::with_agent();
     let outside = test.directory.path().join("outside.md");
     std::fs::write(&outside, "outside\n").expect("written");
@@ -107,7 +107,7 @@ fn a_link_is_not_written_through() {
 }
 
 #[test]
-fn what_is_not_protected_evolves_as_the_rules_say() {
+fn unprotected_files_follow_the_evolution_rules() {
     let test = TestHome::with_agent();
     let ledger = ledger(&test);
     let rules = EvolutionRules::default();
@@ -186,7 +186,7 @@ fn what_is_not_protected_evolves_as_the_rules_say() {
 }
 
 #[test]
-fn an_agent_that_could_do_more_is_refused() {
+fn a_proposal_that_widens_the_agent_is_refused() {
     let test = TestHome::with_agent();
     let ledger = ProposalLedger::open(&test.home, &|_, _, _| Err("it could do more".to_owned()))
         .expect("a ledger");
@@ -195,7 +195,7 @@ fn an_agent_that_could_do_more_is_refused() {
 }
 
 #[test]
-fn access_control_is_compared_as_well() {
+fn changes_of_access_control_are_protected() {
     let old = br#"{"name": "x", "access_control": {"owner": "me"}}"#;
     let cases: [(&[u8], bool); 4] = [
         (br#"{"name": "y", "access_control": {"owner": "me"}}"#, false),

@@ -33,7 +33,7 @@ fn use_all(test: &TestHome) {
 }
 
 #[test]
-fn nothing_that_the_repository_configures_is_run() {
+fn git_runs_no_program_of_the_repository() {
     let test = TestHome::with_agent();
     let (program, trace) = trap(&test, "trap");
     let settings = [
@@ -102,7 +102,7 @@ fn nothing_that_the_repository_configures_is_run() {
 }
 
 #[test]
-fn an_object_that_is_missing_is_not_fetched() {
+fn missing_git_objects_are_not_fetched() {
     let test = TestHome::with_agent();
     let (program, trace) = trap(&test, "trap");
     test.git(&["config", "remote.origin.url", &format!("ext::{program}")]);
@@ -120,7 +120,7 @@ fn an_object_that_is_missing_is_not_fetched() {
 }
 
 #[test]
-fn what_a_person_changed_is_committed_first() {
+fn manual_changes_are_committed_first() {
     let test = TestHome::with_agent();
     test.write("persona.md", "mine\n");
     test.write("notes/own.md", "new\n");
@@ -160,7 +160,7 @@ fn what_a_person_changed_is_committed_first() {
 }
 
 #[test]
-fn a_repository_that_is_no_plain_one_is_left_alone() {
+fn unusual_repositories_are_not_changed() {
     type Damage = fn(&TestHome);
     let cases: [(&str, Damage); 9] = [
         ("in the middle of a merge", |test| {
@@ -248,7 +248,7 @@ fn a_change_that_was_killed_is_completed() {
 }
 
 #[test]
-fn ids_and_directories_are_not_taken_twice() {
+fn used_ids_and_directories_are_refused() {
     let test = TestHome::with_agent();
     let mut other = installation("legal", &files());
     other.source = "/elsewhere".to_owned();
@@ -279,7 +279,7 @@ fn ids_and_directories_are_not_taken_twice() {
 }
 
 #[test]
-fn an_update_keeps_what_was_learned() {
+fn an_update_keeps_learned_memories() {
     let test = TestHome::with_agent();
     test.write("memory/learned.md", "learned\n");
     let mut new = files();
@@ -305,7 +305,7 @@ fn a_home_that_cannot_be_used_is_reported() {
 }
 
 #[test]
-fn a_tree_made_by_hand_cannot_lead_out_of_the_agent() {
+fn a_hostile_git_tree_is_refused() {
     let test = TestHome::with_agent();
     // `git mktree` accepts names that no work tree can have.
     let blob = test.git(&["rev-parse", "HEAD:persona.md"]);

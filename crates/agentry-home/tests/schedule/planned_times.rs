@@ -18,7 +18,7 @@ pub(crate) const ZONES: [&str; 5] = [
 ];
 
 #[test]
-fn a_year_of_times_is_what_an_independent_calculation_finds() {
+fn a_year_of_firings_matches_an_independent_calculation() {
     let (from, to) = (instant("2027-01-01T00:00:00Z"), instant("2028-03-02T00:00:00Z"));
     let expressions = [
         "30 2 * * *",
@@ -42,7 +42,7 @@ fn a_year_of_times_is_what_an_independent_calculation_finds() {
 
 /// Beginning anywhere gives the rest of the same times.
 #[test]
-fn the_start_decides_nothing() {
+fn planned_times_are_independent_of_the_start() {
     let from = instant("2027-03-27T20:00:00Z");
     let to = instant("2027-03-28T06:00:00Z");
     for cron in ["*/7 * * * *", "30 2 * * *", "0 3 * * *", "15 2,3 * * *"] {
@@ -59,7 +59,7 @@ fn the_start_decides_nothing() {
 }
 
 #[test]
-fn clock_changes() {
+fn daylight_saving_changes_are_handled() {
     let cases = [
         // Skipped: the first instant after the gap, once for all times in it.
         ("30 2 * * *", "Europe/Berlin", "2027-03-28T00:00:00+01:00", "2027-03-28T03:00:00+02:00"),
@@ -82,7 +82,7 @@ fn clock_changes() {
 }
 
 #[test]
-fn schedules_without_times() {
+fn schedules_without_times_have_a_reason() {
     let never = FiringPlan::new(&schedule("0 0 30 2 *", "UTC")).unwrap();
     assert_eq!(never.from(0).next(), None);
     let zone = FiringPlan::new(&schedule("@daily", "Mars/Olympus")).unwrap_err();

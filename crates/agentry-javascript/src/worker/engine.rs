@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn halves_of_pairs_are_replaced() {
+    fn unpaired_surrogates_are_replaced() {
         let cases = [
             (r#""\ud800""#, r#""\ufffd""#),
             (r#""a\udfffb""#, r#""a\ufffdb""#),

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_frame_of_the_file_counts() {
+    fn the_position_is_the_first_stack_frame_of_the_file() {
         let cases = [
             ("    at f (agent-file:12:5)\n    at agent-file:20:1\n", Some(("", (12, 5)))),
             ("    at request (agentry:3:1)\n    at agent-file:20:1", Some(("", (20, 1)))),

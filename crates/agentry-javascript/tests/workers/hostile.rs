@@ -17,7 +17,7 @@ const SHORT: Duration = Duration::from_millis(300);
 const SLACK: Duration = Duration::from_secs(10);
 
 #[test]
-fn hostile_code_gets_nothing() {
+fn hostile_code_reads_nothing_outside() {
     assert!(HOSTILE.len() >= 80, "{}", HOSTILE.len());
     let secret = std::env::var(SECRET).expect("a variable that cargo sets");
     let mut wrong = Vec::new();
@@ -47,7 +47,7 @@ fn hostile_code_gets_nothing() {
 }
 
 #[test]
-fn a_call_sees_nothing_of_another_one() {
+fn calls_do_not_share_state() {
     let leaves = [
         "globalThis.left = 'here'; return 1;",
         "Object.prototype.left = 'here'; return 1;",
@@ -68,7 +68,7 @@ fn a_call_sees_nothing_of_another_one() {
 }
 
 #[test]
-fn only_granted_variables_are_there() {
+fn only_granted_variables_are_visible() {
     let expected = json!([[GRANTED.0], GRANTED.1, null, true]);
     let code = "return [Object.keys(ctx.env), ctx.env.GRANTED, ctx.env.PATH ?? null, Object.isFrozen(ctx.env)];";
     assert_eq!(run(code), Ok(expected));
@@ -114,7 +114,7 @@ fn a_dropped_call_kills_its_worker() {
 }
 
 #[test]
-fn errors_have_their_place_in_the_file() {
+fn errors_have_a_position_in_the_file() {
     let block = |line, text: &str| vec![ScriptBlock { line, text: text.to_owned() }];
     let tool = |body: &str| {
         format!("return {{ probe: {{ scheme: {{}}, fn: async (args, ctx) => {{\n{body}\n}} }} }};")

@@ -32,7 +32,7 @@ fn calls_are_independent_of_each_other() {
 }
 
 #[test]
-fn an_answer_that_comes_too_late_does_not_reach_the_next_job() {
+fn a_late_answer_does_not_reach_the_next_job() {
     let blocks = probe(
         "const url = 'https://open.example/text'; const first = fetch(url); fetch(url); fetch(url); return (await first).status + args.n;",
     );

@@ -143,7 +143,7 @@ fn errors_have_file_line_and_column() {
 }
 
 #[test]
-fn helpers_are_calls_of_tools() {
+fn ctx_helpers_call_tools() {
     let cases = [
         (
             "return (await ctx.tool('echo', { a: 1 })).output;",
@@ -274,7 +274,7 @@ const HOSTILE: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn hostile_scripts_get_nothing() {
+fn hostile_scripts_read_nothing_outside() {
     let mut wrong = Vec::new();
     for (body, expected) in HOSTILE {
         let text = format!("export async function run(ctx, inputs) {{ {body}\n}}");
@@ -303,7 +303,7 @@ fn hostile_scripts_get_nothing() {
 
 /// What a script left behind is not answered any more: its job is over.
 #[test]
-fn nothing_is_called_after_the_end() {
+fn calls_after_the_end_of_a_script_are_ignored() {
     let broker = TestBroker::default();
     let text = "export function run(ctx) { setTimeout(() => ctx.tool('echo', { late: 1 }), 0); return 'done'; }";
     let ran = run_modules(&[module("run.mjs", text)], &json!({}), LONG, &broker);

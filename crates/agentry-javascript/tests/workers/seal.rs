@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::broker::PROGRAM;
 
 #[test]
-fn a_sealed_process_opens_nothing() {
+fn a_sealed_worker_cannot_open_anything() {
     // The probe tries each way itself, as code that took over the engine would.
     let output = Command::new(PROGRAM).arg("__probe").output().expect("the program runs");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "sealed\n", "{output:?}");

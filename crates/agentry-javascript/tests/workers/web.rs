@@ -12,7 +12,7 @@ fn check(cases: &[(&str, Value)]) {
 }
 
 #[test]
-fn addresses_and_texts() {
+fn url_and_text_apis_behave_as_in_browsers() {
     check(&[
         (
             "const u = new URL('../b?q=1#h', 'https://me:pw@example.com:8080/x/a'); return [u.href, u.origin, u.protocol, u.host, u.hostname, u.port, u.pathname, u.search, u.hash, u.username, u.password];",
@@ -65,7 +65,7 @@ fn addresses_and_texts() {
 }
 
 #[test]
-fn signals_timers_and_copies() {
+fn abort_signals_timers_and_clones_work() {
     check(&[
         (
             "const c = new AbortController(); const seen = []; c.signal.addEventListener('abort', (e) => seen.push(e.type)); c.signal.onabort = () => seen.push('on'); c.abort(); c.abort(); return [seen, c.signal.aborted, c.signal.reason.name, AbortSignal.abort(5).reason];",
@@ -124,7 +124,7 @@ fn signals_timers_and_copies() {
 }
 
 #[test]
-fn requests_and_responses() {
+fn fetch_requests_and_responses_work() {
     check(&[
         (
             "const r = await fetch('https://open.example/json', null); const c = r.clone(); return [await r.text(), (await c.json()).a, r.bodyUsed, c.bodyUsed];",
@@ -195,7 +195,7 @@ fn requests_and_responses() {
 
 /// Labels mean what they mean in a browser.
 #[test]
-fn encodings() {
+fn text_decoders_support_browser_encodings() {
     check(&[
         (
             "const d = (label, ...bytes) => new TextDecoder(label).decode(new Uint8Array(bytes)); return [d('latin1', 0x67, 0xfc, 0x80, 0x81), d('ISO-8859-1 ', 0xe4), d('ascii', 0x61), d('utf-16le', 0x3d, 0xd8, 0, 0xde, 0x61, 0), d('utf-16', 0xff, 0xfe, 0x61, 0), d('utf-16be', 0xfe, 0xff, 0, 0x61)];",
@@ -225,7 +225,7 @@ fn encodings() {
 }
 
 #[test]
-fn blobs_and_forms() {
+fn blobs_files_and_forms_work() {
     check(&[
         (
             "const b = new Blob(['ä', new Uint8Array([98]), new Blob(['c'])], { type: 'Text/Plain' }); return [b.size, b.type, await b.text(), await b.slice(2, 3).text(), await b.slice(-1).text(), (await b.arrayBuffer()).byteLength, [...(await b.bytes())], String(b)];",
@@ -252,7 +252,7 @@ fn blobs_and_forms() {
 }
 
 #[test]
-fn a_form_is_a_body() {
+fn form_data_is_sent_as_multipart() {
     let broker = TestBroker::default();
     let code = "const f = new FormData(); f.append('a\"\\r\\nb', 'one\\ntwo'); f.append('file', new File([new Uint8Array([0, 255])], 'x\"y.bin')); \
                 await fetch('https://open.example/echo', { method: 'POST', body: f }); \
@@ -279,7 +279,7 @@ fn a_form_is_a_body() {
 }
 
 #[test]
-fn streams() {
+fn streams_are_read_and_piped() {
     check(&[
         (
             "const r = await fetch('https://open.example/json'); const out = []; for await (const text of r.body.pipeThrough(new TextDecoderStream())) out.push(text); return [r.body instanceof ReadableStream, out];",
@@ -355,7 +355,7 @@ fn headers_and_signals_follow_the_standard() {
 }
 
 #[test]
-fn requests_carry_what_was_written() {
+fn requests_send_method_headers_and_body() {
     let broker = TestBroker::default();
     let code = "await fetch('https://open.example/echo', { method: 'PUT', headers: { Authorization: 'Bearer x' }, body: 'ä' }); \
                 await fetch('https://open.example/echo', { method: 'POST', body: new URLSearchParams({ a: 'b' }) });";
@@ -384,7 +384,7 @@ fn the_console_writes_to_the_log() {
 }
 
 #[test]
-fn tools_are_described() {
+fn describe_lists_tools_with_their_schemes() {
     let blocks = [
         (
             "return { One: { fn() {}, scheme: { name: 'one', description: 'd', parameters: { type: 'object' } } } };",

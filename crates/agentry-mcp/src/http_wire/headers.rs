@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_of_the_protocol_stay() {
+    fn protocol_headers_cannot_be_overridden() {
         let pair = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
         for name in ["Host", "MCP-Session-Id", "content-LENGTH", "a b"] {
             assert!(own_headers(&pair(name, "x")).is_err(), "{name}");

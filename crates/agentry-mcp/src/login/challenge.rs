@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn challenges() {
+    fn www_authenticate_challenges_are_parsed() {
         let cases = [
             ("Bearer", None, None),
             ("", None, None),

@@ -83,10 +83,11 @@ impl AuthorizationServer {
         let text = |key: &str| metadata.get(key).and_then(Value::as_str);
         let is_set = |key: &str| metadata.get(key).and_then(Value::as_bool).unwrap_or_default();
         // Compared letter by letter: an address that is nearly the same may be another server.
-        let said = text("issuer").unwrap_or_default();
-        if said != issuer {
-            let (said, issuer) = (clean_start(said, 200).text, clean_start(issuer, 200).text);
-            return Err(format!("`{issuer}` describes itself as `{said}`"));
+        let named_issuer = text("issuer").unwrap_or_default();
+        if named_issuer != issuer {
+            let (named_issuer, issuer) =
+                (clean_start(named_issuer, 200).text, clean_start(issuer, 200).text);
+            return Err(format!("`{issuer}` describes itself as `{named_issuer}`"));
         }
         let needed = |key: &str| {
             endpoint(text(key).ok_or(format!("the authorization server has no `{key}`"))?)
@@ -208,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_cover_a_server() {
+    fn a_resource_must_cover_the_server_url() {
         let url: Url = "https://a.example/team/mcp".parse().unwrap();
         let cases = [
             ("https://a.example/team/mcp", true),

@@ -25,7 +25,7 @@ pub struct RegisteredClient {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SecretUse {
-    /// There is none.
+    /// The client has no secret.
     #[default]
     None,
     /// In the header.

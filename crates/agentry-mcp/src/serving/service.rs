@@ -15,7 +15,7 @@ use crate::connection::UNSUPPORTED_VERSION;
 use crate::elicitation::ElicitationAnswer;
 use crate::protocol_era::{ProtocolEra, is_spoken};
 
-/// The time after which a caller hears that the call is still under way: clients give up silent calls.
+/// The time after which a caller is notified that the call runs: clients give up silent calls.
 const REMINDER: Duration = Duration::from_secs(15);
 
 /// Answers a client.
@@ -180,7 +180,8 @@ impl<H: ServedTools> ServerService<H> {
         }))
     }
 
-    /// Starts the task of a call. It goes on by itself, and learns from its port that the caller is gone.
+    /// Starts the task of a call. It runs on its own, and its port reports when the caller has
+    /// left.
     fn begin(
         &self,
         call: &(String, Map<String, Value>),

@@ -59,7 +59,7 @@ impl WaitingCalls {
         )
     }
 
-    /// Goes on with the call that `params` are about. A state counts once, and for its own call only.
+    /// Continues the call of `params`. A state is accepted once, and only for its own call.
     pub(super) fn go_on(
         &self,
         params: &Value,

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::support::{Listener, call, connected, names, paced, scripted};
 
 #[tokio::test]
-async fn servers_that_are_not_ready() {
+async fn failing_server_starts_have_a_reason() {
     let protocol = |why: &str| McpFailure::Protocol(why.to_owned());
     let rubbish = "more than 1000 of its messages are no JSON-RPC; the first: `bla`";
     let cases = [
@@ -28,7 +28,7 @@ async fn servers_that_are_not_ready() {
 }
 
 #[tokio::test]
-async fn a_bad_tool_spoils_no_other() {
+async fn invalid_tools_are_left_out_alone() {
     let left_out = |reason: &str| reason.to_owned();
     let cases = [
         (
@@ -60,7 +60,7 @@ async fn a_bad_tool_spoils_no_other() {
 }
 
 #[tokio::test]
-async fn calls_that_fail_alone() {
+async fn failing_calls_have_a_reason() {
     let failed = McpFailure::Answered { code: -32000, message: "broken".to_owned() };
     let cases = [
         ("dies-in-a-call", McpFailure::Ended(" with the exit code 9".to_owned())),
@@ -74,7 +74,7 @@ async fn calls_that_fail_alone() {
 }
 
 #[tokio::test]
-async fn a_server_that_fails_again_and_again_is_given_up() {
+async fn a_repeatedly_failing_server_is_given_up() {
     let client = connected("dies-in-a-call").await.unwrap();
     let mut last = None;
     // One call kills the first start; each restart is killed by the next call.
@@ -89,7 +89,7 @@ async fn a_server_that_fails_again_and_again_is_given_up() {
 
 /// A server that says nothing is given up after its time, in either era.
 #[tokio::test]
-async fn a_server_that_hangs_at_its_start_is_given_up() {
+async fn a_server_that_hangs_at_start_times_out() {
     let file = tempfile::NamedTempFile::new().unwrap();
     for behaviour in ["hangs", "ignores-everything"] {
         let longest = Duration::from_millis(300);

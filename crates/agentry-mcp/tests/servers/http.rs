@@ -116,7 +116,7 @@ pub(crate) fn message(request: &Request, is_stateless: bool) -> Value {
 }
 
 #[tokio::test]
-async fn both_eras_answer_with_bodies_and_with_events() {
+async fn http_servers_answer_with_bodies_or_events() {
     for (is_stateless, has_events) in [(true, false), (true, true), (false, false), (false, true)] {
         let seen: Arc<Mutex<Vec<String>>> = Arc::default();
         let notes = Arc::clone(&seen);
@@ -159,7 +159,7 @@ async fn both_eras_answer_with_bodies_and_with_events() {
 }
 
 #[tokio::test]
-async fn the_older_transport_is_spoken_and_stays_with_its_server() {
+async fn the_older_sse_transport_stays_on_its_server() {
     for (endpoint, is_direct) in
         [("/post?s=1", true), ("/post?s=1", false), ("http://evil.example/x", true)]
     {

@@ -254,7 +254,7 @@ async fn a_user_logs_in_and_the_login_is_kept_and_renewed() {
 }
 
 #[tokio::test]
-async fn nobody_else_takes_part_in_a_login() {
+async fn logins_refuse_metadata_of_other_servers() {
     let cases = [
         ("another resource", "its metadata is about another server: `https://victim.example/mcp`"),
         ("metadata elsewhere", "its metadata is at another server"),
@@ -277,7 +277,7 @@ async fn nobody_else_takes_part_in_a_login() {
 }
 
 #[tokio::test]
-async fn a_token_goes_to_its_server_alone() {
+async fn a_token_is_sent_only_to_its_server() {
     let kept = |url: &Url| SavedLogin {
         resource: url.to_string(),
         audience: None,

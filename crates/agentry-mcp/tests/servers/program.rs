@@ -9,7 +9,7 @@ use tempfile::NamedTempFile;
 use crate::support::{Listener, call, connect, connected, names, scripted};
 
 #[tokio::test]
-async fn both_eras_are_spoken() {
+async fn programs_of_both_protocol_eras_work() {
     for (behaviour, known, version) in [
         ("old", None, "2025-06-18"),
         ("old", Some(ProtocolEra::Initialized), "2025-06-18"),
@@ -42,7 +42,7 @@ async fn a_server_gets_only_the_environment_that_it_is_given() {
 }
 
 #[tokio::test]
-async fn pages_are_joined() {
+async fn paged_tool_lists_are_joined() {
     let client = connected("two-pages").await.unwrap();
     assert_eq!(names(&client).await, "a b");
 }
@@ -59,7 +59,7 @@ async fn a_changed_list_is_read_before_the_next_call() {
 }
 
 #[tokio::test]
-async fn resources_and_prompts() {
+async fn resources_and_prompts_are_listed_and_read() {
     let client = connected("old").await.unwrap();
     let resources = client.resources().await.unwrap().resources;
     assert_eq!(resources.len(), 1);
@@ -68,13 +68,13 @@ async fn resources_and_prompts() {
     assert_eq!(found["contents"][0]["text"], "read");
     let prompts = client.prompts().await.unwrap();
     assert_eq!(prompts[0].arguments, [("who".to_owned(), true)]);
-    let who = Map::from_iter([("who".to_owned(), json!("Ada"))]);
-    let text = client.prompt("greet", who, &Listener::default()).await.unwrap();
+    let arguments = Map::from_iter([("who".to_owned(), json!("Ada"))]);
+    let text = client.prompt("greet", arguments, &Listener::default()).await.unwrap();
     assert_eq!(text, "greet \"Ada\"");
 }
 
 #[tokio::test]
-async fn a_server_that_ended_is_started_again_and_no_call_is_repeated() {
+async fn an_ended_server_restarts_without_repeating_calls() {
     let file = NamedTempFile::new().unwrap();
     let endpoint = scripted("dies-once", Some(file.path()));
     let client = connect(endpoint, None, false).await.unwrap();

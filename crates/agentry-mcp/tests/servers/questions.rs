@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::support::{Listener, connect, connected, scripted};
 
 #[tokio::test]
-async fn progress_is_heard_and_questions_are_answered() {
+async fn progress_is_reported_and_questions_are_answered() {
     let accepted = "{\"action\":\"accept\",\"content\":{\"name\":\"Ada\",\"seen\":true}}";
     let cases = [
         ("progress", vec!["1/2: half way"], "done".to_owned()),
@@ -36,7 +36,7 @@ async fn progress_is_heard_and_questions_are_answered() {
 }
 
 #[tokio::test]
-async fn questions_without_a_user_and_without_an_end_fail() {
+async fn unanswerable_and_endless_questions_fail() {
     let client = connect(scripted("asks", None), None, false).await.unwrap();
     let time = Duration::from_secs(20);
     let found = client.call("a", &json!({}), time, &Listener::default()).await.unwrap();

@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_tell_the_sets_apart() {
+    fn an_alphabet_separates_the_given_sets() {
         let sets = [CharSet::one('a'), CharSet::all().without('/'), CharSet::one('é')];
         let (alphabet, members) = Alphabet::of(&sets);
         assert_eq!(alphabet.letters, 4, "a, é, slash with surrogates, the rest");
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn no_range_holds_surrogates() {
+    fn character_ranges_exclude_surrogates() {
         let all = CharSet::ranges([('\0', char::MAX)].into_iter());
         assert_eq!(all, CharSet::all());
         assert_eq!(CharSet::ranges([('a', 'c')].into_iter()), CharSet(vec![(97, 99)]));

@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_and_back() {
+    fn subjects_encode_and_decode() {
         let cases = [
             (PatternKind::Path, "/", "", "/"),
             (PatternKind::Path, "/a/b", "a/b/", "/a/b"),

@@ -186,7 +186,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn machines_say_what_matching_says((kind, text, subjects) in cases()) {
+    fn automata_agree_with_direct_matching((kind, text, subjects) in cases()) {
         let universe = universe(kind).expect("a small machine");
         for action in [Action::Allow, Action::Deny] {
             let pattern = Pattern::new(kind, &text, action, &PathAnchors::default());

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_milder_result_is_noticed_even_where_the_source_is_silent() {
+    fn milder_sections_are_found_without_source_rules() {
         let deny = judge(Section::Env, Action::Deny, &[]);
         let allow = judge(Section::Bash, Action::Allow, &[]);
         assert_eq!(milder_sections(&deny, &silent()), [Section::Env]);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_call_that_is_milder_is_noticed() {
+    fn a_single_milder_call_is_a_gain() {
         let cases: &[(&[&str], &[&str], bool)] = &[
             (&["git log *:allow"], &["git log *:allow"], false),
             (

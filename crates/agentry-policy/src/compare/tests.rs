@@ -26,7 +26,7 @@ pub(crate) fn rules(section: Section, text: &str) -> RuleList {
 }
 
 #[test]
-fn refinement() {
+fn refinement_answers_have_counterexamples() {
     use Section::{Bash, Edit, Env, Mcp, Webfetch};
     let cases = [
         (Bash, "deny", "ask", ""),
@@ -82,7 +82,7 @@ fn refinement() {
 }
 
 #[test]
-fn layers_take_away() {
+fn layers_combine_to_the_strictest_verdict() {
     let bash = |text| rules(Section::Bash, text);
     let (git, no_push, both) = (
         bash("git *:allow, deny"),
@@ -123,7 +123,7 @@ fn layers_take_away() {
 }
 
 #[test]
-fn without_protections_only_the_rules_count() {
+fn without_hazard_protection_only_rules_decide() {
     let (a, b) =
         (rules(Section::Bash, "sort *:allow, ask"), rules(Section::Bash, "sort -o *:ask, allow"));
     let expected = [(HazardProtection::On, "Yes"), (HazardProtection::Off, "sort -o")];
@@ -137,7 +137,7 @@ fn without_protections_only_the_rules_count() {
 }
 
 #[test]
-fn dead_rules() {
+fn rules_without_effect_are_found() {
     use Section::{Bash, Edit};
     let cases = [
         (Bash, "git log*:allow, git log -5:ask, ask", "1 by 0: git log -5, not /git log -5"),
@@ -174,7 +174,7 @@ fn dead_rules() {
 }
 
 #[test]
-fn changes() {
+fn diffs_list_gained_and_lost_verdicts() {
     let bash = Section::Bash;
     let cases = [
         (bash, "ask", "git push *:allow, ask", "+git push * ask→allow (git push)"),
@@ -295,7 +295,7 @@ proptest! {
     }
 
     #[test]
-    fn the_meet_of_layers_obeys_its_laws((_, layers, subjects) in policies(3)) {
+    fn the_meet_of_layers_is_the_strictest_verdict((_, layers, subjects) in policies(3)) {
         let memo = PolicyMemo::default();
         let folder = MachineFolder::new(&memo, layers[0].section.kind(), HazardProtection::On).expect("a small machine");
         let one = |at: usize| actions(&folder, &[&layers[at]]).expect("a small machine");
@@ -322,7 +322,7 @@ proptest! {
     }
 
     #[test]
-    fn the_machine_of_a_section_says_what_its_rules_say((section, layers, subjects) in policies(1)) {
+    fn the_automaton_of_a_section_matches_its_rules((section, layers, subjects) in policies(1)) {
         let kind = section.kind();
         let memo = PolicyMemo::default();
         let folder = MachineFolder::new(&memo, kind, HazardProtection::On).expect("a small machine");
@@ -351,7 +351,7 @@ proptest! {
     }
 
     #[test]
-    fn a_diff_shows_what_it_says((_, layers, _) in policies(2)) {
+    fn examples_of_a_diff_are_true((_, layers, _) in policies(2)) {
         let (a, b) = (&layers[0], &layers[1]);
         let found = diff(&PolicyMemo::default(), &[a], &[b], HazardProtection::On);
         prop_assert_eq!(found.unknown, None);

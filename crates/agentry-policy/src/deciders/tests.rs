@@ -31,7 +31,7 @@ fn set(line: &str) -> Vec<ShellArg> {
 }
 
 #[test]
-fn sets() {
+fn sets_list_their_deciding_rules() {
     let cases = [
         ("ls *:allow, ask", "ls +*.md", "0: ls .md"),
         ("git log*:allow, ask", "git log +*", "0: git log ''; 1: git log --ext"),
@@ -111,7 +111,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_member_is_forgotten(
+    fn every_member_has_a_listed_deciding_rule(
         rules in layers(),
         line in any_pattern(PatternKind::Command),
         marks in proptest::collection::vec(proptest::sample::select(vec!["", "+", "@", "?"]), 8),

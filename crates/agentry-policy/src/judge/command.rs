@@ -150,8 +150,8 @@ fn decide(argv: &[ShellArg], rules: &RuleList, source: LayerSource) -> LayerDeci
     let varies = argv::literal(argv).is_none();
     let decisions = found.iter().map(|decider| {
         let decision = LayerDecision::by(rules.at(decider.rule), source);
-        let told = decision.action > Action::Allow;
-        let note = told.then(|| note(rules, &decider.example, varies)).flatten();
+        let is_restricted = decision.action > Action::Allow;
+        let note = is_restricted.then(|| note(rules, &decider.example, varies)).flatten();
         LayerDecision { note, ..decision }
     });
     decisions

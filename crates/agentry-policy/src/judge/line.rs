@@ -239,7 +239,7 @@ impl Judge {
         unclear.strictest(self.intent())
     }
 
-    /// Judges what goes on without an end: allowed only if every command is.
+    /// Judges a command that runs without an end: allowed only if every command is.
     fn lasting(&self, why: &str) -> LayerDecision {
         if self.is_open(Section::Bash) {
             return self.worst(Section::Bash);

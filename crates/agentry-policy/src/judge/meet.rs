@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stricter_verdict_counts_also_where_one_is_silent() {
+    fn the_meet_takes_the_stricter_verdict() {
         use Action::{Allow, Ask, Deny};
         let cases: &[(Judge, Judge, Section, &str, Action)] = &[
             (
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_that_was_not_met_escapes() {
+    fn a_policy_outside_its_ceiling_is_detected() {
         let child = judge(&[(Section::Bash, Action::Allow, &[])]);
         let parent = judge(&[(Section::Bash, Action::Ask, &[])]);
         assert_eq!(child.escapes(&parent), Some(Section::Bash));

@@ -475,8 +475,9 @@ const READING: OperandUse = OperandUse {
 
 const UNKNOWN: &str = "it is not known where it leads";
 
-/// Whether a rule is a deliberate restriction. An intent that asks is none, because the rules about commands
-/// already decide that. For external directories it is one, also if no section was written.
+/// Whether a rule is a deliberate restriction. An intent `ask` is not one, because the rules about
+/// commands already decide that. For external directories it is one, also if no section was
+/// written.
 fn counts(rule: &PolicyRule, rules: &RuleList, operand: OperandUse) -> bool {
     let is_intent = std::ptr::eq(rule, &raw const rules.intent);
     match rule.action {

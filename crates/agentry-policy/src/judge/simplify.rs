@@ -295,7 +295,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_forms() {
+    fn harmless_options_are_removed_from_commands() {
         let cases = [
             ("curl -o /dev/null u", Some("curl u")),
             ("curl -so /dev/null -w x u", Some("curl -s -w x u")),

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_programs() {
+    fn program_name_variants_are_found() {
         assert_eq!(dashed("git-push"), Some(("git", "push")));
         assert_eq!(dashed("docker-compose"), Some(("docker", "compose")));
         assert_eq!(dashed("apt-get"), None);
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn other_spellings() {
+    fn other_spellings_of_a_command_are_found() {
         let cases: &[(&str, &[&str])] = &[
             ("ls -la", &[]),
             ("git-push x", &["git push x"]),

@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn global_options_are_dropped_from_the_front() {
+    fn global_options_before_the_subcommand_are_skipped() {
         let cases: [(&str, &[usize]); 8] = [
             ("git push", &[1]),
             ("git", &[1]),

@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn globs() {
+    fn globs_match_texts() {
         let cases = [
             ("", "", true),
             ("", "x", false),
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guarded_glob_climbs_only_where_it_is_written() {
+    fn a_guarded_glob_matches_parents_only_if_written() {
         let cases = [
             ("src/*", "src/x", true),
             ("src/*", "src/..", false),

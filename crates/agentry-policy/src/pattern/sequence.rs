@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows() {
+    fn sequences_match_with_wildcards() {
         let cases = [
             ("a", "a", true),
             ("a", "a b", false),

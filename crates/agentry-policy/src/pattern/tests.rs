@@ -42,7 +42,7 @@ fn words(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn the_reference_is_true() {
+fn the_reference_tables_match_the_patterns() {
     let rows = rows();
     assert!(rows.len() > 150, "{} rows were found", rows.len());
     for (heading, rule, subject, expected) in rows {
@@ -58,7 +58,7 @@ fn the_reference_is_true() {
 }
 
 #[test]
-fn wrong_patterns_say_why() {
+fn invalid_patterns_have_a_reason() {
     let cases = [
         (PatternKind::Command, " ", Some("the pattern is empty")),
         (PatternKind::Command, "a\0b", Some("the pattern holds a NUL character")),

@@ -182,7 +182,7 @@ impl<'c> ShellAnalyser<'c> {
         self.parts.len() - 1
     }
 
-    /// Adds a part that goes on without an end, or after the line.
+    /// Adds a part that runs without an end, or after the line.
     pub(super) fn lasting(&mut self, text: &str, why: &str, state: &ShellState) {
         self.push(text, PartEffect::Lasting { why: why.to_owned() }, state);
     }

@@ -85,7 +85,7 @@ mod tests {
     use crate::shell::CurrentDirs;
 
     #[test]
-    fn expressions() {
+    fn arithmetic_with_commands_is_detected() {
         let mut state = ShellState::new(CurrentDirs::default());
         state.set("n", VariableValue::Text("3".to_owned()));
         state.set("x", VariableValue::Text("a[$(rm x)]".to_owned()));

@@ -184,7 +184,7 @@ mod tests {
     use crate::shell::word::lex;
 
     #[test]
-    fn expansions() {
+    fn braces_expand_to_words() {
         let cases = [
             ("a", Some("a")),
             ("{rm,-rf,x}", Some("rm -rf x")),

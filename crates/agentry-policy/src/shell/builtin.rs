@@ -32,7 +32,7 @@ const BINARY_TESTS: &[&str] = &[
 ];
 
 impl ShellAnalyser<'_> {
-    /// Analyses a builtin; returns `None` if `name` is none.
+    /// Analyses a builtin; returns `None` if `name` is not a builtin.
     pub(super) fn builtin(
         &mut self,
         name: &str,

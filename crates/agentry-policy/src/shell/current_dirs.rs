@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entering() {
+    fn entering_a_directory_normalises_the_path() {
         let cases = [
             (".", "src", "src"),
             ("src", "..", "."),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_are_unknown() {
+    fn too_many_directories_become_unknown() {
         let many =
             (0..20).fold(CurrentDirs::default(), |all, n| all.or(&CurrentDirs::one(n.to_string())));
         assert_eq!(many, CurrentDirs::Unknown);

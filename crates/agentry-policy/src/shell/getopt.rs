@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clusters_and_values() {
+    fn option_clusters_and_values_are_parsed() {
         let cases = [
             ("read -r x", "r", "x", true),
             ("read -rp a x", "r p=a", "x", true),

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn where_commands_may_start() {
+    fn possible_command_starts_are_found() {
         let cases: &[(&str, usize, &[usize])] = &[
             ("rm x", 0, &[0]),
             ("-z rm x", 0, &[1, 2]),

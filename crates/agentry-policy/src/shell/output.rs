@@ -45,7 +45,7 @@ fn argv(command: &Command, words: &mut WordExpander<'_>) -> Option<Vec<ShellArg>
     (!functions.contains(name)).then_some(argv)
 }
 
-/// Returns the raw words of a command whose output goes on unchanged.
+/// Returns the raw words of a command whose output is passed through unchanged.
 fn raw_words(simple: &SimpleCommand) -> Option<Vec<String>> {
     let RawCommand { assignments, words, redirects } = RawCommand::new(simple);
     // `2>/dev/null` and `2>&1` do not add names; other redirections may take the output away.

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_that_shells_read_differently() {
+    fn texts_parsed_differently_by_shells_are_detected() {
         let cases = [
             ("git log -5 | head", false),
             ("grep 'foo$' x && grep \"foo$\" x", false),

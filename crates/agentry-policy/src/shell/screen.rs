@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn odd_characters() {
+    fn lines_with_control_characters_are_rejected() {
         let cases = [
             ("git log", false),
             ("echo 'grün → ✅'", false),

@@ -37,7 +37,7 @@ const LINES: usize = 2_000;
 const MAX_HOLES: usize = 40;
 
 #[test]
-fn whatever_is_allowed_runs_only_what_the_rules_allow() {
+fn allowed_lines_execute_only_allowed_commands() {
     let Some(_) = sandbox() else { return };
     let lines = number("AGENTRY_EXECUTION_LINES").unwrap_or(LINES);
     let seed = number("AGENTRY_EXECUTION_SEED").unwrap_or(1);
@@ -56,7 +56,7 @@ fn whatever_is_allowed_runs_only_what_the_rules_allow() {
 }
 
 #[test]
-fn stand_ins_see_everything() {
+fn stand_in_programs_log_every_call() {
     let Some(mut sandbox) = sandbox() else { return };
     let Effects { calls, changes } =
         sandbox.run("ls 'a b'; env cat b > c; no-such").expect("an end");
@@ -72,7 +72,7 @@ fn stand_ins_see_everything() {
 }
 
 #[test]
-fn the_bytes_of_a_fuzzer_decide_about_a_line() {
+fn generated_lines_depend_only_on_their_bytes() {
     let lines: BTreeSet<String> =
         (0..50).map(|byte| generate::line_of(vec![byte; usize::from(byte)])).collect();
     assert!(lines.len() > 25, "{lines:?}");

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn an_artifact_is_read_as_it_was_written() {
+    fn artifacts_round_trip() {
         let object = changed(|_| {}).expect("our own artifact");
         assert_eq!(object.content(), sample().content());
         assert_eq!(
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_exactly_an_agent_is_refused() {
+    fn invalid_artifacts_are_refused() {
         type Change = fn(&mut Value);
         let cases: [(Change, &str); 9] = [
             (|value| value["artifactType"] = json!(DOCKER_AGENT), "Docker Agent"),

@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_damaged_copy_counts_as_none() {
+    fn a_damaged_cached_copy_is_ignored() {
         let home = tempfile::tempdir().expect("a directory");
         let cache = RemoteCache::new(home.path());
         let mut manifest = crate::manifest::tests::manifest();

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn challenges() {
+    fn www_authenticate_challenges_are_parsed() {
         let bearer = |realm: &str, service: Option<&str>, scope: Option<&str>| {
             let (service, scope) = (service.map(str::to_owned), scope.map(str::to_owned));
             Some(AuthChallenge::Bearer { realm: realm.to_owned(), service, scope })

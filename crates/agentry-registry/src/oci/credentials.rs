@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_cannot_be_read_are_reported() {
+    fn malformed_credential_files_are_errors() {
         let dir = tempfile::tempdir().expect("a directory");
         for text in ["{", r#"{"auths": {"host": {"auth": "%%"}}}"#, r#"{"credsStore": "../x"}"#] {
             let files = files(dir.path(), &[("config.json", text)]);
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_files_lie() {
+    fn credential_file_paths_follow_the_environment() {
         type Variables = &'static [(&'static str, &'static str)];
         let cases: [(Variables, &[&str]); 3] = [
             (&[("HOME", "/h")], &["/h/.config/containers/auth.json", "/h/.docker/config.json"]),

@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_are_read_and_written() {
+    fn oci_references_round_trip() {
         let digest = format!("sha256:{}", "0a".repeat(32));
         let good = [
             "oci://ghcr.io/team/reviewer".to_owned(),
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine() {
+    fn loopback_registries_are_recognised() {
         let cases = [
             ("localhost:5000", true),
             ("127.0.0.9", true),

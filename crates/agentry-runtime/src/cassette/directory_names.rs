@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn directories_have_names() {
+    fn machine_directories_become_placeholders() {
         let places = CassettePaths::new([
             ("home", Path::new("/srv/me")),
             ("workspace", Path::new("/srv/me/w/")),

@@ -20,7 +20,7 @@ use super::{
 use crate::conversation::{Message, TokenUsage, ToolCall};
 use crate::event::{CallJudgement, RunEvent, TimedEvent};
 use crate::provider::ProviderRequest;
-use crate::redact::{Redactor, says_the_same};
+use crate::redact::{Redactor, equals_redacted};
 use crate::tool::ToolSpec;
 
 /// Why a cassette cannot be played.
@@ -464,7 +464,7 @@ impl Tape {
     fn compare_system(&self, now: &str) -> Result<(), CassetteDifference> {
         let recorded = &self.last.system;
         let now = self.as_recorded(&now.to_owned());
-        if says_the_same(recorded, &now) {
+        if equals_redacted(recorded, &now) {
             return Ok(());
         }
         let difference =
@@ -507,7 +507,7 @@ impl Tape {
         let now = now.get(known..).unwrap_or_default();
         for (at, (recorded, now)) in recorded.iter().zip(now).enumerate() {
             let now = self.as_recorded(now.as_ref());
-            if recorded == &now || says_the_same(&message_text(recorded), &message_text(&now)) {
+            if recorded == &now || equals_redacted(&message_text(recorded), &message_text(&now)) {
                 continue;
             }
             let message = format!("message {} of the conversation is another one", known + at + 1);

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_cassettes_are_replaced() {
+    fn only_cassette_files_are_overwritten() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         fs::create_dir(root.join("directory")).unwrap();

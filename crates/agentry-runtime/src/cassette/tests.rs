@@ -222,7 +222,7 @@ fn replayed(path: &Path, agent: &Agent) -> Result<StepState, CassetteDifference>
 }
 
 #[test]
-fn a_cassette_is_readable() {
+fn a_cassette_is_readable_and_redacted() {
     let directory = TempDir::new().expect("a directory");
     let (path, _) = recorded(&directory, &agent());
     let text = fs::read_to_string(&path).expect("a cassette");
@@ -232,7 +232,7 @@ fn a_cassette_is_readable() {
 }
 
 #[test]
-fn the_same_run_again() {
+fn a_replay_repeats_the_run() {
     let directory = TempDir::new().expect("a directory");
     for verdict in [CallJudgement::Allow, CallJudgement::Ask, CallJudgement::Deny] {
         let agent = Agent { verdict, ..agent() };
@@ -249,7 +249,7 @@ fn the_same_run_again() {
 
 /// A run with a thousand calls is recorded and replayed quickly.
 #[test]
-fn a_long_run() {
+fn a_run_of_a_thousand_calls_replays() {
     let directory = TempDir::new().expect("a directory");
     let path = directory.path().join("long.cassette.jsonl");
     let agent = agent();
@@ -269,7 +269,7 @@ fn a_long_run() {
 }
 
 #[test]
-fn on_another_machine() {
+fn a_cassette_replays_on_another_machine() {
     let directory = TempDir::new().expect("a directory");
     let (path, _) = recorded(&directory, &agent());
     let other = Agent { workspace: PathBuf::from("/srv/elsewhere"), ..agent() };
@@ -283,11 +283,11 @@ fn on_another_machine() {
 }
 
 #[test]
-fn the_first_difference_is_named() {
+fn a_failed_replay_names_the_first_difference() {
     let directory = TempDir::new().expect("a directory");
     let (path, _) = recorded(&directory, &agent());
-    let mut told = agent();
-    told.system.push_str("Be kind.\n");
+    let mut other_prompt = agent();
+    other_prompt.system.push_str("Be kind.\n");
     let mut fewer = agent();
     fewer.tools.pop();
     let mut described = agent();
@@ -297,7 +297,7 @@ fn the_first_difference_is_named() {
     let mut asked = agent();
     asked.prompt = "write it now".to_owned();
     let cases = [
-        ("the system prompt", told),
+        ("the system prompt", other_prompt),
         ("the tools", fewer),
         ("a tool", described),
         ("the prompt", asked),
@@ -312,7 +312,7 @@ fn the_first_difference_is_named() {
 }
 
 #[test]
-fn a_run_that_is_shorter_or_longer() {
+fn a_replay_with_missing_or_extra_events_fails() {
     let directory = TempDir::new().expect("a directory");
     let (path, _) = recorded(&directory, &agent());
     let text = fs::read_to_string(&path).expect("a cassette");
@@ -354,7 +354,7 @@ fn recording() -> (TempDir, PathBuf, CassetteRecorder) {
 }
 
 #[test]
-fn what_the_person_stopped_is_stopped_again() {
+fn a_replay_repeats_a_cancelled_turn() {
     let (_directory, path, mut recorder) = recording();
     let agent = agent();
     let messages = [Arc::new(Message::user("write it"))];
@@ -370,7 +370,7 @@ fn what_the_person_stopped_is_stopped_again() {
 
 /// A request that a limit prevented is also prevented in the replay; any other is sent.
 #[test]
-fn what_a_limit_refused_is_refused_again() {
+fn a_replay_repeats_requests_refused_by_a_limit() {
     let (_directory, path, mut recorder) = recording();
     let agent = agent();
     let messages = [Arc::new(Message::user("write it"))];
@@ -388,8 +388,8 @@ fn what_a_limit_refused_is_refused_again() {
     recorder.sent();
     recorder.happened(&compacted).expect("a line");
     recorder.happened(&asking(9)).expect("a line");
-    let said = TimedEvent { at: NOW, event: RunEvent::Said { text: "more".to_owned() } };
-    recorder.happened(&said).expect("a line");
+    let message_event = TimedEvent { at: NOW, event: RunEvent::Said { text: "more".to_owned() } };
+    recorder.happened(&message_event).expect("a line");
     recorder.happened(&asking(10)).expect("a line");
     recorder.finish().expect("a cassette");
     let mut tape = Tape::open(&path, redactor(), CassettePaths::default()).expect("a cassette");
@@ -403,7 +403,7 @@ fn what_a_limit_refused_is_refused_again() {
 }
 
 #[test]
-fn damage_is_told_clearly() {
+fn a_damaged_cassette_is_an_error_with_its_line() {
     let directory = TempDir::new().expect("a directory");
     let path = directory.path().join("x");
     let cases = [
@@ -429,7 +429,7 @@ fn damage_is_told_clearly() {
 }
 
 #[test]
-fn cassettes_beside_an_agent() {
+fn cassettes_are_found_beside_their_agent() {
     let directory = TempDir::new().expect("a directory");
     let names = [
         "writer.agent.md",

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_granted_is_there() {
+    fn commands_get_only_granted_variables() {
         let private = PrivateDirectories {
             home: "/own/home".into(),
             temporary: "/tmp".into(),

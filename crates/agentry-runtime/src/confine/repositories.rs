@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repositories_and_where_files_lead() {
+    fn git_files_of_repositories_and_worktrees_are_found() {
         let dir = tempfile::tempdir().expect("a directory");
         let root = dir.path().canonicalize().expect("a path");
         let files = [

@@ -149,7 +149,7 @@ fn a_policy_becomes_the_coarsest_confinement_within_it() {
 }
 
 #[test]
-fn what_may_not_be_read_is_hidden() {
+fn denied_reads_are_hidden_in_the_sandbox() {
     use Action::{Allow, Deny};
     use Section::Read;
     let world = ConfineFixture::new();
@@ -171,7 +171,7 @@ fn what_may_not_be_read_is_hidden() {
 }
 
 #[test]
-fn only_what_programs_need_is_open_beside_them() {
+fn only_program_directories_of_the_home_are_readable() {
     let world = ConfineFixture::new();
     for name in
         [".cargo/bin", ".cargo/registry", ".rustup/toolchains", ".foo/bin", ".foo/lib", ".foo/x"]
@@ -195,7 +195,7 @@ fn only_what_programs_need_is_open_beside_them() {
 }
 
 #[test]
-fn hosts_are_open_if_all_of_them_is() {
+fn a_host_is_open_only_if_allowed_completely() {
     use Action::{Allow, Ask, Deny};
     use Section::Webfetch;
     let world = ConfineFixture::new();
@@ -295,7 +295,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn nothing_that_is_denied_can_be_done(edit in rules(), read in rules(), external in rules()) {
+    fn the_sandbox_permits_no_denied_access(edit in rules(), read in rules(), external in rules()) {
         let world = ConfineFixture::new();
         let sections: &[Written<'_>] = &[
             (Section::Edit, edit.0, &edit.1),
@@ -309,13 +309,13 @@ proptest! {
         for name in PATHS {
             let path = world.path(name);
             let subject = path.to_str().expect("text");
-            let says = |section| judge.judge(SectionCall { section, subject, directory }, &NoLinks).action;
+            let verdict = |section| judge.judge(SectionCall { section, subject, directory }, &NoLinks).action;
             let seen = (below(&reads, &path) || below(&writes, &path)) && !below(&hidden, &path);
             if below(&writes, &path) && !below(&read_only, &path) && !below(&hidden, &path) {
-                prop_assert!(says(Section::Edit) != Action::Deny, "{subject} can be written");
+                prop_assert!(verdict(Section::Edit) != Action::Deny, "{subject} can be written");
             }
             if seen && path.exists() {
-                prop_assert!(says(Section::Read) != Action::Deny, "{subject} can be read");
+                prop_assert!(verdict(Section::Read) != Action::Deny, "{subject} can be read");
             }
         }
     }

@@ -77,7 +77,7 @@ mod tests {
     type VariableCase<'a> = (Action, &'a [(&'a str, Action)], &'a str, &'a str);
 
     #[test]
-    fn rules_grant_variables() {
+    fn allow_rules_grant_environment_variables() {
         let environment = ["CI", "GITHUB_ACTOR", "GITHUB_TOKEN", "HOME", "MODEL_API_KEY"];
         let required = ["NEEDED".to_owned()];
         // The intent, the rules, the granted names, the listing for consent.

@@ -54,9 +54,9 @@ impl CallOutput {
         }
         // After the first cut nothing more is shown, even if it would fit.
         let room = if self.left_out == 0 { self.room } else { 0 };
-        let told = start(&text, room);
-        self.left_out = self.left_out.saturating_add(text.len() - told.len());
-        told.to_owned()
+        let shown_text = start(&text, room);
+        self.left_out = self.left_out.saturating_add(text.len() - shown_text.len());
+        shown_text.to_owned()
     }
 }
 
@@ -66,7 +66,7 @@ mod tests {
     use crate::redact::KnownSecret;
 
     #[test]
-    fn what_is_printed_has_an_end() {
+    fn printed_output_is_limited() {
         let line = "ä line\n";
         let cases = [
             ("little", 10, "", None),
@@ -76,10 +76,10 @@ mod tests {
         ];
         for (case, lines, result, left_out) in cases {
             let mut printed = CallOutput::new(&Arc::default());
-            let mut told: String = (0..lines).map(|_| printed.push(line)).collect();
-            assert!(told.len() <= MOST, "{case}: {}", told.len());
-            let before = told.len();
-            told += &printed.finish(result);
+            let mut shown_text: String = (0..lines).map(|_| printed.push(line)).collect();
+            assert!(shown_text.len() <= MOST, "{case}: {}", shown_text.len());
+            let before = shown_text.len();
+            shown_text += &printed.finish(result);
             let note = left_out.map(|path| {
                 let place = if path.is_empty() {
                     String::new()
@@ -91,15 +91,15 @@ mod tests {
                     lines * line.len() - before
                 )
             });
-            assert_eq!(told.get(before..), Some(note.unwrap_or_default().as_str()), "{case}");
+            assert_eq!(shown_text.get(before..), Some(note.unwrap_or_default().as_str()), "{case}");
         }
     }
 
     #[test]
-    fn no_half_of_a_secret_is_printed() {
+    fn a_secret_split_over_two_chunks_is_redacted() {
         let redactor = Arc::new(Redactor::new(KnownSecret::new("KEY", "hunter2hunter2")));
         let mut printed = CallOutput::new(&redactor);
-        let told = ["is hunter2", "hunter2\n"].map(|piece| printed.push(piece)).concat();
-        assert_eq!(told + &printed.finish(""), "is [redacted: KEY]\n");
+        let shown_text = ["is hunter2", "hunter2\n"].map(|piece| printed.push(piece)).concat();
+        assert_eq!(shown_text + &printed.finish(""), "is [redacted: KEY]\n");
     }
 }

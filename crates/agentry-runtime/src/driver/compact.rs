@@ -71,14 +71,14 @@ fn most_of_summary(window: Option<u64>) -> usize {
 fn transcript(said: &[Arc<Message>], most: usize) -> String {
     let mut out = String::new();
     for message in said {
-        let who = match message.role {
+        let speaker = match message.role {
             MessageRole::User => "person",
             MessageRole::Assistant => "agent",
         };
         for block in &message.blocks {
             let _ = match block {
                 MessageBlock::Text { text } => {
-                    writeln!(out, "{who}: {}", shortened(text, LONGEST_PART))
+                    writeln!(out, "{speaker}: {}", shortened(text, LONGEST_PART))
                 }
                 MessageBlock::Thinking { .. } => Ok(()),
                 MessageBlock::Call(call) => {

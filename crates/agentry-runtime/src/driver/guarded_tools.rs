@@ -211,9 +211,9 @@ impl GuardedTools {
                 let (call, decision) = (&call, &decision);
                 pause.begin();
                 let asked = ApprovalRequest::Call { call, decision, preview: preview.as_deref() };
-                let said = self.shared.person.decide(asked).await;
+                let decided = self.shared.person.decide(asked).await;
                 pause.end();
-                if matches!(said, ApprovalReply::No(_) | ApprovalReply::Park) {
+                if matches!(decided, ApprovalReply::No(_) | ApprovalReply::Park) {
                     return refused(&format!("it needs an approval: {}", decision.reason));
                 }
             }

@@ -265,11 +265,11 @@ pub enum AbsentApprover {
 
 impl Approver for AbsentApprover {
     fn decide<'a>(&'a self, _asked: ApprovalRequest<'a>) -> BoxedFuture<'a, ApprovalReply> {
-        let said = match self {
+        let reply = match self {
             Self::Denies => ApprovalReply::No(Some("no user is present to answer".to_owned())),
             Self::Parks => ApprovalReply::Park,
         };
-        Box::pin(std::future::ready(said))
+        Box::pin(std::future::ready(reply))
     }
 
     fn answer<'a>(&'a self, _: &'a str, _: &'a [String]) -> BoxedFuture<'a, Option<String>> {

@@ -242,7 +242,7 @@ impl ModelRequest {
             messages: &self.messages,
             tools,
         };
-        let answered = self.models.ask(prompt, &mut |delta| self.shown.hear(delta)).await;
+        let answered = self.models.ask(prompt, &mut |delta| self.shown.show_delta(delta)).await;
         self.shown.rest();
         match answered {
             Ok(turn) => RunEvent::Turned(ModelTurn { model: self.model, ..turn }),
@@ -266,7 +266,7 @@ impl AnswerDisplay {
         Self { output: Arc::clone(output), text, thinking, heard: Arc::clone(heard) }
     }
 
-    fn hear(&mut self, delta: AnswerDelta) {
+    fn show_delta(&mut self, delta: AnswerDelta) {
         let (AnswerDelta::Text(piece) | AnswerDelta::Thinking(piece) | AnswerDelta::Call(piece)) =
             &delta;
         self.heard.fetch_add(piece.len() as u64, Ordering::Relaxed);

@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waiting_is_never_shorter_and_a_quarter_longer_at_most() {
+    fn jitter_adds_at_most_a_quarter_to_the_delay() {
         let cases = [(0, 7, 0), (1_000, 0, 1_000), (1_000, 250, 1_250), (1_000, 251, 1_000)];
         for (time, chance, expected) in cases {
             assert_eq!(jittered(time, chance), expected, "{time} {chance}");

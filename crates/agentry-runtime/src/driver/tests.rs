@@ -197,7 +197,7 @@ impl Run {
         let models = Arc::new(Scripted { turns: Mutex::new(turns.into()), ..Scripted::default() });
         let (tools, written) = (Arc::new(Pretended::default()), Written::default());
         let outputs: Arc<Mutex<Vec<RunOutput>>> = Arc::default();
-        let heard = Arc::clone(&outputs);
+        let outputs_sink = Arc::clone(&outputs);
         let clock = AtomicUsize::new(0);
         let parts = DriverParts {
             system: "be brief".into(),
@@ -206,7 +206,7 @@ impl Run {
             person: Arc::new(Answers(Mutex::new(answers.into()))),
             log: Box::new(written.clone()),
             clock: Arc::new(move || clock.fetch_add(1, Ordering::SeqCst) as u64),
-            output: Arc::new(move |output| heard.lock().unwrap().push(output)),
+            output: Arc::new(move |output| outputs_sink.lock().unwrap().push(output)),
             redactor: Arc::new(Redactor::new(KnownSecret::new("PASSWORD", "hunter2-secret"))),
             waits: true,
             budget: BudgetShare::default(),
@@ -225,8 +225,8 @@ impl Run {
         Self { models, tools, written, outputs, driver }
     }
 
-    async fn say(&mut self) -> RunEnding {
-        self.driver.say("go".to_owned()).await.unwrap()
+    async fn send_message(&mut self) -> RunEnding {
+        self.driver.send_message("go".to_owned()).await.unwrap()
     }
 
     fn ran(&self) -> Vec<String> {
@@ -254,7 +254,7 @@ fn failure(kind: ModelFailureKind) -> ModelFailure {
 async fn calls_are_judged_and_run() {
     let turn = calls(&[("look", "a"), ("look", "b"), ("change", "c"), ("no", "d"), ("break", "e")]);
     let mut run = Run::new(vec![Ok(turn)], vec![]);
-    assert_eq!(run.say().await, RunEnding::Done);
+    assert_eq!(run.send_message().await, RunEnding::Done);
     assert_eq!(run.ran(), ["a-0", "b-1", "c-2", "e-4"]);
     assert_eq!(run.tools.most.load(Ordering::SeqCst), 2, "only what looks runs side by side");
     assert_eq!(
@@ -272,9 +272,9 @@ async fn calls_are_judged_and_run() {
 }
 
 #[tokio::test]
-async fn a_change_is_on_the_disk_before_it_starts() {
+async fn a_write_call_is_journaled_durably_before_it_starts() {
     let mut run = Run::new(vec![Ok(calls(&[("look", "a"), ("change", "b")]))], vec![]);
-    run.say().await;
+    run.send_message().await;
     let written = run.written.0.lock().unwrap();
     let started: Vec<_> = written
         .iter()
@@ -287,7 +287,7 @@ async fn a_change_is_on_the_disk_before_it_starts() {
 }
 
 #[tokio::test]
-async fn a_person_may_say_always() {
+async fn always_approves_later_equal_calls() {
     let once = || Ok(calls(&[("ask", "a"), ("ask", "b")]));
     let cases = [
         (vec![ApprovalReply::Yes, ApprovalReply::No(None)], 2, 1),
@@ -298,18 +298,18 @@ async fn a_person_may_say_always() {
     ];
     for (answers, least, ran) in cases {
         let mut run = Run::new(vec![once(), once()], answers.clone());
-        assert_eq!(run.say().await, RunEnding::Done, "{answers:?}");
+        assert_eq!(run.send_message().await, RunEnding::Done, "{answers:?}");
         assert_eq!(run.ran().len(), ran, "{answers:?}");
         assert!(answers.len() >= least);
     }
 }
 
 #[tokio::test]
-async fn a_parked_run_goes_on_where_it_was() {
+async fn a_parked_run_is_resumed_without_repeating_calls() {
     let mut run =
         Run::new(vec![Ok(calls(&[("change", "a"), ("ask", "b")]))], vec![ApprovalReply::Park]);
     let question = "whether `ask` may run".to_owned();
-    assert_eq!(run.say().await, RunEnding::Parked { question });
+    assert_eq!(run.send_message().await, RunEnding::Parked { question });
     let written: Vec<_> = run.written.0.lock().unwrap().iter().map(|(it, _)| it.clone()).collect();
     let mut again = Run::new(vec![], vec![ApprovalReply::Yes]);
     again.driver.recall(written);
@@ -322,28 +322,28 @@ async fn a_parked_run_goes_on_where_it_was() {
 }
 
 #[tokio::test]
-async fn what_was_approved_of_stays_approved_after_a_crash() {
+async fn approvals_survive_a_crash() {
     let once = || Ok(calls(&[("ask", "a")]));
     let mut run = Run::new(vec![once()], vec![ApprovalReply::AlwaysRules]);
-    run.say().await;
+    run.send_message().await;
     let written: Vec<_> = run.written.0.lock().unwrap().iter().map(|(it, _)| it.clone()).collect();
     let mut again = Run::new(vec![once()], vec![]);
     again.driver.recall(written);
     assert_eq!(again.driver.resume().await.unwrap(), None);
-    again.say().await;
+    again.send_message().await;
     assert_eq!(again.ran().len(), 1);
 }
 
 #[tokio::test]
-async fn whatever_is_said_to_an_ended_run_ends() {
+async fn a_message_to_an_ended_run_always_ends() {
     let none = RunLimits::default();
     let storm = || (0..9).map(|_| Ok(calls(&[("change", "a")]))).collect::<Vec<_>>();
     let mut over =
         Run::with(storm(), vec![], RunLimits { turns: Some(1), ..none }, ErrorStrategy::Skip);
     let limit = "1 turn".to_owned();
-    assert_eq!(over.say().await, RunEnding::OverBudget { limit: limit.clone() });
+    assert_eq!(over.send_message().await, RunEnding::OverBudget { limit: limit.clone() });
     let before = over.written.0.lock().unwrap().len();
-    assert_eq!(over.say().await, RunEnding::OverBudget { limit: limit.clone() });
+    assert_eq!(over.send_message().await, RunEnding::OverBudget { limit: limit.clone() });
     assert_eq!(over.driver.resume().await.unwrap(), Some(RunEnding::OverBudget { limit }));
     assert_eq!(over.written.0.lock().unwrap().len(), before + 2, "one row for what is said");
     over.driver.adjust(RunLimits { turns: Some(3), ..none }, 2, None).unwrap();
@@ -352,12 +352,12 @@ async fn whatever_is_said_to_an_ended_run_ends() {
     assert_eq!(over.ran().len(), 1);
     let failed = (0..2).map(|_| Err(failure(ModelFailureKind::Permanent))).collect();
     let mut failed = Run::new(failed, vec![]);
-    assert_eq!(failed.say().await, RunEnding::Failed { why: "no".to_owned() });
-    assert_eq!(failed.say().await, RunEnding::Done, "it is asked again");
+    assert_eq!(failed.send_message().await, RunEnding::Failed { why: "no".to_owned() });
+    assert_eq!(failed.send_message().await, RunEnding::Done, "it is asked again");
 }
 
 #[tokio::test]
-async fn cancelling_leaves_nothing_running() {
+async fn cancelling_leaves_no_task_running() {
     for (message, cancel) in [
         (calls(&[("hang", "a")]), CancelScope::Turn),
         (calls(&[("hang", "a")]), CancelScope::Run),
@@ -378,12 +378,12 @@ async fn cancelling_leaves_nothing_running() {
             }
             canceller.send(cancel).unwrap();
         });
-        assert_eq!(run.say().await, RunEnding::Cancelled, "{cancel:?}");
+        assert_eq!(run.send_message().await, RunEnding::Cancelled, "{cancel:?}");
         stop.await.unwrap();
         assert_eq!(run.tools.running.load(Ordering::SeqCst), 0, "{cancel:?}");
         if cancel == CancelScope::Turn {
             assert_eq!(
-                run.say().await,
+                run.send_message().await,
                 RunEnding::Done,
                 "a run goes on after its turn was stopped"
             );
@@ -393,7 +393,7 @@ async fn cancelling_leaves_nothing_running() {
 
 /// A request is charged even if its answer is cancelled, and the log has the charge.
 #[tokio::test]
-async fn what_is_stopped_while_it_is_asked_is_charged() {
+async fn a_cancelled_request_is_charged() {
     // The system prompt has two tokens.
     for (answer, input, output) in [("never", 2, 0), ("and so on for ever", 2, 5)] {
         let mut run = Run::new(vec![Ok(text(answer))], vec![]);
@@ -407,7 +407,7 @@ async fn what_is_stopped_while_it_is_asked_is_charged() {
             }
             canceller.send(CancelScope::Turn).unwrap();
         });
-        assert_eq!(run.say().await, RunEnding::Cancelled, "{answer}");
+        assert_eq!(run.send_message().await, RunEnding::Cancelled, "{answer}");
         stop.await.unwrap();
         let cost = Some(input + output);
         let usage = TokenUsage { input, cached: 0, output, cost };
@@ -421,7 +421,7 @@ async fn what_is_stopped_while_it_is_asked_is_charged() {
 }
 
 #[tokio::test]
-async fn a_question_over_the_limit_is_not_sent() {
+async fn a_request_over_the_limit_is_not_sent() {
     let none = RunLimits::default();
     for (limits, limit, sent) in [
         (RunLimits { tokens: Some(1), ..none }, "1 token", 0),
@@ -429,7 +429,7 @@ async fn a_question_over_the_limit_is_not_sent() {
         (RunLimits { tokens: Some(2), cost: Some(2), ..none }, "", 1),
     ] {
         let mut run = Run::with(vec![], vec![], limits, ErrorStrategy::Skip);
-        let ending = run.say().await;
+        let ending = run.send_message().await;
         let over = format!("{limit}, which the next question would pass");
         let expected =
             if sent == 0 { RunEnding::OverBudget { limit: over } } else { RunEnding::Done };
@@ -440,18 +440,18 @@ async fn a_question_over_the_limit_is_not_sent() {
 }
 
 #[tokio::test]
-async fn who_ends_the_run_before_a_turn_ends_it() {
+async fn cancelling_before_a_turn_ends_the_run() {
     for (cancel, ending) in
         [(CancelScope::Turn, RunEnding::Done), (CancelScope::Run, RunEnding::Cancelled)]
     {
         let mut run = Run::new(vec![], vec![]);
         run.driver.canceller().send(cancel).unwrap();
-        assert_eq!(run.say().await, ending, "{cancel:?}");
+        assert_eq!(run.send_message().await, ending, "{cancel:?}");
     }
 }
 
 #[tokio::test]
-async fn models_are_asked_again_and_then_the_next_one() {
+async fn failing_models_are_retried_then_the_next_is_used() {
     let temporary = || Err(failure(ModelFailureKind::Temporary));
     let cases = [
         (vec![temporary()], RunEnding::Done, vec![0, 0]),
@@ -464,7 +464,7 @@ async fn models_are_asked_again_and_then_the_next_one() {
     ];
     for (turns, ending, asked) in cases {
         let mut run = Run::new(turns, vec![]);
-        assert_eq!(run.say().await, ending);
+        assert_eq!(run.send_message().await, ending);
         let models: Vec<_> = run.models.asked.lock().unwrap().iter().map(|it| it.0).collect();
         assert_eq!(models, asked);
     }
@@ -486,7 +486,7 @@ async fn limits_are_hard_stops() {
     ];
     for (limits, limit, ran) in cases {
         let mut run = Run::with(storm(), vec![], limits, ErrorStrategy::Skip);
-        assert_eq!(run.say().await, RunEnding::OverBudget { limit: limit.to_owned() });
+        assert_eq!(run.send_message().await, RunEnding::OverBudget { limit: limit.to_owned() });
         assert_eq!(run.ran().len(), ran, "{limit}");
     }
     let limits = RunLimits { time: Some(2_000), ..none };
@@ -494,18 +494,18 @@ async fn limits_are_hard_stops() {
     // The clock of the test hardly moves, so the limit is reached again and again until the run ends.
     let clock = AtomicUsize::new(0);
     run.driver.parts.clock = Arc::new(move || clock.fetch_add(1_000, Ordering::SeqCst) as u64);
-    assert_eq!(run.say().await, RunEnding::OverBudget { limit: "2 s".to_owned() });
+    assert_eq!(run.send_message().await, RunEnding::OverBudget { limit: "2 s".to_owned() });
     assert_eq!(run.tools.running.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test]
 async fn secrets_do_not_reach_the_model() {
     let mut run = Run::new(vec![Ok(calls(&[("secret", "a")]))], vec![]);
-    run.say().await;
+    run.send_message().await;
     assert_eq!(run.results(), ["it is [redacted: PASSWORD]"]);
     // The output is redacted, too, however the answer is split.
     let mut run = Run::new(vec![Ok(text("my hunter2-secret is known"))], vec![]);
-    run.say().await;
+    run.send_message().await;
     let outputs = format!("{:?}", run.outputs.lock().unwrap());
     assert!(outputs.contains("[redacted: PASSWORD] is"), "{outputs}");
     assert!(!outputs.contains("hunter"), "{outputs}");

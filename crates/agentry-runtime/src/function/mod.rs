@@ -51,7 +51,7 @@ pub struct FunctionCall {
 }
 
 impl AgentFunction {
-    /// Reads a function of a definition; `None` if it has no name, or a type that is none.
+    /// Reads a function of a definition; `None` if it has no name, or a malformed type.
     pub fn of(exposed: &ExposedFunction) -> Option<Self> {
         let ExposedFunction { name, description, input, output } = exposed;
         let name = name.as_ref()?.value.clone();
@@ -178,8 +178,9 @@ impl FunctionCall {
                 let why = format!("the output of `{}` does not fit: {why}", self.function.name);
                 return Ok((RunEnding::Failed { why }, None));
             }
-            ending =
-                driver.say(format!("{REPAIR}{why}. Give the whole output with `result`.")).await?;
+            ending = driver
+                .send_message(format!("{REPAIR}{why}. Give the whole output with `result`."))
+                .await?;
         }
     }
 

@@ -16,7 +16,7 @@ fn function(input: &[(&str, &str)], output: Option<&str>) -> AgentFunction {
 }
 
 #[test]
-fn inputs_are_checked() {
+fn function_inputs_are_validated() {
     let find = function(&[("query", "str"), ("most", "int?")], Some("list[str]"));
     assert_eq!(find.signature, "find(query: str, most: int?) -> list[str]");
     let cases = [
@@ -39,7 +39,7 @@ fn inputs_are_checked() {
 }
 
 #[test]
-fn a_plain_text_is_the_only_argument() {
+fn plain_text_is_the_input_of_a_one_argument_function() {
     let one = function(&[("query", "str"), ("most", "int?")], None);
     assert_eq!(one.input_of("some words"), Ok(json!({"query": "some words"})));
     assert_eq!(one.input_of("{\"query\": \"x\"}"), Ok(json!({"query": "x"})));
@@ -51,7 +51,7 @@ fn a_plain_text_is_the_only_argument() {
 }
 
 #[test]
-fn a_last_text_is_an_output() {
+fn the_final_text_is_parsed_as_the_output() {
     let cases = [
         (Some("list[str]"), "[\"a\"]", Some(json!(["a"]))),
         (Some("list[str]"), "```json\n[\"a\"]\n```", Some(json!(["a"]))),

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_written() {
+    fn run_ids_contain_the_start_time() {
         let cases = [
             (0, "1970-01-01T00:00:00Z"),
             (951_782_400_000, "2000-02-29T00:00:00Z"),
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn names_sort_by_when_they_were_given() {
+    fn run_ids_sort_by_creation() {
         let first = new(1_794_754_833_482, None, 0x000F_1234);
         assert_eq!(first, "20261115-150033-482-mh4y");
         let cases = [
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_names_are_no_paths() {
+    fn paths_are_no_parts_of_run_ids() {
         let cases = [("20261115-150033-482-k7f3", true), ("k7f3", true), ("", false)];
         let paths = [("..", false), ("a/b", false), ("A", false), (".", false)];
         for (text, expected) in cases.into_iter().chain(paths) {

@@ -92,7 +92,7 @@ fn write(home: &Path, events: &[TimedEvent]) -> String {
 }
 
 #[test]
-fn what_was_written_is_read() {
+fn journaled_events_are_read_back() {
     let home = TempDir::new().expect("a directory");
     let id = write(home.path(), &all());
     let (mut journal, found, events) =
@@ -105,10 +105,10 @@ fn what_was_written_is_read() {
 }
 
 #[test]
-fn secrets_are_not_written() {
+fn secrets_are_redacted_in_the_journal() {
     let home = TempDir::new().expect("a directory");
-    let told = RunDescription { prompt: Some("use hunter2hunter2".to_owned()), ..about() };
-    let mut journal = Journal::create(home.path(), &told, redactor()).expect("a journal");
+    let description = RunDescription { prompt: Some("use hunter2hunter2".to_owned()), ..about() };
+    let mut journal = Journal::create(home.path(), &description, redactor()).expect("a journal");
     let text = "my key is hunter2hunter2, and ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8".to_owned();
     journal.append(&happened([RunEvent::Said { text }])[0], false).expect("a row");
     let ending = RunEnding::Failed { why: "hunter2hunter2 was refused".to_owned() };
@@ -131,7 +131,7 @@ fn secrets_are_not_written() {
 }
 
 #[test]
-fn one_process_at_a_time() {
+fn a_journal_is_locked_by_one_process() {
     let home = TempDir::new().expect("a directory");
     let journal = Journal::create(home.path(), &about(), redactor()).expect("a journal");
     let error = Journal::open(home.path(), journal.id(), redactor()).expect_err("it is held");
@@ -145,7 +145,7 @@ fn one_process_at_a_time() {
 }
 
 #[test]
-fn names_are_unique_and_sorted_when_the_clock_is_set_back() {
+fn run_ids_stay_sorted_when_the_clock_goes_back() {
     let home = TempDir::new().expect("a directory");
     let times = [NOW, NOW, NOW - 86_400_000, NOW - 5, NOW + 1, 0];
     let made = times.map(|started| {
@@ -181,7 +181,7 @@ fn runs_are_found_by_parts_of_their_names() {
 }
 
 #[test]
-fn damage_is_told_clearly() {
+fn a_damaged_journal_is_an_error_with_a_reason() {
     let home = TempDir::new().expect("a directory");
     let id = write(home.path(), &all());
     let path = runs(home.path()).join(&id).join("journal.db");
@@ -241,7 +241,7 @@ fn damage_is_told_clearly() {
 
 /// A damaged page is reported, and never makes the program panic.
 #[test]
-fn damaged_bytes() {
+fn damaged_journal_pages_never_panic() {
     let home = TempDir::new().expect("a directory");
     let id = write(home.path(), &all());
     let path = runs(home.path()).join(&id).join("journal.db");
@@ -260,9 +260,9 @@ fn damaged_bytes() {
 }
 
 #[test]
-fn how_runs_stand() {
+fn the_state_of_a_run_is_read_from_its_events() {
     let began = || all().remove(0);
-    let said = || TimedEvent { at: NOW, event: RunEvent::Said { text: "hi".to_owned() } };
+    let message_event = || TimedEvent { at: NOW, event: RunEvent::Said { text: "hi".to_owned() } };
     let turned = || {
         let message = Message { role: MessageRole::Assistant, blocks: Vec::new() };
         let turn = ModelTurn { message, usage: TokenUsage::default(), truncated: false, model: 0 };
@@ -270,9 +270,9 @@ fn how_runs_stand() {
     };
     let cancelled = || TimedEvent { at: NOW, event: RunEvent::Cancelled { run: true } };
     let cases = [
-        (vec![began(), said(), turned()], RunState::Done),
-        (vec![began(), said()], RunState::Interrupted),
-        (vec![began(), said(), cancelled()], RunState::Cancelled),
+        (vec![began(), message_event(), turned()], RunState::Done),
+        (vec![began(), message_event()], RunState::Interrupted),
+        (vec![began(), message_event(), cancelled()], RunState::Cancelled),
         (vec![], RunState::Done),
     ];
     for (events, expected) in cases {
@@ -284,7 +284,7 @@ fn how_runs_stand() {
 }
 
 #[test]
-fn a_note_counts_until_something_happens() {
+fn a_finished_note_counts_until_the_next_event() {
     let home = TempDir::new().expect("a directory");
     let mut journal = Journal::create(home.path(), &about(), redactor()).expect("a journal");
     let id = journal.id().to_owned();
@@ -302,7 +302,7 @@ fn a_note_counts_until_something_happens() {
 }
 
 #[test]
-fn others_can_follow() {
+fn another_process_can_follow_a_journal() {
     let home = TempDir::new().expect("a directory");
     let mut journal = Journal::create(home.path(), &about(), redactor()).expect("a journal");
     let (mut follow, found) = JournalFollower::open(home.path(), journal.id()).expect("a journal");
@@ -318,7 +318,7 @@ fn others_can_follow() {
 }
 
 #[test]
-fn old_runs_are_removed() {
+fn prune_removes_only_old_unlocked_runs() {
     let home = TempDir::new().expect("a directory");
     let create = |started| {
         let about = RunDescription { started, ..about() };
@@ -346,7 +346,7 @@ fn old_runs_are_removed() {
 
 #[cfg(unix)]
 #[test]
-fn only_the_user_may_look() {
+fn journal_files_are_readable_only_by_the_user() {
     use agentry_posix::unix::fs::PermissionsExt as _;
     let home = TempDir::new().expect("a directory");
     let mut journal = Journal::create(home.path(), &about(), redactor()).expect("a journal");

@@ -124,7 +124,7 @@ impl WorkspaceWalk {
         let stamp = ChangeStamp::of(&fs::File::from(directory.try_clone()?).metadata()?);
         // Without the search permission, names can be listed but the entries cannot be inspected.
         agentry_posix::fs::statat(&directory, ".", AtFlags::SYMLINK_NOFOLLOW)?;
-        let sure = self.clocks.tell(&stamp, path).names;
+        let sure = self.clocks.trust_in_stamp(&stamp, path).names;
         let mut entries = Vec::new();
         for entry in Dir::read_from(&directory)? {
             let entry = entry?;
@@ -202,7 +202,7 @@ const SECOND: Duration = Duration::from_millis(2_100);
 
 impl FileClocks {
     /// Returns whether a change after now would give `path` another stamp.
-    pub(crate) fn tell(&mut self, stamp: &ChangeStamp, path: &Path) -> ClockTrust {
+    pub(crate) fn trust_in_stamp(&mut self, stamp: &ChangeStamp, path: &Path) -> ClockTrust {
         let system = *self.0.entry(stamp.device).or_insert_with(|| system(path));
         let (seconds, nanoseconds) = stamp.changed;
         let changed = Duration::new(
@@ -229,7 +229,7 @@ pub(crate) fn settled(root: &Path) {
     let newest = root.join("settled");
     fs::write(&newest, "").unwrap();
     let stamp = ChangeStamp::of(&fs::symlink_metadata(&newest).unwrap());
-    while system(root).names && !FileClocks::default().tell(&stamp, root).names {
+    while system(root).names && !FileClocks::default().trust_in_stamp(&stamp, root).names {
         std::thread::yield_now();
     }
     fs::remove_file(newest).unwrap();
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_read_again_when_it_changed() {
+    fn changed_directories_are_read_again() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
         fs::create_dir_all(root.join("a/b/c")).unwrap();

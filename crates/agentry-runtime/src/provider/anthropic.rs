@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn models_think_in_different_ways() {
+    fn rejected_thinking_settings_are_repaired() {
         let budget = json!({ "type": "enabled", "budget_tokens": 2_048 });
         let fixed = json!({ "type": "enabled", "budget_tokens": THINKING });
         let free = json!({ "type": "adaptive" });

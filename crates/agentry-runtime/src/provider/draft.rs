@@ -125,7 +125,7 @@ impl AnswerDraft {
             DraftPart::Thinking(text, _) => self.show(PieceKind::Thinking, text),
         }
         if self.parts.insert(key, part).is_some() {
-            // The parts could no longer be told apart, so the answer is requested again.
+            // The parts could no longer be distinguished, so the answer is requested again.
             return Err(fault::temporary("the server repeats itself"));
         }
         Ok(())
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_whatever_came() {
+    fn invalid_call_arguments_are_kept_as_text() {
         let deep = "[".repeat(200);
         let cases = [
             ("", json!({})),
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sealed_is_for_one_model() {
+    fn sealed_reasoning_opens_only_for_its_model() {
         let sealed = seal("a", "m", &json!("secret"));
         let cases = [("a", "m", Some(json!("secret"))), ("a", "n", None), ("b", "m", None)];
         for (wire, model, expected) in cases {

@@ -232,7 +232,7 @@ mod tests {
     type Case<'a> = (&'a str, &'a [(&'a str, Data)], ProviderDialect, Value);
 
     #[test]
-    fn fields_go_where_the_table_says() {
+    fn extension_fields_are_written_to_their_path() {
         let yes = Data::Bool(true);
         let cases: &[Case<'_>] = &[
             (
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_lead_elsewhere_is_left_out() {
+    fn unsafe_extension_fields_are_dropped() {
         let map = Data::Map(vec![("url".to_owned(), Data::str("https://evil.example"))]);
         let fields = [
             ("model", Data::str("other")),

@@ -192,7 +192,7 @@ mod tests {
     type Case<'a> = (u16, &'a [(&'a str, &'a str)], &'a str, ModelFailureKind, Option<u64>);
 
     #[test]
-    fn statuses() {
+    fn http_statuses_map_to_failure_kinds() {
         let long =
             r#"{"error":{"type":"invalid_request_error","message":"prompt is too long: 9"}}"#;
         let code = r#"{"error":{"code":"context_length_exceeded","message":"m"}}"#;
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_in_streams() {
+    fn stream_errors_map_to_failure_kinds() {
         let cases = [
             (json!({ "type": "overloaded_error", "message": "busy" }), Temporary),
             (json!({ "type": "api_error", "message": "oh" }), Temporary),
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_servers_are_made_harmless() {
+    fn server_messages_are_sanitised_and_shortened() {
         let long = "x".repeat(1_000);
         let cases = [
             ("", None, "it gives no reason".to_owned()),

@@ -111,16 +111,17 @@ pub(super) fn system(request: &ProviderRequest<'_>) -> Value {
 
 /// Returns the results of calls, each as a message that starts from `naming`; then the user's text.
 pub(super) fn user(message: &Message, naming: &dyn Fn(&str) -> Value) -> Vec<Value> {
-    let told = message.blocks.iter().filter_map(|block| match block {
+    let tool_messages = message.blocks.iter().filter_map(|block| match block {
         MessageBlock::Result { id, text, failed } => {
-            let mut told = naming(id);
-            told["content"] = result(text, *failed).into();
-            Some(told)
+            let mut tool_messages = naming(id);
+            tool_messages["content"] = result(text, *failed).into();
+            Some(tool_messages)
         }
         _ => None,
     });
-    let said = joined_text(message).map(|content| json!({ "role": "user", "content": content }));
-    told.chain(said).collect()
+    let user_text =
+        joined_text(message).map(|content| json!({ "role": "user", "content": content }));
+    tool_messages.chain(user_text).collect()
 }
 
 /// Returns an answer of the model. Its reasoning is included only for the model `to`.

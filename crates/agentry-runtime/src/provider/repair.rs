@@ -23,10 +23,12 @@ pub(super) fn remove(body: &mut Value, complaint: &str, names: &[&str]) -> bool 
 /// Renames a field, if the server's complaint names both the old and the new name.
 pub(super) fn rename(body: &mut Value, complaint: &str, from: &str, to: &str) -> bool {
     // Only quoted names count: the complaint must name the fields exactly.
-    let says = |name: &str| {
+    let mentions = |name: &str| {
         complaint.contains(&format!("'{name}'")) || complaint.contains(&format!("`{name}`"))
     };
-    let Some(body) = body.as_object_mut().filter(|_| says(from) && says(to)) else { return false };
+    let Some(body) = body.as_object_mut().filter(|_| mentions(from) && mentions(to)) else {
+        return false;
+    };
     let Some(value) = body.shift_remove(from) else { return false };
     body.insert(to.to_owned(), value);
     true
@@ -62,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn named_fields_go() {
+    fn rejected_fields_are_removed() {
         let cases = [
             ("'temperature' is not supported", json!({ "model": "m" }), true),
             ("top_p and temperature", json!({ "model": "m" }), true),
@@ -76,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_get_other_names() {
+    fn rejected_fields_are_renamed() {
         let cases = [
             (
                 "use 'max_completion_tokens' instead of 'max_tokens'",
@@ -93,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn output_is_lowered_to_what_is_possible() {
+    fn max_tokens_is_lowered_to_the_reported_maximum() {
         let cases = [
             ("max_tokens: 16000 > 8192, which is the maximum allowed", Some(8_192)),
             ("`max_tokens` must be less than or equal to `4096`", Some(4_096)),

@@ -175,14 +175,14 @@ mod tests {
         };
         let one = |message: &Cow<'_, Message>| {
             let parts: Vec<_> = message.blocks.iter().map(part).collect();
-            let who = if message.role == MessageRole::User { "u" } else { "a" };
-            format!("{who}[{}]", parts.join(" "))
+            let speaker = if message.role == MessageRole::User { "u" } else { "a" };
+            format!("{speaker}[{}]", parts.join(" "))
         };
         messages.iter().map(one).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
-    fn calls_and_results_belong_together() {
+    fn calls_and_results_are_paired() {
         let u = |blocks: Vec<MessageBlock>| Message { role: MessageRole::User, blocks };
         let a = |blocks: Vec<MessageBlock>| Message { role: MessageRole::Assistant, blocks };
         let tool = ToolSpec { name: "t".to_owned(), description: String::new(), schema: json!({}) };
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_made_plain() {
+    fn tool_names_are_made_valid() {
         let cases =
             [("read_file", "read_file"), ("functions.read:0", "functions_read_0"), ("", "unknown")];
         for (name, expected) in cases {

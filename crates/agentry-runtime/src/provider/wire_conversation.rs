@@ -221,7 +221,7 @@ mod tests {
 
     /// For each request, the cached text equals a freshly written one.
     #[test]
-    fn what_is_kept_is_what_would_be_written() {
+    fn cached_messages_equal_freshly_written_ones() {
         let (all, tools, extra) = (conversation(), [tool()], Map::new());
         let shorter: Vec<Arc<Message>> =
             std::iter::once(Arc::new(Message::user("in short"))).chain(all[4..].to_vec()).collect();
@@ -263,7 +263,7 @@ mod tests {
 
     /// A cached message is not written again.
     #[test]
-    fn a_message_is_written_once() {
+    fn each_message_is_serialised_once() {
         struct Counting(std::sync::atomic::AtomicUsize);
         impl ProviderWire for Counting {
             fn path(&self, request: &ProviderRequest<'_>) -> String {

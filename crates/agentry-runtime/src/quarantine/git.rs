@@ -91,7 +91,7 @@ impl RepositoryFiles {
         }
     }
 
-    /// Lists a directory; empty if it is none.
+    /// Lists a directory; empty if the path is not a directory.
     fn listed(&mut self, directory: &Path) -> Vec<PathBuf> {
         let found = match fs::symlink_metadata(directory) {
             Ok(found) if found.is_dir() => read(directory),
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_that_run_nothing() {
+    fn git_settings_that_run_programs_are_found() {
         let cases = [
             ("", true),
             ("[core]\n\trepositoryformatversion = 0\n\tbare = false\n", true),

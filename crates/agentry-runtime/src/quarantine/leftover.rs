@@ -124,7 +124,7 @@ pub struct ChangeSinceKill {
 /// workspace is changed.
 pub fn left(runs: &Path, workspace: &Path) -> Vec<String> {
     let entries = fs::read_dir(runs).into_iter().flatten().filter_map(Result::ok);
-    let mut said = Vec::new();
+    let mut messages = Vec::new();
     for entry in entries {
         let directory = entry.path().join(DIRECTORY);
         // The lock is held while the files are compared, so that no other process reports them too.
@@ -136,10 +136,10 @@ pub fn left(runs: &Path, workspace: &Path) -> Vec<String> {
             keep(&directory, path, &[(path.to_owned(), thing.clone())])
         };
         let changes = KilledRun::new(&entry.path(), before).map(|run| run.compared(&keeps));
-        said.extend(changes.into_iter().flatten().map(|change| change.line));
+        messages.extend(changes.into_iter().flatten().map(|change| change.line));
         forget(&directory);
     }
-    said
+    messages
 }
 
 /// Returns the same for one run, and leaves it to be reported.
@@ -191,7 +191,7 @@ impl KilledRun {
         let paths = |texts: &[String]| texts.iter().map(PathBuf::from).collect();
         let reach = WriteReach { open: paths(&before.open), closed: paths(&before.closed) };
         let now = NameLooker::default().look(Path::new(&before.workspace), &reach);
-        let mut said = Vec::new();
+        let mut messages = Vec::new();
         for (path, thing) in &now {
             let known = before.seen.get(&text(path));
             let is_own = || match thing {
@@ -204,17 +204,17 @@ impl KilledRun {
                 continue;
             }
             let what = if known.is_some() { "was changed" } else { "appeared" };
-            said.push(self.change(path, what, known.and_then(|it| keeps(path, it))));
+            messages.push(self.change(path, what, known.and_then(|it| keeps(path, it))));
         }
         for (path, thing) in before.seen.iter().map(|(path, thing)| (Path::new(path), thing)) {
             // A placeholder of the sandbox stands for a missing file.
             let is_there = fs::symlink_metadata(path).is_ok() && !is_placeholder(path);
             let is_gone = !now.contains_key(path) && !is_there;
             if is_gone && *thing != SeenThing::Directory {
-                said.push(self.change(path, "has gone", keeps(path, thing)));
+                messages.push(self.change(path, "has gone", keeps(path, thing)));
             }
         }
-        said
+        messages
     }
 
     fn change(&self, path: &Path, what: &str, was: Option<PathBuf>) -> ChangeSinceKill {

@@ -90,13 +90,13 @@ impl Quarantine {
 
     /// Fails if an earlier command left something that could not be restored.
     pub(super) fn permits(&self) -> io::Result<()> {
-        let refused = |told: &QuarantineReport| {
-            let path = visible(&told.path);
+        let refused = |reports: &QuarantineReport| {
+            let path = visible(&reports.path);
             io::Error::other(format!(
                 "this run starts no command any more, since an earlier one left `{path}` as it must not be"
             ))
         };
-        self.stuck.as_ref().map_or(Ok(()), |told| Err(refused(told)))
+        self.stuck.as_ref().map_or(Ok(()), |reports| Err(refused(reports)))
     }
 
     /// Marks that no command runs any more.
@@ -113,7 +113,7 @@ impl Quarantine {
 
     /// Handles the end of a command: moves new files away, restores changed ones, and reports both.
     pub(super) fn settle(&mut self) -> Vec<QuarantineReport> {
-        let (now, mut told) = self.look_everywhere();
+        let (now, mut reports) = self.look_everywhere();
         let mut gone: Vec<&PathBuf> = Vec::new();
         let mut renamed: BTreeSet<PathBuf> = BTreeSet::new();
         for (path, thing) in &now {
@@ -137,15 +137,15 @@ impl Quarantine {
                 continue;
             }
             gone.push(path);
-            told.extend(self.undo(path, before));
+            reports.extend(self.undo(path, before));
         }
-        told.extend(
+        reports.extend(
             renamed.iter().map(|home| self.report_of(home, QuarantineAct::Renamed, None, None)),
         );
-        told.extend(self.missing(&now));
+        reports.extend(self.missing(&now));
         self.stuck =
-            self.stuck.take().or_else(|| told.iter().find(|it| it.failed.is_some()).cloned());
-        told
+            self.stuck.take().or_else(|| reports.iter().find(|it| it.failed.is_some()).cloned());
+        reports
     }
 
     /// Looks at all names, and also opens directories that the command made unreadable.
@@ -176,10 +176,10 @@ impl Quarantine {
                 opened.insert(path, failed);
             }
         };
-        let told = opened
+        let reports = opened
             .into_iter()
             .map(|(path, failed)| self.report_of(&path, QuarantineAct::Shut, None, failed));
-        (now, told.collect())
+        (now, reports.collect())
     }
 
     /// Returns whether something new is harmless, or not from the command.
@@ -245,11 +245,11 @@ impl Quarantine {
         let lost = lost.filter(|(path, _)| !self.is_there(path) || is_placeholder(path));
         let lost: Vec<(PathBuf, SeenThing)> =
             lost.map(|(path, thing)| (path.clone(), thing.clone())).collect();
-        let mut told = Vec::new();
+        let mut reports = Vec::new();
         let mut went: BTreeMap<PathBuf, Vec<(PathBuf, SeenThing)>> = BTreeMap::new();
         for (path, thing) in lost {
             if self.is_there(&path) {
-                told.extend(self.undo(&path, Some(thing)));
+                reports.extend(self.undo(&path, Some(thing)));
             } else if self.around(&path).is_some_and(|around| !self.is_directory(&around)) {
                 self.seen.remove(&path);
                 went.entry(self.outermost(&path)).or_default().push((path, thing));
@@ -259,14 +259,14 @@ impl Quarantine {
                 let lost = [(path, thing)];
                 let [(path, _)] = &lost;
                 let was = failed.as_ref().and_then(|_| self.keep(path, &lost));
-                told.push(QuarantineReport {
+                reports.push(QuarantineReport {
                     was,
                     ..self.report_of(path, QuarantineAct::Removed, None, failed)
                 });
             }
         }
-        told.extend(went.into_iter().filter_map(|(top, lost)| self.went(&top, lost)));
-        told
+        reports.extend(went.into_iter().filter_map(|(top, lost)| self.went(&top, lost)));
+        reports
     }
 
     /// Reports what went with a directory, which a command is allowed to remove or rename.

@@ -168,13 +168,13 @@ impl FileContents {
         if let Some((_, digest)) = self.known.get(path).filter(|(known, _)| *known == stamp) {
             return Some(SeenThing::File { digest: digest.clone(), mode });
         }
-        let told = self.clocks.tell(&stamp, path);
+        let clock_trust = self.clocks.trust_in_stamp(&stamp, path);
         let Ok(bytes) = bytes(path) else {
             return Some(SeenThing::Unread(format!("{stamp:?} {mode:o}")));
         };
         let digest = hex(&Sha256::digest(bytes));
         // Only cached if the clock of the file system is fine enough to show the next change.
-        if told.contents {
+        if clock_trust.contents {
             self.known.insert(path.to_owned(), (stamp, digest.clone()));
         }
         Some(SeenThing::File { digest, mode })

@@ -45,12 +45,12 @@ fn begun(workspace: &Path, directory: &Path) -> Quarantine {
 }
 
 /// Returns the reports as text.
-fn said(told: &[QuarantineReport]) -> Vec<String> {
-    told.iter().map(ToString::to_string).collect()
+fn report_lines(reports: &[QuarantineReport]) -> Vec<String> {
+    reports.iter().map(ToString::to_string).collect()
 }
 
 #[test]
-fn what_is_new_is_taken_away() {
+fn new_protected_files_are_quarantined() {
     let cases = [
         ".claude/settings.json",
         ".mcp.json.d/../.codex/config.toml",
@@ -98,11 +98,11 @@ fn what_is_new_is_taken_away() {
         }
         fs::create_dir_all(workspace.join(".mcp.json.d")).expect("a directory");
         write(&workspace, name, "[core]\n\tfsmonitor = x\n");
-        let told = quarantine.settle();
-        assert_eq!(told.len(), 1, "{name}: {told:?}");
-        assert!(told.iter().all(|it| it.did == QuarantineAct::Made), "{name}: {told:?}");
+        let reports = quarantine.settle();
+        assert_eq!(reports.len(), 1, "{name}: {reports:?}");
+        assert!(reports.iter().all(|it| it.did == QuarantineAct::Made), "{name}: {reports:?}");
         assert!(!workspace.join(name).exists(), "{name}");
-        let kept = told[0].kept.clone().expect("kept");
+        let kept = reports[0].kept.clone().expect("kept");
         assert!(kept.starts_with(directory.join("taken")) && kept.exists(), "{name}: {kept:?}");
         assert_eq!(quarantine.settle(), [], "{name}");
         quarantine.close();
@@ -113,7 +113,7 @@ fn what_is_new_is_taken_away() {
 }
 
 #[test]
-fn what_was_there_is_put_back() {
+fn changed_protected_files_are_restored() {
     let evil = "[core]\n\tfsmonitor = x\n";
     for (name, new) in [
         ("sub/.git/config", Some(evil)),
@@ -129,17 +129,17 @@ fn what_was_there_is_put_back() {
             Some(text) => write(&workspace, name, text),
             None => fs::remove_file(workspace.join(name)).expect("removed"),
         }
-        let told = quarantine.settle();
+        let reports = quarantine.settle();
         let did = if new.is_some() { QuarantineAct::Changed } else { QuarantineAct::Removed };
-        assert_eq!(told.iter().map(|it| it.did).collect::<Vec<_>>(), [did], "{name}");
-        assert_eq!(told[0].kept.is_some(), new.is_some(), "{name}: what was made is kept");
+        assert_eq!(reports.iter().map(|it| it.did).collect::<Vec<_>>(), [did], "{name}");
+        assert_eq!(reports[0].kept.is_some(), new.is_some(), "{name}: what was made is kept");
         assert_eq!(fs::read_to_string(workspace.join(name)).expect("text"), before, "{name}");
         assert_eq!(quarantine.settle(), [], "{name}");
     }
 }
 
 #[test]
-fn what_is_harmless_stays() {
+fn harmless_changes_are_kept() {
     let (_dir, workspace, directory) = workspace();
     let mut quarantine = begun(&workspace, &directory);
     write(&workspace, "new/.git/config", "[core]\n\trepositoryformatversion = 0\n");
@@ -184,8 +184,8 @@ fn links_and_pipes_are_not_followed() {
     )
     .expect("a pipe");
     agentry_posix::unix::fs::symlink(&outside, workspace.join("sub/.git/hooks")).expect("a link");
-    let told = quarantine.settle();
-    assert_eq!(told.len(), 3, "{told:?}");
+    let reports = quarantine.settle();
+    assert_eq!(reports.len(), 3, "{reports:?}");
     assert!(fs::symlink_metadata(workspace.join("src/.git")).is_err());
     assert!(fs::symlink_metadata(workspace.join("opencode.json")).is_err());
     assert!(outside.join(".git/config").exists());
@@ -265,7 +265,7 @@ fn ways() -> [Way; 9] {
 
 /// Each way is tried with a full cache.
 #[test]
-fn no_way_to_make_a_name_is_missed() {
+fn every_way_to_make_a_protected_name_is_found() {
     for (way, make, name) in ways() {
         let (_dir, workspace, directory) = workspace();
         write(&workspace, "lib/plain", "x");
@@ -278,15 +278,15 @@ fn no_way_to_make_a_name_is_missed() {
         quarantine.open(reach(&workspace)).expect("begun");
         let before = fs::read(workspace.join(name)).ok();
         make(&workspace);
-        let told = quarantine.settle();
-        assert_eq!(told.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(), [name], "{way}");
+        let reports = quarantine.settle();
+        assert_eq!(reports.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(), [name], "{way}");
         assert_eq!(fs::read(workspace.join(name)).ok(), before, "{way}");
         assert_eq!(quarantine.settle(), [], "{way}");
     }
 }
 
 #[test]
-fn what_is_made_between_commands_is_nobodys() {
+fn files_made_between_commands_are_kept() {
     let (_dir, workspace, directory) = workspace();
     let mut quarantine = begun(&workspace, &directory);
     assert_eq!(quarantine.settle(), []);
@@ -299,15 +299,15 @@ fn what_is_made_between_commands_is_nobodys() {
     fs::remove_file(workspace.join("sub/.git/config")).expect("removed");
     quarantine.open(reach(&workspace)).expect("begun");
     write(&workspace, "b/.claude/x", "");
-    let told = quarantine.settle();
-    assert_eq!(said(&told).len(), 1, "{told:?}");
-    assert_eq!(told[0].path, "b/.claude");
+    let reports = quarantine.settle();
+    assert_eq!(report_lines(&reports).len(), 1, "{reports:?}");
+    assert_eq!(reports[0].path, "b/.claude");
     drop(quarantine);
     assert!(workspace.join("a/.claude/x").exists());
 }
 
 #[test]
-fn what_the_program_records_stays() {
+fn recorded_cassettes_are_not_quarantined() {
     let (dir, workspace, directory) = workspace();
     let mut quarantine = begun(&workspace, &directory);
     let part = dir.path().join("part");
@@ -318,8 +318,8 @@ fn what_the_program_records_stays() {
     write(&workspace, "a.cassette.jsonl", "recorded\n");
     write(&workspace, "b.cassette.jsonl", "recorded\n");
     write(&workspace, "c.cassette.jsonl.part", "");
-    let told = quarantine.settle();
-    assert_eq!(told.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(), ["b.cassette.jsonl"]);
+    let reports = quarantine.settle();
+    assert_eq!(reports.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(), ["b.cassette.jsonl"]);
     write(&workspace, "a.cassette.jsonl", "forged\n");
     assert_eq!(quarantine.settle().len(), 1);
     // An old note does not count for a new file.
@@ -339,7 +339,7 @@ fn what_the_program_records_stays() {
 }
 
 #[test]
-fn what_a_killed_run_left_is_told_once_and_touched_never() {
+fn files_of_a_killed_run_are_reported_once() {
     let (dir, workspace, directory) = workspace();
     let quarantine = begun(&workspace, &directory);
     let runs = directory.parent().and_then(Path::parent).expect("a directory").to_owned();
@@ -369,7 +369,7 @@ fn what_a_killed_run_left_is_told_once_and_touched_never() {
 }
 
 #[test]
-fn only_what_commands_reach_can_be_theirs() {
+fn only_paths_writable_by_commands_are_quarantined() {
     let (_dir, workspace, directory) = workspace();
     let mut quarantine = Quarantine::new(&workspace, &directory).expect("made");
     let open = vec![workspace.join("src"), workspace.join(".mcp.json")];
@@ -378,8 +378,8 @@ fn only_what_commands_reach_can_be_theirs() {
     for name in ["agentry.toml", "src/agentry.toml", "src/closed/agentry.toml", ".mcp.json"] {
         write(&workspace, name, "x");
     }
-    let told = quarantine.settle();
-    let names: Vec<&str> = told.iter().map(|it| it.path.as_str()).collect();
+    let reports = quarantine.settle();
+    let names: Vec<&str> = reports.iter().map(|it| it.path.as_str()).collect();
     assert_eq!(names, [".mcp.json", "src/agentry.toml"]);
     quarantine.open(WriteReach::default()).expect("begun");
     write(&workspace, "src/agentry.toml", "x");
@@ -387,7 +387,7 @@ fn only_what_commands_reach_can_be_theirs() {
 }
 
 #[test]
-fn there_is_no_limit() {
+fn quarantine_has_no_file_limit() {
     let (_dir, workspace, directory) = workspace();
     for at in 0..21_000 {
         if at % 1_000 == 0 {
@@ -397,14 +397,14 @@ fn there_is_no_limit() {
     }
     let mut quarantine = begun(&workspace, &directory);
     write(&workspace, "zz/deep/er/agentry.toml", "x");
-    let told = quarantine.settle();
-    assert_eq!(told.len(), 1, "{told:?}");
+    let reports = quarantine.settle();
+    assert_eq!(reports.len(), 1, "{reports:?}");
     assert!(!workspace.join("zz/deep/er/agentry.toml").exists());
 }
 
 /// The cost of a look: `AGENTRY_LOOK=200000 cargo test --release … -- --nocapture` measures a larger one.
 #[test]
-fn a_look_at_what_did_not_change_is_cheap() {
+fn unchanged_directories_are_not_read_again() {
     let count = std::env::var("AGENTRY_LOOK").ok().and_then(|it| it.parse().ok()).unwrap_or(2_000);
     let (_dir, workspace, directory) = workspace();
     for at in 0..count {

@@ -151,7 +151,7 @@ pub fn is_redacted(value: &Value) -> bool {
 }
 
 /// Returns whether `text` equals `redacted`, where each mark stands for any text.
-pub fn says_the_same(redacted: &str, text: &str) -> bool {
+pub fn equals_redacted(redacted: &str, text: &str) -> bool {
     let mut pieces = pieces(redacted).into_iter();
     let first = pieces.next().unwrap_or_default();
     let Some(mut rest) = text.strip_prefix(first) else { return false };

@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_everybody_knows_is_no_secret() {
+    fn common_values_are_no_secrets() {
         let cases = [
             ("API_KEY", "s3cret-value", true),
             ("API_KEY", "  s3cret \n", true),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn signs_that_do_not_depend_on_what_stands_around() {
+    fn base64_of_a_secret_is_found_at_any_offset() {
         // `hunter22` is aHVudGVyMjI=, `xhunter22` eGh1bnRlcjIy, `xyhunter22` eHlodW50ZXIyMg==.
         let cases = [(0, "aHVudGVyMj"), (1, "h1bnRlcjIy"), (2, "odW50ZXIyM")];
         for (shift, expected) in cases {
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_never_shown() {
+    fn debug_output_hides_the_secret() {
         let secret = KnownSecret::new("KEY", "s3cret-value").expect("a secret");
         assert_eq!(format!("{secret:?}"), "KnownSecret { name: \"KEY\", .. }");
     }

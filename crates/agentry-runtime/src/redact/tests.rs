@@ -20,7 +20,7 @@ fn redactor() -> Arc<Redactor> {
 }
 
 #[test]
-fn secrets_are_marked() {
+fn secrets_are_replaced_by_marks() {
     let cases = [
         ("nothing to see".to_owned(), "nothing to see"),
         ("the correct horse runs".to_owned(), "the [redacted: PASSWORD] runs"),
@@ -48,7 +48,7 @@ fn secrets_are_marked() {
 }
 
 #[test]
-fn everywhere_in_a_value() {
+fn secrets_are_redacted_everywhere_in_a_value() {
     let value = json!({"correct horse": [1, {"a": "correct horse"}], "b": null});
     let expected = json!({"[redacted: PASSWORD]": [1, {"a": "[redacted: PASSWORD]"}], "b": null});
     assert!(!is_redacted(&value));
@@ -58,7 +58,7 @@ fn everywhere_in_a_value() {
 }
 
 #[test]
-fn marks_stand_for_anything() {
+fn redaction_marks_match_any_text() {
     let cases = [
         ("plain", "plain", true),
         ("plain", "plainer", false),
@@ -71,7 +71,7 @@ fn marks_stand_for_anything() {
         ("[redacted: never closed", "[redacted: never closed", true),
     ];
     for (redacted, text, expected) in cases {
-        assert_eq!(says_the_same(redacted, text), expected, "{redacted} / {text}");
+        assert_eq!(equals_redacted(redacted, text), expected, "{redacted} / {text}");
     }
 }
 
@@ -86,7 +86,7 @@ fn streamed<'a>(redactor: &Arc<Redactor>, pieces: impl IntoIterator<Item = &'a s
 }
 
 #[test]
-fn lines_come_out_as_soon_as_they_are_whole() {
+fn streams_emit_each_complete_line() {
     let redactor = redactor();
     let secrets = [KnownSecret::new("PASSWORD", "correct horse")];
     let one = Arc::new(Redactor::new(secrets.into_iter().flatten()));
@@ -108,7 +108,7 @@ fn lines_come_out_as_soon_as_they_are_whole() {
 }
 
 #[test]
-fn words_come_as_they_are_said() {
+fn word_streams_emit_text_early() {
     let redactor = Arc::new(Redactor::new([KnownSecret::new("KEY", "s3cr3t-value").unwrap()]));
     let mut stream = redactor.words();
     let pieces = [
@@ -125,7 +125,7 @@ fn words_come_as_they_are_said() {
 }
 
 #[test]
-fn a_line_without_an_end_is_not_held_for_ever() {
+fn an_endless_line_is_buffered_within_a_limit() {
     let redactor = redactor();
     let mut stream = redactor.stream();
     let (mut out, mut most) = (0, 0);
@@ -142,7 +142,7 @@ proptest! {
 
     /// The result does not depend on how a text is split.
     #[test]
-    fn pieces_do_not_matter(
+    fn redaction_is_independent_of_chunk_sizes(
         parts in prop::collection::vec(prop::sample::select(vec![
             "correct horse", "correct ", "horse", "s3cr3t+/=value", TOKEN, KEY, "\n", "\n", " ", "é",
             "-----BEGIN RSA PRIVATE KEY-----\n", "-----END RSA PRIVATE KEY-----", "MIIEpAIBAAKCAQEAy8",
@@ -170,7 +170,7 @@ proptest! {
 
     /// No part of a secret gets through, whatever is around it.
     #[test]
-    fn no_secret_is_left(before in "[a-z \n]{0,20}", after in "[a-z \n]{0,20}") {
+    fn no_part_of_a_secret_remains(before in "[a-z \n]{0,20}", after in "[a-z \n]{0,20}") {
         let text = format!("{before}correct horse{after}");
         prop_assert!(!redactor().text(&text).contains("correct horse"));
     }

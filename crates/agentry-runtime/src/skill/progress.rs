@@ -158,7 +158,7 @@ impl SkillProgress {
         }
     }
 
-    /// Forgets what failed calls would have meant.
+    /// Drops the notes of failed calls.
     pub(crate) fn settle(&mut self) {
         self.pending.clear();
     }
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_round_closes_the_gates() {
+    fn a_new_round_resets_human_gates() {
         use StepStatus::{Done, Started};
         use TrackedKind::{Adaptive, Deterministic, HumanGate};
         let mut progress = loaded();
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_failed_call_meant_is_forgotten() {
+    fn notes_of_a_failed_call_are_dropped() {
         let mut progress = loaded();
         progress.note("b".to_owned(), SkillNote::Over { skill: "x".to_owned() });
         progress.settle();

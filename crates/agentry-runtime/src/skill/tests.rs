@@ -151,7 +151,7 @@ impl TestRun {
 use agentry_compile::model::Agent;
 
 #[tokio::test]
-async fn a_skill_is_loaded_with_all_that_the_run_knows_of_it() {
+async fn a_loaded_skill_lists_its_files_and_steps() {
     let mut run = TestRun::new(vec![skill("x", None), skill("other", None)], &[]);
     let text = run.run("skill", json!({"name": "x"}), false).await.unwrap();
     for part in [
@@ -186,7 +186,7 @@ async fn files_are_read_inside_the_folder_of_a_loaded_skill() {
 }
 
 #[tokio::test]
-async fn the_policy_decides_about_skills_by_name() {
+async fn skill_rules_match_by_name() {
     let cases: [(&[TestRules<'_>], CallJudgement); 4] = [
         (&[], CallJudgement::Allow),
         (&[(Section::Bash, Action::Deny, &[])], CallJudgement::Allow),
@@ -200,7 +200,7 @@ async fn the_policy_decides_about_skills_by_name() {
 }
 
 #[tokio::test]
-async fn only_the_person_passes_a_gate() {
+async fn only_the_user_approves_a_human_gate() {
     let all = Section::ALL.iter().map(|section| (*section, Action::Allow, [].as_slice()));
     let all: Vec<TestRules<'_>> = all.collect();
     let mut run = TestRun::new(vec![skill("x", None)], &all);
@@ -247,7 +247,7 @@ async fn only_the_person_passes_a_gate() {
 }
 
 #[tokio::test]
-async fn a_step_that_is_not_clear_is_no_step() {
+async fn ambiguous_steps_are_refused() {
     let mut run = TestRun::new(vec![skill("x", None)], &[]);
     run.run("skill", json!({"name": "x"}), false).await.unwrap();
     let cases = [
@@ -274,7 +274,7 @@ async fn a_step_that_is_not_clear_is_no_step() {
 }
 
 #[tokio::test]
-async fn an_approved_gate_is_asked_about_again_in_another_process() {
+async fn a_resumed_process_asks_again_about_a_gate() {
     let mut run = TestRun::new(vec![skill("x", None)], &[]);
     run.run("skill", json!({"name": "x"}), false).await.unwrap();
     // A resumed process has the approval in its journal, but has not judged the call itself.
@@ -284,7 +284,7 @@ async fn an_approved_gate_is_asked_about_again_in_another_process() {
 }
 
 #[tokio::test]
-async fn allowed_tools_limit_while_a_skill_is_in_use_and_grant_nothing() {
+async fn allowed_tools_only_narrow_while_a_skill_is_active() {
     let says: &[TestRules<'_>] = &[
         (Section::Bash, Action::Allow, &["rm *:deny"]),
         (Section::Edit, Action::Allow, &[]),
@@ -320,7 +320,7 @@ async fn allowed_tools_limit_while_a_skill_is_in_use_and_grant_nothing() {
 }
 
 #[tokio::test]
-async fn a_skill_for_people_is_not_loaded_by_a_model() {
+async fn a_user_only_skill_is_not_loaded_by_a_model() {
     let mut only = skill("x", None);
     only.needs.is_for_people = true;
     let mut run = TestRun::new(vec![only], &[]);

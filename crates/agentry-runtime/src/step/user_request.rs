@@ -6,7 +6,7 @@ use crate::conversation::TokenUsage;
 use crate::skill::progress::SkillProgress;
 use crate::state::{RunPhase, StepState};
 
-/// The most restored files that the model is told by name.
+/// The most restored files that are named to the model.
 const MOST_NAMED: usize = 20;
 
 /// Uses another model of the plan from now on.

@@ -41,7 +41,7 @@ proptest! {
     /// For any events in any order: a call that changes something runs alone and only if it is allowed,
     /// and every call has one result.
     #[test]
-    fn whatever_happens(
+    fn invariants_hold_for_any_event_order(
         begin in prop::sample::select(vec![
             "begin", "begin on_error=ask asks steps=3 models=2", "begin on_error=retry window=50",
         ]),

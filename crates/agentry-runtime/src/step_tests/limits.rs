@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn limits() {
+fn run_limits_stop_the_run() {
     check_all(&[
         (
             "turns",
@@ -51,7 +51,7 @@ fn limits() {
 }
 
 #[test]
-fn limits_of_time() {
+fn time_limits_stop_the_run() {
     check_all(&[
         (
             "time",
@@ -104,7 +104,7 @@ fn limits_of_time() {
 }
 
 #[test]
-fn what_was_asked_in_vain_counts() {
+fn failed_requests_are_charged() {
     check_all(&[
         (
             "answers that break off are not free",
@@ -129,7 +129,7 @@ fn what_was_asked_in_vain_counts() {
 }
 
 #[test]
-fn a_question_that_is_stopped_is_charged() {
+fn a_cancelled_request_is_charged() {
     check_all(&[
         (
             "by the person",
@@ -190,7 +190,7 @@ fn a_question_that_is_stopped_is_charged() {
 }
 
 #[test]
-fn a_question_that_alone_passes_a_limit_is_not_sent() {
+fn a_request_over_the_limit_is_not_sent() {
     check_all(&[
         (
             "tokens",
@@ -246,7 +246,7 @@ fn a_question_that_alone_passes_a_limit_is_not_sent() {
 }
 
 #[test]
-fn more_than_the_limit() {
+fn reaching_a_limit_asks_to_raise_it_once() {
     check_all(&[
         (
             "asked once, although calls still end",

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn servers_that_are_not_there() {
+fn unreachable_servers_are_retried_then_skipped() {
     let cases = [
         (
             "nobody ever was there",
@@ -31,7 +31,7 @@ fn servers_that_are_not_there() {
 }
 
 #[test]
-fn models_that_do_not_answer() {
+fn failing_models_are_retried_then_skipped() {
     check_all(&[
         (
             "asked again, each time later, then the next one",
@@ -109,7 +109,7 @@ fn models_that_do_not_answer() {
 }
 
 #[test]
-fn a_run_that_cannot_wait_says_when_to_come_back() {
+fn a_long_retry_delay_fails_with_the_time() {
     let script = "begin\n said hi => ask 0\n fail temporary after=900000 => stop failed";
     let state = check("a quarter of an hour", script);
     let why = "no; retry in 15 minutes".to_owned();
@@ -117,7 +117,7 @@ fn a_run_that_cannot_wait_says_when_to_come_back() {
 }
 
 #[test]
-fn answers_that_are_cut_off() {
+fn truncated_answers_are_requested_again() {
     check_all(&[
         (
             "cut off again and again",
@@ -144,7 +144,7 @@ fn answers_that_are_cut_off() {
 }
 
 #[test]
-fn fewer_words() {
+fn conversations_are_compacted_near_the_window() {
     check_all(&[
         (
             "nothing to shorten",
@@ -202,7 +202,7 @@ fn fewer_words() {
 }
 
 #[test]
-fn a_long_result_counts_before_the_model_reads_it() {
+fn a_long_result_triggers_compaction_early() {
     let begin = "begin window=1000
         launches a
         end a => ask 0
@@ -215,7 +215,7 @@ fn a_long_result_counts_before_the_model_reads_it() {
 }
 
 /// Runs calls whose results have that many bytes each, until the model is asked.
-fn told(begin: &str, calls: usize, bytes: usize) -> (StepState, String) {
+fn run_with_long_results(begin: &str, calls: usize, bytes: usize) -> (StepState, String) {
     let mut state = check("much", &format!("{begin}\n said hi => ask 0"));
     let ids: Vec<String> = (0..calls).map(|number| format!("c{number}")).collect();
     let names: Vec<&str> = ids.iter().map(String::as_str).collect();
@@ -236,7 +236,7 @@ fn weight(state: &StepState) -> usize {
 }
 
 #[test]
-fn the_results_of_one_answer_have_an_end_together() {
+fn the_results_of_one_answer_share_a_limit() {
     let cases = [
         ("begin window=100000", 64, 40_000, 100_000),
         ("begin window=8000", 64, 40_000, 64 * 200),
@@ -244,7 +244,7 @@ fn the_results_of_one_answer_have_an_end_together() {
         ("begin window=100000", 2, 40_000, 80_000),
     ];
     for (begin, calls, bytes, most) in cases {
-        let (state, shows) = told(begin, calls, bytes);
+        let (state, shows) = run_with_long_results(begin, calls, bytes);
         assert_eq!(shows, "ask 0", "{begin}");
         let weight = weight(&state);
         assert!((most / 2..most + 1_000).contains(&weight), "{begin}: {weight}");
@@ -253,8 +253,8 @@ fn the_results_of_one_answer_have_an_end_together() {
 
 /// The last messages are cut if nothing else helps, so that the run continues.
 #[test]
-fn too_long_is_cut_until_it_fits() {
-    let (mut state, _) = told("begin", 10, 6_000);
+fn an_overlong_conversation_is_cut_until_it_fits() {
+    let (mut state, _) = run_with_long_results("begin", 10, 6_000);
     let mut fail =
         || step(&mut state, TimedEvent { at: 0, event: event_of(&["fail", "too-long"]) });
     let mut shows = shown(&fail());
@@ -269,7 +269,7 @@ fn too_long_is_cut_until_it_fits() {
     let after = weight(&state);
     assert!(after < 3_000, "{after}");
     // The same before the request is sent, if the context window is known.
-    let (mut state, _) = told("begin window=10000", 1, 9_000);
+    let (mut state, _) = run_with_long_results("begin window=10000", 1, 9_000);
     let event = RunEvent::Turned(turn(&["d", "used=9500"]));
     step(&mut state, TimedEvent { at: 0, event });
     step(&mut state, TimedEvent { at: 0, event: event_of(&["allow", "d"]) });

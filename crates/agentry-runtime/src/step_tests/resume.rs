@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn killed_and_resumed() {
+fn killed_runs_are_resumed() {
     check_all(&[
         ("before anything", "begin\n resume => done"),
         (
@@ -41,7 +41,7 @@ fn killed_and_resumed() {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "one table")]
-fn killed_while_something_was_changed() {
+fn killed_writes_are_asked_about_or_skipped() {
     check_all(&[
         (
             "a write is not: skip",
@@ -143,7 +143,7 @@ fn killed_while_something_was_changed() {
 }
 
 #[test]
-fn ended_and_begun_again() {
+fn ended_runs_are_resumed() {
     check_all(&[
         (
             "a budget that is gone stays gone",
@@ -194,7 +194,7 @@ fn ended_and_begun_again() {
 }
 
 #[test]
-fn stopped_and_begun_again() {
+fn cancelled_runs_are_resumed() {
     check_all(&[
         (
             "a stopped turn goes on",

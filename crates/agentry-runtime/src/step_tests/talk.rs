@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn conversations() {
+fn conversations_follow_the_script() {
     check_all(&[
         (
             "an answer",
@@ -67,7 +67,7 @@ fn conversations() {
 }
 
 #[test]
-fn what_runs_beside_what() {
+fn reads_run_in_parallel_and_writes_alone() {
     check_all(&[
         (
             "reads run together",
@@ -121,7 +121,7 @@ fn what_runs_beside_what() {
 }
 
 #[test]
-fn questions() {
+fn approval_answers_decide_calls() {
     check_all(&[
         (
             "no",
@@ -185,7 +185,7 @@ fn questions() {
 }
 
 #[test]
-fn calls_that_fail() {
+fn failed_calls_follow_the_error_strategy() {
     check_all(&[
         (
             "skip",
@@ -234,7 +234,7 @@ fn calls_that_fail() {
 }
 
 #[test]
-fn stopped() {
+fn cancelling_stops_the_turn_or_the_run() {
     check_all(&[
         (
             "the turn",
@@ -274,7 +274,7 @@ fn stopped() {
 }
 
 #[test]
-fn identifiers_are_unique_in_a_run() {
+fn call_ids_are_unique_in_a_run() {
     let state = check(
         "the same name twice",
         "begin
@@ -290,7 +290,7 @@ fn identifiers_are_unique_in_a_run() {
 }
 
 #[test]
-fn a_storm_of_calls_is_cut() {
+fn the_calls_of_one_answer_are_limited() {
     let mut state = check("a storm", "begin\n said hi => ask 0");
     let ids: Vec<String> = (0..1_000).map(|n| format!("c{n}")).collect();
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();

@@ -104,7 +104,7 @@ fn texts(state: &StepState) -> Vec<String> {
 }
 
 #[test]
-fn a_new_conversation_has_no_messages_and_keeps_what_was_spent() {
+fn clearing_removes_messages_and_keeps_spending() {
     let state = check(
         "clear",
         "begin
@@ -119,7 +119,7 @@ fn a_new_conversation_has_no_messages_and_keeps_what_was_spent() {
 }
 
 #[test]
-fn the_model_is_told_what_was_undone_with_the_next_message() {
+fn the_next_message_reports_undone_changes() {
     let state = check(
         "undone",
         "begin

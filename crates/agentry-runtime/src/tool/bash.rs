@@ -110,18 +110,21 @@ async fn bash(given: &Value, host: &dyn ToolHost) -> Result<ToolOutput, String> 
         moved(host, directory);
     }
     let text = output_cap::kept(&pipes.kept.text(), host) + &settled(host);
-    let says = |what: String| if text.is_empty() { what } else { format!("{text}\n[{what}]") };
+    let failure_text =
+        |what: String| if text.is_empty() { what } else { format!("{text}\n[{what}]") };
     Ok(match ended {
         BashOutcome::Code(Some(0)) if text.is_empty() => ToolOutput::done("done, without output"),
         BashOutcome::Code(Some(0)) => ToolOutput::done(text),
-        BashOutcome::Code(Some(code)) => ToolOutput::failed(says(format!("exit code {code}"))),
-        BashOutcome::Code(None) => ToolOutput::failed(says("a signal ended it".to_owned())),
+        BashOutcome::Code(Some(code)) => {
+            ToolOutput::failed(failure_text(format!("exit code {code}")))
+        }
+        BashOutcome::Code(None) => ToolOutput::failed(failure_text("a signal ended it".to_owned())),
         BashOutcome::TimeOut => {
             let time = time.as_secs();
-            ToolOutput::failed(says(format!("ended after {time} s; `timeout` was reached")))
+            ToolOutput::failed(failure_text(format!("ended after {time} s; `timeout` was reached")))
         }
         BashOutcome::Lost(error) => {
-            ToolOutput::failed(says(format!("it did not come to its end: {error}")))
+            ToolOutput::failed(failure_text(format!("it did not come to its end: {error}")))
         }
     })
 }
@@ -233,8 +236,8 @@ impl BashPipes {
     fn directory(&self) -> Option<PathBuf> {
         let mut buffer = [0; 8 << 10];
         let length = agentry_posix::io::read(&self.place, &mut buffer).ok()?;
-        let said = str::from_utf8(buffer.get(..length)?).ok()?;
-        let path = PathBuf::from(said.lines().next_back()?);
+        let reported = str::from_utf8(buffer.get(..length)?).ok()?;
+        let path = PathBuf::from(reported.lines().next_back()?);
         path.is_absolute().then_some(path)
     }
 }
@@ -302,7 +305,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn commands_and_what_they_say() {
+    async fn commands_return_output_and_exit_code() {
         let world = TestWorkspace::new();
         world.file("sub/file", "");
         let cases = [
@@ -324,7 +327,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_working_directory_stays() {
+    async fn the_working_directory_is_kept_between_calls() {
         let world = TestWorkspace::new();
         world.file("sub/deep/file", "");
         agentry_posix::unix::fs::symlink("sub", world.path("link")).unwrap();
@@ -365,7 +368,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_command_that_takes_too_long_is_ended_with_all_it_started() {
+    async fn a_timeout_kills_the_command_and_its_children() {
         let world = TestWorkspace::new();
         let command = "sleep 60 & echo $! > id; wait";
         let output = world.host().call(&BashTool, json!({"command": command, "timeout": 1})).await;
@@ -374,7 +377,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_command_left_running_is_ended() {
+    async fn background_processes_are_killed_after_the_call() {
         let world = TestWorkspace::new();
         let command = "sleep 60 & echo $! > id; echo started";
         let output = world.host().call(&BashTool, json!({"command": command})).await;
@@ -383,7 +386,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_call_that_is_dropped_ends_its_command() {
+    async fn a_dropped_call_kills_its_command() {
         let world = TestWorkspace::new();
         let host = world.host();
         tokio::select! {
@@ -416,7 +419,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_are_shown_whole() {
+    async fn output_is_shown_in_whole_lines() {
         let mut shown = LineDisplay::default();
         let cases: [(&[u8], &str); 6] = [
             (b"hush-", ""),
@@ -438,7 +441,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_working_directory_that_is_gone_is_left() {
+    async fn a_removed_working_directory_falls_back_to_the_workspace() {
         let world = TestWorkspace::new();
         world.file("sub/file", "");
         let host = world.host();
@@ -451,10 +454,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_granted_is_not_run() {
+    async fn a_command_without_approval_is_not_run() {
         let world = TestWorkspace::new();
-        let says = [(Section::Bash, agentry_compile::policy::Action::Ask, ["ls:allow"].as_slice())];
-        let host = world.judged(&says);
+        let failure_text =
+            [(Section::Bash, agentry_compile::policy::Action::Ask, ["ls:allow"].as_slice())];
+        let host = world.judged(&failure_text);
         let output = BashTool.run(json!({"command": "touch x"}), &host).await;
         assert!(output.failed && output.text.starts_with("refused: "), "{output:?}");
         assert!(!world.path("x").exists());

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_fails_takes_the_others_back() {
+    fn a_failed_change_rolls_back_the_others() {
         let world = TestWorkspace::new();
         let host = world.host();
         world.file("a", "old a");
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn diffs() {
+    fn changes_are_previewed_as_diffs() {
         let world = TestWorkspace::new();
         world.file("a", "one\ntwo\nthree");
         world.file("bin", [0xff, 0xfe]);

@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_replaced_exactly() {
+    fn edit_replaces_only_an_exact_unique_text() {
         let twice = "`old_string` is there more than once, at the lines 1 and 3: give more of what is \
                      around it, or `replace_all`";
         let space =
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_diff_is_given_back() {
+    async fn edit_returns_a_diff() {
         let world = TestWorkspace::new();
         world.file("a.rs", "fn a() {}\nfn b() {}\n");
         let arguments = json!({"path": "a.rs", "old_string": "b()", "new_string": "c()"});
@@ -239,20 +239,20 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_may_not_be_read_is_not_shown() {
+    async fn edit_hides_the_diff_of_an_unreadable_file() {
         let world = TestWorkspace::new();
         world.file("a", "hush\nb\nhush\n");
-        let says = [
+        let rules = [
             (Section::Edit, Action::Allow, [].as_slice()),
             (Section::Read, Action::Deny, [].as_slice()),
         ];
         let arguments = json!({"path": "a", "old_string": "b", "new_string": "c"});
-        let output = world.judged(&says).call(&EditTool, arguments).await;
+        let output = world.judged(&rules).call(&EditTool, arguments).await;
         assert_eq!(output, ToolOutput::done("changed `a`\n"));
     }
 
     #[tokio::test]
-    async fn what_cannot_be_edited() {
+    async fn edit_refuses_missing_binary_and_protected_files() {
         let world = TestWorkspace::new();
         world.file("latin", [b'a', 0xfc]);
         let cases = [
@@ -271,7 +271,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn only_what_was_there_once_is_replaced(text in "(a|b|\n|\r\n){0,12}", old in "[ab\n]{1,3}", new in "[abc\n]{0,3}") {
+        fn edit_changes_only_the_unique_match(text in "(a|b|\n|\r\n){0,12}", old in "[ab\n]{1,3}", new in "[abc\n]{0,3}") {
             let plain = |text: &str| text.replace("\r\n", "\n");
             let unique = plain(&text).matches(&old).count() == 1;
             if let (true, Ok(after)) = (unique, replaced(&text, &old, &new, false)) {

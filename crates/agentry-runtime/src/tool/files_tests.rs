@@ -10,7 +10,7 @@ fn error(result: io::Result<()>) -> String {
 }
 
 #[test]
-fn paths_start_from_the_directory_of_the_run() {
+fn relative_paths_start_at_the_run_directory() {
     let world = TestWorkspace::new();
     let place = world.host().place();
     world.file("a/b.txt", "");
@@ -39,7 +39,7 @@ fn paths_start_from_the_directory_of_the_run() {
 }
 
 #[test]
-fn protected_files_are_named_from_both_sides() {
+fn definition_files_are_protected_in_both_directions() {
     let world = TestWorkspace::new();
     let place = world.host().place();
     let cases = [
@@ -55,7 +55,7 @@ fn protected_files_are_named_from_both_sides() {
 }
 
 #[test]
-fn a_link_that_appeared_is_not_followed() {
+fn a_new_symlink_is_not_followed() {
     let world = TestWorkspace::new();
     world.file("outside/secret", "hush");
     let file = world.file("dir/file", "text");
@@ -81,7 +81,7 @@ fn a_link_that_appeared_is_not_followed() {
 }
 
 #[test]
-fn permissions_and_neighbours_stay() {
+fn writing_keeps_permissions_and_other_files() {
     let world = TestWorkspace::new();
     for mode in [0o644, 0o755, 0o600, 0o664] {
         let file = world.file("dir/file", "old");
@@ -99,7 +99,7 @@ fn permissions_and_neighbours_stay() {
 }
 
 #[test]
-fn what_somebody_else_wrote_is_not_lost() {
+fn a_concurrent_change_is_not_overwritten() {
     let world = TestWorkspace::new();
     let file = world.file("file", "old");
     let (_, stamp) = contents(&file).unwrap().unwrap();

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_text_loses_its_middle_and_no_half_characters() {
+    fn a_long_text_is_cut_in_the_middle() {
         let long = format!("start{}end", "ä".repeat(MOST));
         let shown = text(&long);
         assert!(shown.len() < MOST + 200, "{}", shown.len());
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_of_a_long_text_is_kept_without_secrets() {
+    fn a_long_text_is_stored_whole_and_redacted() {
         let world = TestWorkspace::new();
         let host = world.host();
         let long = format!("hush-secret {}", "x".repeat(MOST));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_without_room_is_kept_once() {
+    fn a_cut_result_is_stored_once() {
         let world = TestWorkspace::new();
         let host = world.host();
         let run = host.place().run;

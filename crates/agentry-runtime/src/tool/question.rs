@@ -73,12 +73,12 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_person_answers_or_nobody_is_there() {
+    async fn a_question_without_a_user_fails() {
         let world = TestWorkspace::new();
         let arguments = json!({"question": "which?", "choices": ["a", "b"]});
         let mut host = world.host();
-        let nobody = ToolOutput::failed("no user is present to answer");
-        assert_eq!(QuestionTool.run(arguments.clone(), &host).await, nobody);
+        let no_user = ToolOutput::failed("no user is present to answer");
+        assert_eq!(QuestionTool.run(arguments.clone(), &host).await, no_user);
         host.answer = Some("b".to_owned());
         assert_eq!(QuestionTool.run(arguments, &host).await, ToolOutput::done("b"));
     }

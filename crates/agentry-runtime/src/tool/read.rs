@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn files_of_all_kinds() {
+    async fn read_shows_files_of_every_encoding() {
         let world = TestWorkspace::new();
         world.file("unix", "one\ntwo\n");
         world.file("windows", "one\r\ntwo\r\n");
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn long_files_and_lines_are_cut() {
+    async fn read_cuts_long_files_and_lines() {
         let world = TestWorkspace::new();
         world.file("long", "a line of text\n".repeat(700_000));
         let output =
@@ -239,13 +239,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_judged_is_what_is_read() {
+    async fn read_opens_only_the_judged_file() {
         let world = TestWorkspace::new();
-        let says = (Section::Read, Action::Allow, ["private/**:deny"].as_slice());
+        let rules = (Section::Read, Action::Allow, ["private/**:deny"].as_slice());
         world.file("private/key", "hush");
         world.file("open/key", "fine");
         agentry_posix::unix::fs::symlink(world.path("open"), world.path("link")).unwrap();
-        let host = world.judged(&[says]);
+        let host = world.judged(&[rules]);
         let arguments = json!({"path": "link/key"});
         assert!(!host.call(&ReadTool, arguments.clone()).await.failed);
         // The link is changed after the judgement.
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_person_granted_is_read() {
+    async fn read_opens_an_approved_secret_file() {
         let world = TestWorkspace::new();
         world.file(".env", "KEY=x");
         let host = world.host();
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_runs_own_outputs_are_read_without_asking() {
+    async fn outputs_of_the_run_are_read_without_asking() {
         let world = TestWorkspace::new();
         let host = world.judged(&[(Section::Read, Action::Deny, &[])]);
         let run = host.place().run;

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_are_followed_before_the_way_up() {
+    fn symlinks_are_resolved_before_parent_components() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("a/b")).unwrap();

@@ -48,7 +48,7 @@ names would refuse what package managers install.
 ";
 
 #[test]
-fn generated_tools() {
+fn the_tools_page_is_current() {
     let search = SearchClient {
         service: SearchService::Searxng,
         base: String::new(),
@@ -83,8 +83,8 @@ fn protected() -> String {
     };
     for name in names.iter().filter(|name| !below(Path::new(name.path))) {
         let end = if name.is_directory { "/" } else { "" };
-        let (why, says) = (name.kind.why(), name.barrier.says());
-        let _ = writeln!(text, "| `{}{end}` | {why} | {says} |", name.path);
+        let (why, effect) = (name.kind.why(), name.barrier.effect_text());
+        let _ = writeln!(text, "| `{}{end}` | {why} | {effect} |", name.path);
     }
     text
 }
@@ -110,8 +110,10 @@ fn table(schema: &Value) -> String {
             (Value::Number(least), _) => format!(" from {least}"),
             _ => String::new(),
         };
-        let said = about["description"].as_str().map_or(String::new(), |said| format!(": {said}"));
-        let _ = writeln!(text, "| `{name}` | {kind}{range}{}{said} |", required(name));
+        let description = about["description"]
+            .as_str()
+            .map_or(String::new(), |description| format!(": {description}"));
+        let _ = writeln!(text, "| `{name}` | {kind}{range}{}{description} |", required(name));
     }
     text
 }

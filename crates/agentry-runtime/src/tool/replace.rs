@@ -130,8 +130,8 @@ impl ReplaceTarget<'_> {
         Mode::from_raw_mode(if self.like.is_some() { 0o600 } else { 0o666 })
     }
 
-    /// Fails if the file was changed by others, or if it is read-only: a file without any write permission is
-    /// meant to stay.
+    /// Fails if the file was changed by others, or if it is read-only: a file without any write
+    /// permission must not be changed.
     fn unchanged(&self) -> io::Result<()> {
         let now =
             match agentry_posix::fs::statat(&self.parent, self.name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_systems_that_need_names() {
+    fn replacing_works_without_anonymous_files() {
         let world = TestWorkspace::new();
         let path = world.file("dir/file", "old");
         let (_, stamp) = contents(&path).unwrap().unwrap();

@@ -73,7 +73,7 @@ impl TestWorkspace {
     }
 
     /// Returns a run with these rules.
-    pub(super) fn judged(&self, says: &[TestRules<'_>]) -> TestHost {
+    pub(super) fn judged(&self, test_rules: &[TestRules<'_>]) -> TestHost {
         let root = self.directory.path().canonicalize().unwrap();
         let place = CallLocation {
             workspace: root.join("work"),
@@ -84,7 +84,7 @@ impl TestWorkspace {
             hidden: vec![root.join("work/.own-home")],
         };
         TestHost {
-            judge: judge(says, &root.join("work")),
+            judge: judge(test_rules, &root.join("work")),
             place: Mutex::new(place),
             granted: Mutex::default(),
             answer: None,
@@ -95,9 +95,9 @@ impl TestWorkspace {
 }
 
 /// Returns a judge with these rules.
-pub(crate) fn judge(says: &[TestRules<'_>], workspace: &Path) -> Judge {
+pub(crate) fn judge(test_rules: &[TestRules<'_>], workspace: &Path) -> Judge {
     let at = Span::start_of(FileId(0));
-    let sections = says.iter().map(|(section, intent, rules)| SectionRules {
+    let sections = test_rules.iter().map(|(section, intent, rules)| SectionRules {
         section: Spanned::new(*section, at),
         intent: Some(Spanned::new(*intent, at)),
         rules: rules.iter().map(|rule| Spanned::new(rule.parse().unwrap(), at)).collect(),

@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_list_is_kept_until_the_next_one() {
+    async fn a_todo_list_replaces_the_last_one() {
         let world = TestWorkspace::new();
         let host = world.host();
         let list = json!({"items": [

@@ -225,12 +225,12 @@ mod tests {
     use super::super::testing::{TestRules, TestWorkspace, judge};
     use super::*;
 
-    fn names(named: Option<&[&str]>, says: &[TestRules<'_>]) -> String {
+    fn names(named: Option<&[&str]>, test_rules: &[TestRules<'_>]) -> String {
         let at = Span::start_of(FileId(0));
         let mut agent = Agent::default();
         agent.tools.native = named
             .map(|names| names.iter().map(|name| Spanned::new((*name).to_owned(), at)).collect());
-        let judge = judge(says, std::path::Path::new("/workspace"));
+        let judge = judge(test_rules, std::path::Path::new("/workspace"));
         let skills = vec!["grep".to_owned()];
         let extras = ToolExtras { person: true, search: None, skills };
         let offered = Toolbox::of(&agent, &judge, extras).specs().into_iter().map(|it| it.name);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_is_offered_what_it_names_and_may_use() {
+    fn only_named_and_permitted_tools_are_offered() {
         let all = "read write edit apply_patch list glob grep bash webfetch todo question";
         let deny = |section| (section, Action::Deny, [].as_slice());
         let cases = [
@@ -258,13 +258,13 @@ mod tests {
             ),
             (None, vec![deny(Section::Tool)], all),
         ];
-        for (named, says, expected) in cases {
-            assert_eq!(names(named, &says), expected, "{named:?} {says:?}");
+        for (named, test_rules, expected) in cases {
+            assert_eq!(names(named, &test_rules), expected, "{named:?} {test_rules:?}");
         }
     }
 
     #[test]
-    fn arguments_are_checked_before_anything_else() {
+    fn arguments_are_validated_first() {
         let world = TestWorkspace::new();
         let place = world.host().place();
         let toolbox =
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn every_schema_is_one_and_closed() {
+    fn every_tool_schema_is_valid_and_closed() {
         for spec in Toolbox::of(
             &Agent::default(),
             &judge(&[], "/w".as_ref()),

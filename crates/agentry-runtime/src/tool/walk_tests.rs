@@ -42,7 +42,7 @@ async fn check(tool: &dyn BuiltInTool, cases: &[(Value, &str)]) {
 }
 
 #[tokio::test]
-async fn directories_are_listed() {
+async fn list_shows_directories() {
     check(&ListTool, &[
         (json!({}), ".env\n.git/\n.gitignore\n.hidden\na.rs\nbinary\nout@\nprivate/\nsrc/\ntarget/\nx.log\n"),
         (json!({"path": "src"}), "b.rs\ndeep/\n"),
@@ -56,7 +56,7 @@ async fn directories_are_listed() {
 }
 
 #[tokio::test]
-async fn what_belongs_to_agentry_is_not_shown() {
+async fn files_of_the_agentry_home_are_hidden() {
     let world = world();
     world.file(".own-home/consent/ag1", "fn consent\n");
     world.file(".own-home/runs/r1/journal.db", "fn journal\n");
@@ -87,7 +87,7 @@ async fn what_belongs_to_agentry_is_not_shown() {
 }
 
 #[tokio::test]
-async fn one_name_does_not_look_like_two() {
+async fn control_characters_in_file_names_are_escaped() {
     let world = TestWorkspace::new();
     world.file("a\nb\u{1b}[2J", "fn\n");
     let name = "a\\nb\\u{1b}[2J";
@@ -101,7 +101,7 @@ async fn one_name_does_not_look_like_two() {
 }
 
 #[tokio::test]
-async fn files_are_found_by_their_path() {
+async fn glob_finds_files_by_path() {
     let hidden = "\n[1 file is not shown: the policy does not allow it]";
     check(
         &GlobTool,
@@ -129,7 +129,7 @@ async fn files_are_found_by_their_path() {
 }
 
 #[tokio::test]
-async fn lines_are_found() {
+async fn grep_finds_lines() {
     let hidden = "\n[1 file is not shown: the policy does not allow it]";
     check(
         &GrepTool,
@@ -172,7 +172,7 @@ async fn lines_are_found() {
 }
 
 #[tokio::test]
-async fn a_person_who_grants_a_directory_grants_no_secrets() {
+async fn approving_a_directory_does_not_reveal_secrets() {
     let world = world();
     world.file("../else/notes", "hush: fine\n");
     world.file("../else/.env", "hush: secret\n");
@@ -186,7 +186,7 @@ async fn a_person_who_grants_a_directory_grants_no_secrets() {
 }
 
 #[tokio::test]
-async fn a_directory_that_became_a_link_shows_nothing() {
+async fn a_directory_replaced_by_a_symlink_is_not_walked() {
     let world = world();
     world.file("../else/notes", "hush\n");
     let host = world.host();
@@ -199,7 +199,7 @@ async fn a_directory_that_became_a_link_shows_nothing() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_pipe_in_place_of_a_list_of_ignored_files_can_be_left() {
+async fn a_pipe_as_gitignore_can_be_cancelled() {
     let world = TestWorkspace::new();
     let pipe = world.path(".gitignore");
     let mode = agentry_posix::fs::Mode::from_raw_mode(0o644);
@@ -211,7 +211,7 @@ async fn a_pipe_in_place_of_a_list_of_ignored_files_can_be_left() {
 }
 
 #[tokio::test]
-async fn much_is_cut() {
+async fn long_search_results_are_cut() {
     let world = TestWorkspace::new();
     world.file("long", "a line with the word in it\n".repeat(400_000));
     world.file("wide", format!("{}word{}", "x".repeat(5 << 20), "y".repeat(5 << 20)));

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_service_is_asked_its_way() {
+    async fn each_search_service_gets_its_request_format() {
         let brave = "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{\"web\": {\"results\": [{\"title\": \"A\", \"url\": \"https://a.example\", \"description\": \"about\"}]}}";
         let other = "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{\"results\": [{\"title\": \"A\", \"url\": \"https://a.example\", \"content\": \"about\"}, {}]}";
         let cases = [
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_service_that_fails() {
+    async fn search_service_failures_are_reported() {
         let cases = [
             ("HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n", "401 Unauthorized"),
             ("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n{", "EOF while parsing"),
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_names_the_service() {
+    fn the_search_service_follows_the_environment() {
         let cases = [
             (&[] as &[(&str, &str)], None),
             (&[("BRAVE_API_KEY", " ")], None),

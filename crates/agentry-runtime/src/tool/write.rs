@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn files_are_made_and_replaced() {
+    async fn write_creates_and_replaces_files() {
         let world = TestWorkspace::new();
         world.file("old", "old");
         std::fs::create_dir_all(world.path("agents/own")).unwrap();
@@ -129,12 +129,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_link_leads_to_what_is_judged() {
+    async fn write_judges_the_symlink_target() {
         let world = TestWorkspace::new();
         world.file("private/key", "hush");
         agentry_posix::unix::fs::symlink(world.path("private/key"), world.path("link")).unwrap();
-        let says = (Section::Edit, Action::Allow, ["private/**:deny"].as_slice());
-        let host = world.judged(&[says]);
+        let rules = (Section::Edit, Action::Allow, ["private/**:deny"].as_slice());
+        let host = world.judged(&[rules]);
         let output = host.call(&WriteTool, json!({"path": "link", "content": "x"})).await;
         assert_eq!(output.text, "Deny: private/**:deny");
         // The link is created after the judgement.
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_sees_a_diff() {
+    fn write_previews_a_diff() {
         let world = TestWorkspace::new();
         world.file("a", "one\n");
         let place = world.host().place();

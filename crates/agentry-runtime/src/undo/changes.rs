@@ -124,7 +124,7 @@ mod tests {
     use crate::undo::BeforeImages;
 
     #[test]
-    fn a_file_is_compared_with_what_was_there_before_the_run() {
+    fn changed_files_are_compared_with_their_before_image() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let images = BeforeImages::new(root.join("images")).unwrap();

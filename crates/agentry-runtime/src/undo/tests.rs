@@ -55,7 +55,7 @@ fn one(name: &str, undone: UndoOutcome) -> Vec<(String, UndoOutcome)> {
 }
 
 #[test]
-fn changes_are_taken_back() {
+fn undo_restores_files() {
     let run = Run::new();
     run.write("a", "before");
     run.change("a", "1");
@@ -74,7 +74,7 @@ fn changes_are_taken_back() {
 }
 
 #[test]
-fn what_somebody_else_did_is_theirs() {
+fn undo_keeps_files_changed_by_others() {
     type Happens<'a> = &'a dyn Fn(&Run);
     let cases: [(&str, Happens<'_>, UndoOutcome, Option<&str>); 5] = [
         (
@@ -139,7 +139,7 @@ fn what_somebody_else_did_is_theirs() {
 }
 
 #[test]
-fn a_call_that_changes_a_file_twice() {
+fn a_file_changed_twice_by_one_call_is_restored() {
     let run = Run::new();
     run.write("a", "before");
     for text in ["1", "2"] {
@@ -152,7 +152,7 @@ fn a_call_that_changes_a_file_twice() {
 }
 
 #[test]
-fn the_same_content_is_kept_once() {
+fn equal_before_images_are_stored_once() {
     let run = Run::new();
     run.write("a", "before");
     for number in 0..10 {
@@ -163,7 +163,7 @@ fn the_same_content_is_kept_once() {
 }
 
 #[test]
-fn a_line_that_was_cut_off_was_never_acted_on() {
+fn a_truncated_index_line_is_ignored() {
     let run = Run::new();
     run.write("a", "before");
     run.change("a", "1");
@@ -180,7 +180,7 @@ fn a_line_that_was_cut_off_was_never_acted_on() {
 }
 
 #[test]
-fn a_directory_that_became_a_link_is_not_followed() {
+fn undo_does_not_follow_a_directory_turned_symlink() {
     use agentry_posix::unix::fs::symlink;
     let run = Run::new();
     fs::create_dir_all(run.path("d/e")).expect("directories");
@@ -222,7 +222,7 @@ fn a_directory_that_became_a_link_is_not_followed() {
 }
 
 #[test]
-fn protected_files_are_neither_kept_nor_put_back() {
+fn protected_files_are_never_stored_or_restored() {
     let run = Run::new();
     for name in [".git/config", "sub/.git/hooks/x", "agentry.toml", "a/agentry.lock"] {
         let error = run.images.keep(&run.path(name)).expect_err("it is protected");
@@ -242,7 +242,7 @@ fn protected_files_are_neither_kept_nor_put_back() {
 
 #[cfg(unix)]
 #[test]
-fn permissions_and_links_come_back() {
+fn undo_restores_permissions_and_symlinks() {
     use agentry_posix::unix::fs::{PermissionsExt as _, symlink};
     let run = Run::new();
     run.write("script", "#!/bin/sh\n");
@@ -262,7 +262,7 @@ fn permissions_and_links_come_back() {
 }
 
 #[test]
-fn what_cannot_be_kept_is_refused() {
+fn unstorable_paths_are_refused() {
     let run = Run::new();
     let error = run.images.keep(Path::new("/x/../y")).expect_err("it has two dots");
     assert_eq!(error.to_string(), "`/x/../y` has `..`");

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_are_undone_one_after_the_other_and_then_the_run() {
+    fn turns_can_be_undone_before_the_whole_run() {
         let run = Turns::new();
         fs::write(run.root.join("a"), "user\n").unwrap();
         let first = run.turn(&[("a", "one\n"), ("a", "two\n")]);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_changed_since_is_kept() {
+    fn undoing_a_turn_keeps_files_changed_by_others() {
         let run = Turns::new();
         let turn = run.turn(&[("a", "run\n"), ("b", "run\n")]);
         fs::write(run.root.join("a"), "user\n").unwrap();

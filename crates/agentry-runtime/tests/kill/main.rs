@@ -235,7 +235,7 @@ fn work(directory: &Path) {
         if !has_begun {
             driver.begin(began()).expect("a journal");
         }
-        driver.say("write".to_owned()).await.expect("a journal")
+        driver.send_message("write".to_owned()).await.expect("a journal")
     });
     assert_eq!(ending, RunEnding::Done);
     journal.lock().expect("a journal").finished(&ending).expect("a note");
@@ -280,11 +280,11 @@ fn start_and_kill(directory: &Path, after: Option<Duration>) -> bool {
         killed = child.try_wait().expect("a process").is_none();
         child.kill().expect("a process");
     }
-    let mut said = String::new();
-    child.stderr.take().expect("its errors").read_to_string(&mut said).expect("text");
+    let mut transcript = String::new();
+    child.stderr.take().expect("its errors").read_to_string(&mut transcript).expect("text");
     let status = child.wait().expect("a process");
-    assert!(killed || status.success(), "{said}");
-    assert!(!said.contains("panicked"), "{said}");
+    assert!(killed || status.success(), "{transcript}");
+    assert!(!transcript.contains("panicked"), "{transcript}");
     killed
 }
 
@@ -350,7 +350,7 @@ fn killed_runs(root: &Path, worker: usize, length: u64, most: usize) -> (usize, 
 }
 
 #[test]
-fn every_write_happens_once() {
+fn killed_runs_write_every_file_once() {
     let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     // Measures how long one whole run takes here.
     let whole = root.path().join("whole");

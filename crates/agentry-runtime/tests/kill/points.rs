@@ -162,7 +162,7 @@ pub(super) fn work(directory: &Path, scenario: &str) {
         if !has_begun {
             driver.begin(began(on_error)).expect("a journal");
         }
-        driver.say("go".to_owned()).await.expect("a journal")
+        driver.send_message("go".to_owned()).await.expect("a journal")
     });
     journal.lock().expect("a journal").finished(&ending).expect("a note");
 }
@@ -234,7 +234,7 @@ fn fresh(root: &Path, name: &str) -> std::path::PathBuf {
 }
 
 #[test]
-fn every_started_call_without_a_result_is_put_to_the_user() {
+fn unfinished_calls_are_asked_about_after_a_kill() {
     let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     for tool in TOOLS {
         let mut unfinished = 0;
@@ -273,7 +273,7 @@ fn every_started_call_without_a_result_is_put_to_the_user() {
 }
 
 #[test]
-fn a_written_strategy_or_the_absence_of_a_user_decides() {
+fn error_strategies_decide_about_unfinished_calls() {
     // The strategy, the user, the state of the resumed run, how often the call was started.
     let cases = [
         ("-", "deny", RunState::Done),

@@ -8,14 +8,14 @@ use agentry_runtime::{Message, MessageBlock, MessageRole};
 use serde_json::{Value, json};
 
 use crate::server::{Break, PROTOCOLS, Protocol, Server, Stop, Turn};
-use crate::{KEY, entry, said, tools};
+use crate::{KEY, entry, tools, user_message};
 
 fn result(id: &str, text: &str, failed: bool) -> MessageBlock {
     MessageBlock::Result { id: id.to_owned(), text: text.to_owned(), failed }
 }
 
 #[tokio::test]
-async fn a_conversation_with_calls() {
+async fn a_conversation_with_calls_works_in_every_protocol() {
     for protocol in PROTOCOLS {
         let first = Turn::call("read", json!({ "path": "a – ü.txt" }))
             .and_call("list", json!({ "path": "src", "deep": [1, { "x": null }] }))
@@ -29,22 +29,22 @@ async fn a_conversation_with_calls() {
         let entry = entry(&server, protocol);
         let tools = tools();
         let mut shown = Vec::new();
-        let mut messages = vec![said("have a look")];
+        let mut messages = vec![user_message("have a look")];
         let answered = entry
             .ask("be brief", &messages, &tools, &mut |delta| shown.push(delta))
             .await
             .expect("an answer");
 
-        let told = |kind: fn(&AnswerDelta) -> Option<&String>| -> String {
+        let streamed = |kind: fn(&AnswerDelta) -> Option<&String>| -> String {
             shown.iter().filter_map(kind).map(String::as_str).collect()
         };
         assert_eq!(
-            told(|it| if let AnswerDelta::Text(text) = it { Some(text) } else { None }),
+            streamed(|it| if let AnswerDelta::Text(text) = it { Some(text) } else { None }),
             "Looking, for a moment or two.",
             "{protocol:?}"
         );
         assert_eq!(
-            told(|it| if let AnswerDelta::Thinking(text) = it { Some(text) } else { None }),
+            streamed(|it| if let AnswerDelta::Thinking(text) = it { Some(text) } else { None }),
             "let me look at both of them",
             "{protocol:?}"
         );
@@ -101,7 +101,7 @@ async fn a_conversation_with_calls() {
 }
 
 #[tokio::test]
-async fn ways_to_stop() {
+async fn stop_reasons_are_understood_in_every_protocol() {
     for protocol in PROTOCOLS {
         let call = Turn::call("read", json!({ "path": "a" }));
         let cases = [
@@ -113,11 +113,11 @@ async fn ways_to_stop() {
         for (turn, text, calls, truncated) in cases {
             let server = Server::playing([turn.into()]);
             let entry = entry(&server, protocol);
-            let messages = [said("go")];
+            let messages = [user_message("go")];
             let answered =
                 entry.ask("", &messages, &tools(), &mut |_| ()).await.expect("an answer");
-            let said = answered.message.text();
-            assert!(said.starts_with(text), "{protocol:?}: {said}");
+            let answer_text = answered.message.text();
+            assert!(answer_text.starts_with(text), "{protocol:?}: {answer_text}");
             assert_eq!(answered.message.calls().count(), calls, "{protocol:?} {text}");
             assert_eq!(answered.truncated, truncated, "{protocol:?} {text}");
         }
@@ -126,14 +126,14 @@ async fn ways_to_stop() {
 
 /// Arguments that are not JSON reach the tool unchanged.
 #[tokio::test]
-async fn arguments_that_are_no_json() {
+async fn malformed_arguments_reach_the_tool_as_text() {
     for protocol in PROTOCOLS {
         let server = Server::playing([
             Turn::call("read", json!("{\"path\": \"a")).into(),
             Turn::text("fine").into(),
         ]);
         let entry = entry(&server, protocol);
-        let mut messages = vec![said("go")];
+        let mut messages = vec![user_message("go")];
         let mut answered =
             entry.ask("", &messages, &tools(), &mut |_| ()).await.expect("an answer").message;
         let arguments = answered.calls().next().map(|call| call.arguments.clone());
@@ -154,12 +154,12 @@ async fn arguments_that_are_no_json() {
 
 /// Unknown and repeated events do not change the answer.
 #[tokio::test]
-async fn unknown_and_repeated_events() {
+async fn unknown_and_repeated_stream_events_are_ignored() {
     for protocol in PROTOCOLS {
         let turn = Turn::text("All is well.").broken(Break::Unknown);
         let server = Server::playing([turn.into()]);
         let entry = entry(&server, protocol);
-        let messages = [said("go")];
+        let messages = [user_message("go")];
         let answered = entry.ask("", &messages, &[], &mut |_| ()).await.expect("an answer");
         assert_eq!(answered.message.text(), "All is well.", "{protocol:?}");
     }
@@ -167,7 +167,7 @@ async fn unknown_and_repeated_events() {
         let turn = Turn::call("read", json!({ "path": "a" })).broken(Break::Repeated);
         let server = Server::playing([turn.into()]);
         let entry = entry(&server, protocol);
-        let answered = entry.ask("", &[said("go")], &tools(), &mut |_| ()).await;
+        let answered = entry.ask("", &[user_message("go")], &tools(), &mut |_| ()).await;
         let calls = answered.as_ref().map(|it| it.message.calls().count()).ok();
         assert_eq!(calls, whole.then_some(1), "{protocol:?}: {answered:?}");
     }
@@ -175,18 +175,18 @@ async fn unknown_and_repeated_events() {
 
 /// A budget holds even if the server reports no usage.
 #[tokio::test]
-async fn tokens_are_guessed_where_nobody_counts() {
+async fn missing_usage_is_estimated() {
     let server = Server::playing([Turn::text("a long answer").used(0, 0, 0).into()]);
     let entry = entry(&server, Protocol::Chat);
     let system = "x".repeat(4_000);
-    let answered = entry.ask(&system, &[said("go")], &[], &mut |_| ()).await;
+    let answered = entry.ask(&system, &[user_message("go")], &[], &mut |_| ()).await;
     let usage = answered.expect("an answer").usage;
     assert!(usage.input > 1_000 && usage.output > 0 && usage.cost > Some(2_000), "{usage:?}");
 }
 
 /// Parallel runs share one server, and each gets its own answers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_at_once() {
+async fn parallel_runs_get_their_own_answers() {
     let server = Server::answering(|asked| {
         let run = asked.said.first().cloned().unwrap_or_default();
         match asked.results.len() {
@@ -200,14 +200,14 @@ async fn many_at_once() {
         runs.spawn(async move { one_of_many(&entry, &format!("run {run}")).await });
     }
     while let Some(run) = runs.join_next().await {
-        let (name, said) = run.expect("no panic");
-        assert_eq!(said, format!("{name} is done"));
+        let (name, answer_text) = run.expect("no panic");
+        assert_eq!(answer_text, format!("{name} is done"));
     }
     assert_eq!(server.count(), 200 * 6);
 }
 
 async fn one_of_many(entry: &PlannedModel, name: &str) -> (String, String) {
-    let mut messages = vec![said(name)];
+    let mut messages = vec![user_message(name)];
     loop {
         let answered = entry.ask("", &messages, &tools(), &mut |_| ()).await.expect("an answer");
         let mut message = answered.message;
@@ -221,10 +221,10 @@ async fn one_of_many(entry: &PlannedModel, name: &str) -> (String, String) {
                 results.push(result(&call.id, path, false));
             }
         }
-        let said = message.text();
+        let answer_text = message.text();
         messages.push(Arc::new(message));
         if results.is_empty() {
-            return (name.to_owned(), said);
+            return (name.to_owned(), answer_text);
         }
         messages.push(Arc::new(Message { role: MessageRole::User, blocks: results }));
     }

@@ -9,10 +9,10 @@ use serde_json::json;
 use ModelFailureKind::{Permanent, Temporary, TooLong};
 
 use crate::server::{Break, PROTOCOLS, Protocol, Reply, Server, Turn};
-use crate::{KEY, entry, said, tools};
+use crate::{KEY, entry, tools, user_message};
 
 async fn failure(entry: &PlannedModel) -> ModelFailure {
-    let messages = [said("go")];
+    let messages = [user_message("go")];
     let answered = entry.ask("", &messages, &tools(), &mut |_| ()).await;
     answered.expect_err("no answer")
 }
@@ -73,7 +73,7 @@ async fn every_fault_has_its_kind() {
 }
 
 #[tokio::test]
-async fn nobody_listens() {
+async fn an_unreachable_server_is_reported() {
     for protocol in PROTOCOLS {
         let server = Server::playing([]);
         let mut entry = entry(&server, protocol);
@@ -86,7 +86,7 @@ async fn nobody_listens() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn silence_ends() {
+async fn a_silent_server_times_out() {
     for protocol in PROTOCOLS {
         for reply in [Reply::Silent, turn(Break::Stalled(0)), turn(Break::Stalled(3))] {
             let server = Server::playing([reply.clone(), reply]);
@@ -110,7 +110,7 @@ async fn dropping_the_future_closes_the_connection() {
     for protocol in PROTOCOLS {
         let server = Server::playing([turn(Break::Stalled(3))]);
         let entry = entry(&server, protocol);
-        let messages = [said("go")];
+        let messages = [user_message("go")];
         let (begun, begins) = tokio::sync::oneshot::channel();
         let mut begun = Some(begun);
         let mut show = |_| {
@@ -126,14 +126,14 @@ async fn dropping_the_future_closes_the_connection() {
 
 /// A complete answer counts, even if the connection breaks or stays open after it.
 #[tokio::test]
-async fn what_happens_after_the_end() {
+async fn a_complete_answer_survives_a_broken_connection() {
     for protocol in PROTOCOLS {
         for broken in [Break::Dropped as fn(usize) -> Break, Break::Stalled] {
             let events = protocol.events(&Turn::text("All is well."), 0).len();
             let turn = Turn::text("All is well.").broken(broken(events));
             let server = Server::playing([turn.into()]);
             let entry = entry(&server, protocol);
-            let answered = entry.ask("", &[said("go")], &[], &mut |_| ()).await;
+            let answered = entry.ask("", &[user_message("go")], &[], &mut |_| ()).await;
             let text = answered.map(|it| it.message.text());
             assert_eq!(text.as_deref(), Ok("All is well."), "{protocol:?}");
         }
@@ -141,7 +141,7 @@ async fn what_happens_after_the_end() {
 }
 
 #[tokio::test]
-async fn storms_end() {
+async fn oversized_answers_are_refused() {
     for protocol in PROTOCOLS {
         let huge = json!({ "path": "x".repeat(10 << 20) });
         let calls = vec![("read".to_owned(), json!({})); 3_000];
@@ -156,7 +156,7 @@ async fn storms_end() {
 
 /// A field that a model rejects is left out of all later requests.
 #[tokio::test]
-async fn fields_that_a_server_complains_about() {
+async fn rejected_fields_are_left_out_of_later_requests() {
     for protocol in PROTOCOLS {
         if protocol == Protocol::Ollama {
             continue;
@@ -173,7 +173,7 @@ async fn fields_that_a_server_complains_about() {
         let mut entry = entry(&server, protocol);
         entry.temperature = Some(0.2);
         for (asked, count) in [("first", 2), ("second", 3)] {
-            let answered = entry.ask("", &[said("go")], &[], &mut |_| ()).await;
+            let answered = entry.ask("", &[user_message("go")], &[], &mut |_| ()).await;
             assert_eq!(answered.expect("an answer").message.text(), "fine", "{protocol:?}");
             assert_eq!(server.count(), count, "{asked}, {protocol:?}");
         }
@@ -188,7 +188,7 @@ async fn fields_that_a_server_complains_about() {
 }
 
 #[tokio::test]
-async fn models_that_write_less() {
+async fn max_tokens_is_lowered_after_a_rejection() {
     for protocol in PROTOCOLS {
         let server = Server::answering(|asked| {
             let most = ["/max_tokens", "/max_output_tokens", "/generationConfig/maxOutputTokens"];
@@ -201,14 +201,14 @@ async fn models_that_write_less() {
             Turn::text("fine").into()
         });
         let entry = entry(&server, protocol);
-        let answered = entry.ask("", &[said("go")], &[], &mut |_| ()).await;
+        let answered = entry.ask("", &[user_message("go")], &[], &mut |_| ()).await;
         assert_eq!(answered.expect("an answer").message.text(), "fine", "{protocol:?}");
     }
 }
 
 /// Runs are moved between threads.
 #[test]
-fn asking_can_be_moved() {
+fn the_request_future_is_send() {
     fn is_send<T: Send>(_: &T) {}
     let server = Server::playing([]);
     let entry = entry(&server, Protocol::Chat);

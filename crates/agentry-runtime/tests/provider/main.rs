@@ -43,7 +43,7 @@ fn wire(protocol: Protocol) -> &'static dyn ProviderWire {
 }
 
 /// Returns a message of the user.
-fn said(text: &str) -> Arc<Message> {
+fn user_message(text: &str) -> Arc<Message> {
     Arc::new(Message::user(text))
 }
 

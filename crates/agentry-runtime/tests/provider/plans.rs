@@ -84,7 +84,7 @@ fn keys_and_addresses_come_from_the_environment() {
 }
 
 #[test]
-fn protocols_by_provider_and_address() {
+fn the_protocol_follows_provider_and_address() {
     let models = [
         candidate("openai", &["OPENAI_API_KEY"]),
         candidate("anthropic", &["ANTHROPIC_API_KEY"]),
@@ -119,7 +119,7 @@ fn protocols_by_provider_and_address() {
 }
 
 #[test]
-fn without_a_model_it_is_said_what_was_looked_for() {
+fn without_a_model_the_plan_lists_missing_keys() {
     let skipped = |provider: &str, why: &str| ModelCandidate {
         outcome: CandidateOutcome::Skipped(why.to_owned()),
         ..candidate(provider, &[])
@@ -132,8 +132,8 @@ fn without_a_model_it_is_said_what_was_looked_for() {
         candidate("google", &["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
     ];
     let set = [("GROQ_API_KEY", "two\nlines")];
-    let said = plan(&models, &set, &Agent::default()).err().expect("no plan");
-    insta::assert_snapshot!(said, @"
+    let message = plan(&models, &set, &Agent::default()).err().expect("no plan");
+    insta::assert_snapshot!(message, @"
     no model can be asked
       `anthropic/scripted`: `ANTHROPIC_API_KEY` is not set
       `openai/scripted`: `OPENAI_API_KEY` is not set
@@ -144,7 +144,7 @@ fn without_a_model_it_is_said_what_was_looked_for() {
 }
 
 #[test]
-fn what_turns_cost() {
+fn usage_is_priced_by_the_catalogue() {
     let usage = TokenUsage { input: 1_000_000, cached: 400_000, output: 100_000, cost: None };
     let small = TokenUsage { input: 1, cached: 0, output: 0, cost: None };
     // Two dollars per million input tokens, ten per million output tokens.
@@ -170,7 +170,7 @@ fn what_turns_cost() {
 
 /// Money is a hard limit: a model without a known price is not asked.
 #[test]
-fn a_limit_on_money_needs_prices() {
+fn a_cost_limit_excludes_models_without_a_price() {
     let known = candidate("groq", &["KEY"]);
     let unknown = ModelCandidate { price: None, ..candidate("mistral", &["KEY"]) };
     let own = ModelCandidate { price: None, ..candidate("ollama", &[]) };
@@ -191,7 +191,7 @@ fn a_limit_on_money_needs_prices() {
 }
 
 #[test]
-fn what_a_model_may_hold_and_write() {
+fn context_and_output_sizes_follow_the_model() {
     let of = |provider: &str, context: Option<u64>| {
         let model = ModelCandidate { context, ..candidate(provider, &[]) };
         let plan = plan(&[model], &[], &Agent::default()).expect("a plan");
@@ -208,7 +208,7 @@ fn what_a_model_may_hold_and_write() {
 }
 
 #[test]
-fn extensions_of_the_definition() {
+fn extensions_of_the_definition_are_applied() {
     let at = |data: Data| Spanned::new(data, Span::start_of(FileId(0)));
     let claude = Data::Map(vec![
         ("extended_thinking".to_owned(), Data::Bool(true)),

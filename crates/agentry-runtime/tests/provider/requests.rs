@@ -45,7 +45,7 @@ fn conversation() -> Vec<Arc<Message>> {
     blocks.push(text("Looking."));
     blocks.push(call("one", Some(sealed("gemini", &json!({ "id": "g1", "signature": "sealed" })))));
     blocks.push(call("two:2", None));
-    let said = [
+    let user_texts = [
         Message::user("What is in there?"),
         Message { role: MessageRole::Assistant, blocks },
         Message {
@@ -55,11 +55,11 @@ fn conversation() -> Vec<Arc<Message>> {
         Message { role: MessageRole::Assistant, blocks: vec![text("Not much.")] },
         Message::user("Look again."),
     ];
-    said.into_iter().map(Arc::new).collect()
+    user_texts.into_iter().map(Arc::new).collect()
 }
 
 #[test]
-fn requests_as_they_are_written() {
+fn requests_match_their_snapshots_in_every_protocol() {
     let messages = conversation();
     let tools = tools();
     for protocol in PROTOCOLS {
@@ -91,7 +91,7 @@ fn requests_as_they_are_written() {
 
 /// Some protocols want reasoning back only in the current exchange.
 #[test]
-fn thoughts_of_the_present_exchange() {
+fn reasoning_is_sent_back_only_in_the_current_exchange() {
     let messages = conversation();
     for (protocol, field) in [(Protocol::Chat, "reasoning_content"), (Protocol::Ollama, "thinking")]
     {
@@ -114,7 +114,7 @@ fn thoughts_of_the_present_exchange() {
 /// A fallback model in the middle of an exchange has no reasoning for the earlier calls: thinking is off
 /// until the exchange is over.
 #[test]
-fn thinking_begins_with_an_exchange() {
+fn thinking_is_off_for_a_fallback_within_an_exchange() {
     let messages = conversation();
     let extra = json!({ "thinking": { "type": "enabled", "budget_tokens": 1_024 } });
     let extra = extra.as_object().cloned().unwrap_or_default();

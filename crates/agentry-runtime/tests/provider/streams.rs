@@ -61,7 +61,7 @@ fn described(protocol: Protocol, bytes: &[u8]) -> String {
 }
 
 #[test]
-fn streams_as_servers_send_them() {
+fn recorded_streams_are_parsed_in_any_chunk_size() {
     for (name, protocol, bytes) in all() {
         let mut settings = insta::Settings::clone_current();
         settings.set_snapshot_suffix(format!("{name}.sse"));
@@ -75,7 +75,7 @@ fn streams_as_servers_send_them() {
 
 /// A truncated stream is a failure or the whole answer, never a part of one.
 #[test]
-fn streams_that_break_off() {
+fn truncated_streams_never_give_partial_answers() {
     for (name, protocol, bytes) in all() {
         let Ok(whole) = read(protocol, &bytes, bytes.len(), &mut |_| ()) else { continue };
         for end in 0..bytes.len() {
@@ -104,7 +104,7 @@ fn all() -> Vec<(String, Protocol, Vec<u8>)> {
 proptest! {
     /// No input makes a reader panic.
     #[test]
-    fn damaged_streams(which in 0_usize..64, at in 0_usize..8_192, byte: u8, other in 0_usize..8_192) {
+    fn damaged_streams_never_panic(which in 0_usize..64, at in 0_usize..8_192, byte: u8, other in 0_usize..8_192) {
         let streams = all();
         let (_, protocol, mut bytes) = streams[which % streams.len()].clone();
         let (at, other) = (at % bytes.len(), other % bytes.len());
@@ -114,7 +114,7 @@ proptest! {
     }
 
     #[test]
-    fn streams_of_another_protocol(which in 0_usize..64, wrong in 0_usize..5) {
+    fn streams_of_another_protocol_never_panic(which in 0_usize..64, wrong in 0_usize..5) {
         let streams = all();
         let (_, _, bytes) = &streams[which % streams.len()];
         let _ = read(crate::server::PROTOCOLS[wrong], bytes, 512, &mut |_| ());

@@ -228,8 +228,8 @@ fn read_gemini(body: &Value) -> Asked {
         results: results
             .map(|it| {
                 let response = &it["response"];
-                let told = response.get("output").or(response.get("error"));
-                (text(&it["name"]), told.map(text).unwrap_or_default())
+                let stream_deltas = response.get("output").or(response.get("error"));
+                (text(&it["name"]), stream_deltas.map(text).unwrap_or_default())
             })
             .collect(),
         ..Asked::default()
@@ -252,22 +252,25 @@ fn anthropic(turn: &Turn, calls: &[Call]) -> Vec<String> {
         index += 1;
     };
     if !turn.thinking.is_empty() {
-        let told = pieces(&turn.thinking).into_iter();
-        let told = told.map(|piece| json!({ "type": "thinking_delta", "thinking": piece }));
+        let stream_deltas = pieces(&turn.thinking).into_iter();
+        let stream_deltas =
+            stream_deltas.map(|piece| json!({ "type": "thinking_delta", "thinking": piece }));
         let signature = json!({ "type": "signature_delta", "signature": "sealed" });
         let start = json!({ "type": "thinking", "thinking": "", "signature": "" });
-        block(start, told.chain([signature]).collect());
+        block(start, stream_deltas.chain([signature]).collect());
     }
     if !turn.text.is_empty() {
-        let told = pieces(&turn.text).into_iter();
-        let told = told.map(|piece| json!({ "type": "text_delta", "text": piece }));
-        block(json!({ "type": "text", "text": "" }), told.collect());
+        let stream_deltas = pieces(&turn.text).into_iter();
+        let stream_deltas =
+            stream_deltas.map(|piece| json!({ "type": "text_delta", "text": piece }));
+        block(json!({ "type": "text", "text": "" }), stream_deltas.collect());
     }
     for call in calls {
-        let told = pieces(&call.text()).into_iter();
-        let told = told.map(|piece| json!({ "type": "input_json_delta", "partial_json": piece }));
+        let stream_deltas = pieces(&call.text()).into_iter();
+        let stream_deltas =
+            stream_deltas.map(|piece| json!({ "type": "input_json_delta", "partial_json": piece }));
         let start = json!({ "type": "tool_use", "id": call.id, "name": call.tool, "input": {} });
-        block(start, told.collect());
+        block(start, stream_deltas.collect());
     }
     let reason = match turn.stop {
         Stop::Length => "max_tokens",

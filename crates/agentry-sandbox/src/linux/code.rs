@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_executed_and_never_written() {
+    fn only_read_only_executable_pages_are_released() {
         let maps = "1000-2000 r--p 00000000 fe:00 1 /bin/own\n2000-5000 r-xp 00001000 fe:00 1 /bin/own\n\
                     5000-6000 rw-p 00004000 fe:00 1 /bin/own\n7000-8000 r-xp 00000000 fe:00 2 /lib/c.so\n\
                     9000-a000 rwxp 00000000 fe:00 1 /bin/own\n";
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn the_program_goes_on_without_it() {
+    fn the_program_continues_after_releasing_code() {
         assert!(!find().is_empty());
         forget_code();
         assert_eq!(code_of("/x", "1-2 r-xp 0 0 0 /x").len(), 1);

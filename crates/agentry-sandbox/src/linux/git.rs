@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_seen_from_the_repository() {
+    fn ignored_paths_are_relative_to_the_repository() {
         let dir = tempfile::tempdir().expect("a directory");
         let root = dir.path();
         fs::create_dir_all(root.join("repository/.git")).expect("a directory");

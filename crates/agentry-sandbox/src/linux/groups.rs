@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_groups_of_processes_that_are_gone_are_forsaken() {
+    fn only_control_groups_of_ended_processes_are_removed() {
         let dir = tempfile::tempdir().expect("a directory");
         let gone = 4_194_305;
         let cases = [

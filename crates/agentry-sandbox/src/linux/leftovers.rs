@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_placeholder_goes_with_the_last_run_that_holds_it() {
+    fn a_placeholder_is_removed_with_its_last_run() {
         let dir = tempfile::tempdir().expect("a directory");
         let (ledger, path) = (dir.path().join("ledger"), dir.path().join("agentry.lock"));
         let first = placed(&ledger, &path);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_wrote_into_a_placeholder_stays() {
+    fn a_placeholder_written_by_the_user_is_kept() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("agentry.toml");
         let run = placed(&dir.path().join("ledger"), &path);
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_run_left_goes_at_the_next_start() {
+    fn leftovers_of_a_killed_run_are_removed() {
         let dir = tempfile::tempdir().expect("a directory");
         let (ledger, path) = (dir.path().join("ledger"), dir.path().join("agentry.lock"));
         let run = placed(&ledger, &path);

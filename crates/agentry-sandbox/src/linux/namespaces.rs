@@ -81,8 +81,8 @@ fn process_table(proc: &Path, confinement: &Confinement, counted: bool) -> io::R
     system::make_read_only(proc, flags)
 }
 
-/// Limits the number of processes without control groups: by the user's limit, or for root, to whom that
-/// does not apply, by the range of process ids.
+/// Limits the number of processes without control groups: by the user's limit; for root, which has
+/// no such limit, by the range of process ids.
 fn count_processes(proc: &Path, most: u32) -> io::Result<()> {
     // The kernel assigns ids below 300 only once. Without this margin, the limit would later shrink.
     const RESERVED: u32 = 300;

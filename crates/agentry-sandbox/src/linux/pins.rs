@@ -111,7 +111,7 @@ mod tests {
     type Case<'a> = (&'a [&'a str], &'a [&'a str], &'a [(&'a str, bool)]);
 
     #[test]
-    fn everything_on_the_way_is_pinned() {
+    fn all_parents_of_protected_paths_are_mounts() {
         let dir = tempfile::tempdir().expect("a directory");
         let root = dir.path().canonicalize().expect("a path");
         fs::create_dir_all(root.join("w/a/b")).expect("directories");

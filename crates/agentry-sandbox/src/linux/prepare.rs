@@ -217,7 +217,7 @@ mod tests {
 
     /// A path where not even root can create a file.
     #[test]
-    fn a_directory_that_takes_no_placeholder_is_closed() {
+    fn a_directory_without_placeholders_is_read_only() {
         let dir = tempfile::tempdir().expect("a directory");
         let root = PathBuf::from("/sys");
         let mut confinement = Confinement {
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_run_holds_stays_what_it_is() {
+    fn placeholders_of_another_run_keep_their_kind() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join(".tool");
         fs::create_dir(&path).expect("a directory");

@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_dialled_is_read_in_one_way() {
+    fn ambiguous_request_heads_are_refused() {
         let cases = [
             ("CONNECT example.org:443 HTTP/1.1", Some(("https", "example.org", 443, ""))),
             ("CONNECT Example.ORG.:8443 HTTP/1.1", Some(("https", "example.org", 8443, ""))),

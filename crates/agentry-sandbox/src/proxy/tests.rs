@@ -31,12 +31,12 @@ fn server() -> SocketAddr {
     thread::spawn(move || {
         for stream in listener.incoming().filter_map(Result::ok) {
             thread::spawn(move || {
-                let mut said = String::new();
+                let mut reply = String::new();
                 let mut reader = BufReader::new(&stream);
-                while !said.ends_with("\r\n\r\n")
-                    && reader.read_line(&mut said).is_ok_and(|it| it > 0)
+                while !reply.ends_with("\r\n\r\n")
+                    && reader.read_line(&mut reply).is_ok_and(|it| it > 0)
                 {}
-                let text = format!("HTTP/1.1 200 OK\r\n\r\nyou said: {said}");
+                let text = format!("HTTP/1.1 200 OK\r\n\r\nyou said: {reply}");
                 let _ = (&stream).write_all(text.as_bytes());
                 let _ = stream.shutdown(std::net::Shutdown::Write);
             });
@@ -54,13 +54,13 @@ fn ask(proxy: &NetworkProxy, text: &str) -> String {
     let mut stream =
         TcpStream::connect(proxy.listener.local_addr().expect("an address")).expect("a connection");
     stream.write_all(text.as_bytes()).expect("sent");
-    let mut said = String::new();
-    let _ = stream.read_to_string(&mut said);
-    said
+    let mut reply = String::new();
+    let _ = stream.read_to_string(&mut reply);
+    reply
 }
 
 #[test]
-fn only_named_hosts_are_reached() {
+fn the_proxy_reaches_only_named_hosts() {
     let proxy = proxy(&[("good.org", HostReach::Private), ("public.org", HostReach::Public)]);
     let cases = [
         ("CONNECT good.org:443 HTTP/1.1\r\n\r\nhello\r\n\r\n", "you said: hello"),
@@ -96,21 +96,21 @@ fn only_named_hosts_are_reached() {
         ("hello\r\n\r\n", "the request is no HTTP"),
     ];
     for (text, expected) in cases {
-        let said = ask(&proxy, text);
-        assert!(said.contains(expected), "{text}: {said}");
+        let reply = ask(&proxy, text);
+        assert!(reply.contains(expected), "{text}: {reply}");
     }
 }
 
 #[test]
-fn a_second_request_goes_nowhere() {
+fn a_second_request_on_a_connection_is_dropped() {
     let proxy = proxy(&[("good.org", HostReach::Private)]);
     let two = "GET http://good.org/a HTTP/1.1\r\n\r\nGET /b HTTP/1.1\r\nHost: evil.org\r\n\r\n";
-    let said = ask(&proxy, two);
-    assert!(said.contains("GET /a") && !said.contains("evil.org"), "{said}");
+    let reply = ask(&proxy, two);
+    assert!(reply.contains("GET /a") && !reply.contains("evil.org"), "{reply}");
 }
 
 #[test]
-fn connections_are_bounded() {
+fn proxy_connections_are_limited() {
     let proxy = proxy(&[("good.org", HostReach::Private)]);
     let open: Vec<TcpStream> = (0..MOST)
         .map(|_| {
@@ -118,13 +118,13 @@ fn connections_are_bounded() {
                 .expect("a connection")
         })
         .collect();
-    let said = ask(&proxy, "GET http://good.org/ HTTP/1.1\r\n\r\n");
-    assert!(said.contains("too many connections"), "{said}");
+    let reply = ask(&proxy, "GET http://good.org/ HTTP/1.1\r\n\r\n");
+    assert!(reply.contains("too many connections"), "{reply}");
     drop(open);
 }
 
 #[test]
-fn a_public_name_leads_inside_only_where_that_is_named() {
+fn public_names_reach_private_addresses_only_if_named() {
     let lines = [("public.org", HostReach::Public), ("127.0.0.1", HostReach::Public)];
     let refused = ask(&proxy(&lines), "CONNECT public.org:443 HTTP/1.1\r\n\r\n");
     assert!(refused.contains("leads to this machine"), "{refused}");
@@ -134,7 +134,7 @@ fn a_public_name_leads_inside_only_where_that_is_named() {
 }
 
 #[test]
-fn nothing_is_answered_after_the_end() {
+fn a_dropped_proxy_closes_its_connections() {
     let proxy = proxy(&[("good.org", HostReach::Private)]);
     let address = proxy.listener.local_addr().expect("an address");
     let mut tunnel = TcpStream::connect(address).expect("a connection");

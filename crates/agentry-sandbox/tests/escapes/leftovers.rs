@@ -38,7 +38,7 @@ const SURVIVORS: &[&str] = &[
 ];
 
 #[test]
-fn nothing_survives_the_run() {
+fn no_process_survives_the_run() {
     for (number, back_end) in [BackEnd::Namespaces, BackEnd::Landlock].into_iter().enumerate() {
         let world = EscapeFixture::new(back_end);
         if !usable(&world, back_end) {
@@ -62,7 +62,7 @@ fn nothing_survives_the_run() {
 }
 
 #[test]
-fn whoever_ends_the_helper_ends_the_run() {
+fn killing_the_helper_ends_the_run() {
     let world = EscapeFixture::new(BackEnd::Landlock);
     if !usable(&world, BackEnd::Landlock) {
         return;
@@ -88,7 +88,7 @@ fn whoever_ends_the_helper_ends_the_run() {
 }
 
 #[test]
-fn a_killed_command_takes_its_children_along() {
+fn killing_a_command_kills_its_children() {
     for back_end in [BackEnd::Namespaces, BackEnd::Landlock] {
         let world = EscapeFixture::new(back_end);
         if !usable(&world, back_end) {
@@ -132,7 +132,7 @@ fn mark_of(root: &std::path::Path) -> String {
 }
 
 #[test]
-fn nothing_is_left_of_a_run_that_was_killed() {
+fn a_killed_run_leaves_nothing_behind() {
     for back_end in [BackEnd::Namespaces, BackEnd::Landlock] {
         let world = EscapeFixture::new(back_end);
         if !usable(&world, back_end) {
@@ -161,7 +161,7 @@ fn nothing_is_left_of_a_run_that_was_killed() {
 }
 
 #[test]
-fn what_is_replaced_from_outside_ends_the_protection_and_the_commands() {
+fn replacing_a_protected_file_ends_the_sandbox() {
     let world = EscapeFixture::new(BackEnd::Namespaces);
     if !usable(&world, BackEnd::Namespaces) {
         return;
@@ -185,7 +185,7 @@ fn what_is_replaced_from_outside_ends_the_protection_and_the_commands() {
 
 /// A process that left its group waits until a protected file is saved.
 #[test]
-fn what_runs_when_something_is_replaced_ends_at_once() {
+fn replacing_a_protected_file_kills_processes() {
     let world = EscapeFixture::new(BackEnd::Namespaces);
     if !usable(&world, BackEnd::Namespaces) {
         return;

@@ -26,18 +26,18 @@ fn attempt() {
 }
 
 #[test]
-fn every_way_out_of_namespaces_is_refused() {
+fn namespaces_refuse_every_escape() {
     refuses_all(BackEnd::Namespaces);
 }
 
 #[test]
-fn every_way_out_of_landlock_is_refused() {
+fn landlock_refuses_every_escape() {
     refuses_all(BackEnd::Landlock);
 }
 
 /// A workspace with protected files under Landlock: it grants less, and is just as closed.
 #[test]
-fn every_way_out_of_a_plain_confinement_is_refused() {
+fn plain_landlock_refuses_every_escape() {
     let mut world = EscapeFixture::new(BackEnd::Namespaces);
     if !world.make_plain() {
         eprintln!("SKIPPED: Landlock alone cannot be tried here");
@@ -49,7 +49,7 @@ fn every_way_out_of_a_plain_confinement_is_refused() {
 
 /// The same tests as a user without privileges, if this process can become one.
 #[test]
-fn every_way_out_is_refused_to_an_ordinary_user() {
+fn an_ordinary_user_cannot_escape() {
     if !rustix::process::getuid().is_root() {
         return;
     }
@@ -61,7 +61,8 @@ fn every_way_out_is_refused_to_an_ordinary_user() {
     };
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().canonicalize().expect("a path");
-    std::os::unix::fs::chown(&path, Some(NOBODY), Some(NOBODY)).expect("given away");
+    std::os::unix::fs::chown(&path, Some(UNPRIVILEGED_USER), Some(UNPRIVILEGED_USER))
+        .expect("given away");
     let copy = |from: &Path, name: &str| {
         let to = path.join(name);
         fs::copy(from, &to).expect("a copy");
@@ -85,12 +86,12 @@ fn every_way_out_is_refused_to_an_ordinary_user() {
     }
 }
 
-const NOBODY: u32 = 65_534;
+const UNPRIVILEGED_USER: u32 = 65_534;
 /// The rows that are repeated as an ordinary user.
 const TESTS: &[&str] = &[
-    "every_way_out_of_namespaces_is_refused",
-    "every_way_out_of_landlock_is_refused",
-    "every_way_out_of_a_plain_confinement_is_refused",
+    "namespaces_refuse_every_escape",
+    "landlock_refuses_every_escape",
+    "plain_landlock_refuses_every_escape",
 ];
 
 fn refuses_all(back_end: BackEnd) {
@@ -120,11 +121,11 @@ fn refuses(
     println!("{:<34} {:<12} said", "way out", back_end.as_str());
     for row in rows {
         let directory: PathBuf = world.path(row.directory.unwrap_or("work"));
-        let said = world.shell(&sandbox, &directory, row.line);
-        let escaped = said.contains("ESCAPED") || said.contains("hush");
-        let damage = world.damage().or_else(|| escaped.then(|| said.clone()));
+        let printed = world.shell(&sandbox, &directory, row.line);
+        let escaped = printed.contains("ESCAPED") || printed.contains("hush");
+        let damage = world.damage().or_else(|| escaped.then(|| printed.clone()));
         let verdict = if damage.is_some() { "ESCAPED" } else { "refused" };
-        let line = said.lines().next_back().unwrap_or_default().replace(world.root(), "…");
+        let line = printed.lines().next_back().unwrap_or_default().replace(world.root(), "…");
         let line: String = line.chars().take(80).collect();
         println!("{:<34} {verdict:<12} {line}", row.name);
         failed.extend(damage.map(|damage| format!("{}: {damage}", row.name)));

@@ -167,8 +167,8 @@ impl EscapeFixture {
     /// Checks that ordinary work is possible.
     pub(crate) fn works(&self, sandbox: &Sandbox) {
         let line = "echo fine > free/file && cat free/file && rm free/file && (echo sub | cat)";
-        let said = self.shell(sandbox, &self.path("work"), line);
-        assert_eq!(said, "fine\nsub\n");
+        let output = self.shell(sandbox, &self.path("work"), line);
+        assert_eq!(output, "fine\nsub\n");
     }
 
     /// Runs a line in a shell and returns its output.
@@ -186,10 +186,10 @@ impl EscapeFixture {
             Ok(running) => running,
             Err(error) => return error.to_string(),
         };
-        let mut said = String::new();
-        reader.read_to_string(&mut said).expect("text");
+        let mut output = String::new();
+        reader.read_to_string(&mut output).expect("text");
         match running.wait() {
-            Ok(_) => said,
+            Ok(_) => output,
             Err(error) => error.to_string(),
         }
     }

@@ -1,5 +1,6 @@
-//! The page. The shell (`/`, `/page.js`, `/page.css`) is the same for everybody and holds nothing. The script gets a
-//! token by pairing and loads fragments of HTML below `/page/`, which the server writes.
+//! The page. The shell (`/`, `/page.js`, `/page.css`) is the same for every user and has no data.
+//! The script gets a token by pairing and loads fragments of HTML below `/page/`, which the server
+//! writes.
 
 mod agent_view;
 mod html;

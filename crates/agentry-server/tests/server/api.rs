@@ -11,7 +11,7 @@ fn body_of(reply: &str) -> Value {
 }
 
 #[test]
-fn a_run_is_started_with_what_the_body_says() {
+fn a_run_starts_with_the_request_body() {
     let server = TestServer::new();
     let token = server.token(TokenScope::Run);
     let body = json!({ "agent": "helper", "prompt": "go" });
@@ -27,7 +27,7 @@ fn a_run_is_started_with_what_the_body_says() {
 }
 
 #[test]
-fn wrong_requests_say_what_is_wrong() {
+fn invalid_requests_are_refused_with_a_reason() {
     let server = TestServer::new();
     let token = server.token(TokenScope::Admin);
     let cases = [
@@ -61,7 +61,7 @@ fn wrong_requests_say_what_is_wrong() {
 }
 
 #[test]
-fn a_list_names_its_next_part() {
+fn a_paged_list_links_its_next_page() {
     let server = TestServer::new();
     let token = server.token(TokenScope::Read);
     let (_, reply) = server.send("GET /v1/runs?limit=1", &token, None);
@@ -85,7 +85,7 @@ fn an_approval_is_answered_once() {
 }
 
 #[test]
-fn metrics_have_the_numbers_of_the_host() {
+fn metrics_show_the_counts_of_the_host() {
     let server = TestServer::new();
     let token = server.token(TokenScope::Read);
     let (_, reply) = server.send("GET /metrics", &token, None);
@@ -98,7 +98,7 @@ fn metrics_have_the_numbers_of_the_host() {
 
 /// Every operation of the document exists, and needs the token that the document says.
 #[test]
-fn the_document_is_true() {
+fn the_openapi_document_matches_the_server() {
     let server = TestServer::new();
     let token = server.token(TokenScope::Admin);
     let (_, reply) = server.send("GET /openapi.json", &token, None);
@@ -132,7 +132,7 @@ fn data(reply: &str) -> Vec<String> {
 }
 
 #[test]
-fn an_agent_answers_as_a_model() {
+fn agents_answer_as_chat_models() {
     let server = TestServer::new();
     let token = server.token(TokenScope::Run);
     let turn = |text: &str, calls: u64| json!({ "type": "turn", "text": text, "calls": calls });

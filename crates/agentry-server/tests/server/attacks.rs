@@ -150,7 +150,7 @@ fn every_attack_is_refused() {
 }
 
 #[test]
-fn scopes_do_not_include_each_other() {
+fn tokens_are_limited_to_their_scope() {
     use TokenScope::{Approve, Read, Run};
     let server = TestServer::new();
     let tokens = [Read, Approve, Run].map(|scope| server.token(scope));
@@ -173,7 +173,7 @@ fn scopes_do_not_include_each_other() {
 }
 
 #[test]
-fn a_revoked_token_opens_nothing() {
+fn a_revoked_token_is_refused() {
     let server = TestServer::new();
     let (paired, token) = server.tokens.issue("phone", TokenScope::Read).expect("a token");
     assert_eq!(server.send("GET /v1/runs", &token, None).0, 200);
@@ -182,7 +182,7 @@ fn a_revoked_token_opens_nothing() {
 }
 
 #[test]
-fn a_code_is_exchanged_once() {
+fn a_pairing_code_is_exchanged_once() {
     let server = TestServer::new();
     let code = server.tokens.issue_code("phone", TokenScope::Approve).expect("a code");
     let body = json!({ "code": code });
@@ -198,7 +198,7 @@ fn a_code_is_exchanged_once() {
 }
 
 #[test]
-fn floods_are_cut_off() {
+fn oversized_requests_are_cut_off() {
     let server = TestServer::new();
     let token = server.token(TokenScope::Run);
     let host = server.address;
@@ -331,7 +331,7 @@ fn other_machines_are_refused_without_tls() {
 
 /// A defect behind one request is an error of that request.
 #[test]
-fn a_panic_of_the_host_is_an_answer() {
+fn a_panic_of_the_host_is_a_500_response() {
     let server = TestServer::new();
     let token = server.token(TokenScope::Run);
     assert_eq!(server.send("POST /v1/runs/r1/undo", &token, None).0, 500);
@@ -340,7 +340,7 @@ fn a_panic_of_the_host_is_an_answer() {
 
 /// A client that never reads gets a bounded amount, and the server ends nevertheless.
 #[test]
-fn a_slow_reader_does_not_keep_the_server() {
+fn a_slow_reader_does_not_block_the_shutdown() {
     let server = TestServer::new();
     let token = server.token(TokenScope::Read);
     let event = json!({ "type": "said", "text": "x".repeat(10_000) });

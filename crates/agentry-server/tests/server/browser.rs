@@ -177,7 +177,7 @@ fn events(text: &str) -> Vec<Value> {
 }
 
 #[test]
-fn hostile_text_stays_text() {
+fn hostile_text_is_escaped_in_the_page() {
     let Some(browser) = Browser::start() else { return };
     let server = TestServer::showing(HOSTILE);
     server.host.events.lock().expect("no panic").extend(events(HOSTILE));
@@ -221,7 +221,7 @@ fn wait_for_call(browser: &Browser, server: &TestServer, is_meant: impl Fn(&Host
 
 /// A person accepts what an agent proposes to itself, and rejects it with a reason.
 #[test]
-fn a_person_decides_about_proposals() {
+fn proposals_are_decided_in_the_browser() {
     let Some(browser) = Browser::start() else { return };
     let server = TestServer::new();
     browser.open(&server, TokenScope::Approve);
@@ -246,7 +246,7 @@ fn a_person_decides_about_proposals() {
 
 /// What a person does: reads, answers with the keyboard, starts a run, follows it, reloads in the middle.
 #[test]
-fn a_person_uses_the_page() {
+fn runs_and_approvals_work_in_the_browser() {
     let Some(browser) = Browser::start() else { return };
     let server = TestServer::showing("deploy the site");
     browser.resize(1200, 900);
@@ -346,7 +346,7 @@ fn reached(server: &TestServer) -> Vec<HostCall> {
 }
 
 #[test]
-fn other_pages_get_nothing() {
+fn pages_of_other_origins_are_refused() {
     let Some(browser) = Browser::start() else { return };
     let server = TestServer::new();
     // The person has the page open, with a token.

@@ -74,13 +74,13 @@ fn check((program, flag): (&str, &str), (import, script): (&str, &str), expected
 }
 
 #[test]
-fn the_client_for_python() {
+fn the_openai_python_client_works() {
     let expected = "['helper']\nGood day.\nGood day.\nGood day. 7\nGood day. response.completed";
     check(("python3", "-c"), ("import openai", PYTHON), expected);
 }
 
 #[test]
-fn the_client_for_javascript() {
+fn the_openai_javascript_client_works() {
     let expected = "[\"helper\"]\nGood day.\nGood day.\nGood day. 7\nGood day. response.completed";
     check(("node", "-e"), ("require('openai')", JAVASCRIPT), expected);
 }

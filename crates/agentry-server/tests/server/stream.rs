@@ -46,19 +46,19 @@ impl OpenStream {
 }
 
 #[test]
-fn events_are_numbered_and_continue_where_a_client_was() {
+fn event_streams_resume_after_the_last_event_id() {
     let server = TestServer::new();
-    let said = |text: &str| json!({ "type": "said", "text": text });
-    server.host.events.lock().expect("no panic").extend([said("one"), said("two")]);
+    let said_event = |text: &str| json!({ "type": "said", "text": text });
+    server.host.events.lock().expect("no panic").extend([said_event("one"), said_event("two")]);
     let mut stream = OpenStream::new(&server, "/v1/runs/r1/events", "");
-    assert_eq!(stream.next(), Some((Some(1), said("one"))));
-    assert_eq!(stream.next(), Some((Some(2), said("two"))));
+    assert_eq!(stream.next(), Some((Some(1), said_event("one"))));
+    assert_eq!(stream.next(), Some((Some(2), said_event("two"))));
     let piece = json!({ "type": "text", "text": "th" });
     server.host.signals.send(LiveSignal::Piece(piece.clone())).expect("a reader");
     assert_eq!(stream.next(), Some((None, piece)), "a piece has no number");
-    server.host.events.lock().expect("no panic").push(said("three\nlines\r\nid: 9"));
+    server.host.events.lock().expect("no panic").push(said_event("three\nlines\r\nid: 9"));
     server.host.signals.send(LiveSignal::Changed).expect("a reader");
-    assert_eq!(stream.next(), Some((Some(3), said("three\nlines\r\nid: 9"))));
+    assert_eq!(stream.next(), Some((Some(3), said_event("three\nlines\r\nid: 9"))));
     let ended = json!({ "type": "ended", "state": "done" });
     *server.host.ended.lock().expect("no panic") = Some(ended.clone());
     server.host.signals.send(LiveSignal::Changed).expect("a reader");
@@ -86,7 +86,7 @@ fn pieces_that_come_late_are_left_out() {
 
 /// What a signal does not announce is found nevertheless.
 #[test]
-fn an_event_without_a_signal_arrives() {
+fn unsignalled_events_are_still_streamed() {
     let server = TestServer::new();
     let mut stream = OpenStream::new(&server, "/v1/runs/r1/events", "");
     server.host.events.lock().expect("no panic").push(json!({ "type": "said", "text": "late" }));

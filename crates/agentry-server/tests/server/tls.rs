@@ -9,7 +9,7 @@ use agentry_server::TlsFiles;
 use crate::scripted_host::{LIMIT, TestServer};
 
 #[test]
-fn a_certificate_makes_it_https() {
+fn with_a_certificate_only_tls_is_served() {
     let directory = tempfile::tempdir().expect("a writable directory");
     let (certificate, key) = (directory.path().join("cert.pem"), directory.path().join("key.pem"));
     let mut openssl = Command::new("openssl");
@@ -45,7 +45,7 @@ fn a_certificate_makes_it_https() {
 }
 
 #[test]
-fn files_that_are_no_certificate_are_named() {
+fn invalid_certificate_files_are_reported() {
     let directory = tempfile::tempdir().expect("a writable directory");
     let path = directory.path().join("cert.pem");
     std::fs::write(&path, "no certificate").expect("a writable directory");

@@ -52,7 +52,7 @@ mod tests {
     use super::wrong_name;
 
     #[test]
-    fn names_of_the_standard() {
+    fn skill_names_follow_the_standard() {
         let long = "a".repeat(65);
         let cases = [
             ("pdf-2", true),

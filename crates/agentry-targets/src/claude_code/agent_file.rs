@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn metadata_never_holds_three_dashes() {
+    fn written_front_matter_contains_no_dashes() {
         let metadata = Data::Map(vec![
             ("name".to_owned(), Data::str("x")),
             ("description".to_owned(), Data::str("a ---- b: \"c\"\n--- d")),
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_real_files_look_like() {
+    fn common_front_matter_is_read_leniently() {
         let cases: &[(&str, &str, &str)] = &[
             (
                 "---\nname: x\ndescription: Use this: it: helps\ntools: Read\n---\nhi",

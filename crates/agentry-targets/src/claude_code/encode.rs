@@ -130,7 +130,7 @@ fn walls(subject: &RenderSubject, section: Section, scope: RenderScope) -> Secti
     SectionPlan { asked: true, ..SectionPlan::new(kept, lists(entries, kept)) }
 }
 
-/// Plans a section as if Claude Code asked only where a rule says so.
+/// Plans a section as if Claude Code asked only because of rules.
 fn by_rules(
     subject: &RenderSubject,
     section: Section,

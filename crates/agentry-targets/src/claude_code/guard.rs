@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_by_tool() {
+    fn tool_calls_map_to_sections() {
         let cases = [
             ("Bash", json!({"command": "ls"}), "bash ls"),
             ("PowerShell", json!({"command": "rm 'x'"}), r"bash pwsh -Command 'rm '\''x'\'''"),
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_searched() {
+    fn search_calls_list_directory_and_glob() {
         let cases = [
             ("Grep", json!({"pattern": "x"}), "/w -"),
             ("Grep", json!({"pattern": "x", "glob": ".env", "path": "a"}), "a .env"),
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_no_question() {
+    fn malformed_guard_questions_are_errors() {
         let cases = [
             "",
             "[]",
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_a_denial() {
+    fn a_guard_failure_is_a_denial() {
         let GuardAnswer { output, errors, code } = failure("no such file");
         assert_eq!(code, 2);
         assert_eq!(errors, "agentry: no such file\n");

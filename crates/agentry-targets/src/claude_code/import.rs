@@ -67,8 +67,8 @@ fn read(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent, ImportErro
     for ClaudePlugin { name, hooks } in plugins(files) {
         match hooks {
             Ok(sections) => {
-                let who = format!("the plugin `{name}` of Claude Code");
-                draft.decided(&sections, &who, &mut model);
+                let plugin_title = format!("the plugin `{name}` of Claude Code");
+                draft.decided(&sections, &plugin_title, &mut model);
             }
             Err(why) => {
                 let detail = format!("the plugin `{name}` may bring some: {why}");

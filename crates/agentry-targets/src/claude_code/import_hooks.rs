@@ -27,9 +27,9 @@ pub(super) fn hooked(files: &dyn HarnessFiles, front: &ClaudeFrontMatter) -> Vec
 /// Whether only the hooks of the machine run. If two files disagree, hooks count as on.
 pub(super) fn are_off(files: &dyn HarnessFiles) -> bool {
     let own = of_project(files);
-    let says =
+    let answers =
         |word: bool| own.iter().any(|it| it.get("disableAllHooks") == Some(&Value::Bool(word)));
-    says(true) && !says(false)
+    answers(true) && !answers(false)
 }
 
 /// Returns the settings of the project, of the user and of the machine.
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_matcher_is_about() {
+    fn hook_matchers_map_to_sections() {
         let all = Section::ALL;
         let cases: &[(Value, &[Section])] = &[
             (json!("Bash"), &[Section::Bash]),

@@ -70,10 +70,10 @@ fn place(path: &str) -> Option<String> {
 /// Returns the sections that the hooks of the plugin in a directory decide about.
 fn brought(files: &dyn HarnessFiles, dir: &str) -> Result<Vec<Section>, String> {
     let manifest = format!("{dir}/.claude-plugin/plugin.json");
-    let said = json(files, &manifest).and_then(|manifest| manifest.get("hooks").cloned());
+    let declared = json(files, &manifest).and_then(|manifest| manifest.get("hooks").cloned());
     let mut paths = vec![format!("{dir}/hooks/hooks.json")];
     let mut sections = Vec::new();
-    match said {
+    match declared {
         Some(Value::Object(hooks)) => sections.extend(of(&Value::Object(hooks))),
         Some(Value::String(path)) => paths.push(format!("{dir}/{}", path.trim_start_matches("./"))),
         Some(_) => return Err(format!("`hooks` in `{manifest}` is not understood")),

@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_in_the_words_of_claude_code() {
+    fn path_patterns_are_written_for_claude_code() {
         let (project, user) = (RenderScope::Project, RenderScope::User);
         let cases = [
             ("/run/agenix/**", Action::Deny, project, Some("//run/agenix/**")),

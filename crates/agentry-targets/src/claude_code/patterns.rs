@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rules_of_claude_code_as_patterns() {
+    fn claude_code_rules_are_read_as_patterns() {
         let (allow, deny) = (Action::Allow, Action::Deny);
         let cases: &[(Section, &str, Action, &[&str])] = &[
             (Section::Bash, "Bash(git log:*)", allow, &["git log *"]),

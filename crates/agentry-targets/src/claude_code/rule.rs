@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rules_of_a_source_in_the_words_of_claude_code() {
+    fn source_rules_are_written_as_claude_code_rules() {
         let (deny, allow) = (Action::Deny, Action::Allow);
         let cases: &[(Section, &str, Action, &[&str])] = &[
             (Section::Bash, "git push*", deny, &["Bash(git push*)"]),

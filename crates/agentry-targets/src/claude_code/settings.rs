@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_of_the_user_stay_and_ours_go() {
+    fn merging_keeps_user_rules_and_replaces_agentry_rules() {
         let mine =
             "{\n  \"model\": \"opus\",\n  \"permissions\": {\n    \"ask\": [\"Bash\"]\n  }\n}\n";
         let written = merged(Some(mine.to_owned()), &rules(&["Bash", "WebFetch"]), None);
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_claude_code_drops_is_not_touched() {
+    fn invalid_settings_are_not_written() {
         let cases = [
             ("{\"permissions\": {\"ask\": \"x\"}}", "`permissions.ask` must be a list of texts"),
             ("{\"model\": 5}", "`model` must be a text"),
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_say_is_no_file() {
+    fn empty_rules_write_no_settings() {
         assert_eq!(merged(None, &ClaudeRuleLists::default(), None), Ok(None));
     }
 }

@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_of_tools_in_all_shapes() {
+    fn tool_lists_are_read_in_all_forms() {
         let cases: &[(Data, &[&str])] = &[
             (Data::str("Read, Bash(git log:*, x), Grep"), &["Read", "Bash", "Grep"]),
             (Data::strings(["Read", "Bash(git *)"]), &["Read", "Bash"]),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_agent_has() {
+    fn listed_and_removed_tools_decide_what_an_agent_has() {
         let tools = |listed: &[&str], removed: &[&str]| ClaudeTools {
             listed: Some(listed.iter().map(|it| (*it).to_owned()).collect()),
             removed: removed.iter().map(|it| (*it).to_owned()).collect(),

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_listed_agents() {
+    fn config_file_paths_are_resolved() {
         let cases = [
             (".codex/", "agents/a.toml", ".codex/agents/a.toml"),
             (".codex/", "./agents/../roles//a.toml", ".codex/roles/a.toml"),

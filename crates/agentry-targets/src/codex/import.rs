@@ -91,9 +91,9 @@ fn identity(
     let prompt = word("developer_instructions").ok_or("it has no `developer_instructions`")?;
     let mut draft = ImportDraft::new(name, prompt);
     draft.read_fields(NAME, FIELDS, own);
-    let said = known.and_then(|it| it.description.as_deref());
-    let said = said.or_else(|| word("description"));
-    draft.description(said);
+    let declared = known.and_then(|it| it.description.as_deref());
+    let declared = declared.or_else(|| word("description"));
+    draft.description(declared);
     misread(own, &mut draft);
     Ok(draft)
 }
@@ -151,8 +151,8 @@ fn with_profile(files: &dyn HarnessFiles, data: Data, draft: &mut ImportDraft) -
         };
     let Data::Map(mut fields) = data else { return data };
     let own = fields.iter().position(|(key, _)| key == "sandbox_mode");
-    let said = own.and_then(|at| fields.get(at)).and_then(|(_, value)| value.as_str());
-    if strictness(Some(&sandbox)) <= strictness(said) {
+    let declared = own.and_then(|at| fields.get(at)).and_then(|(_, value)| value.as_str());
+    if strictness(Some(&sandbox)) <= strictness(declared) {
         return Data::Map(fields);
     }
     let detail = format!("the profile `{}` says `{sandbox}`: taken over", name.unwrap_or_default());
@@ -233,8 +233,8 @@ fn switched_off(data: &Data) -> Vec<String> {
         let path = entry.get("path").and_then(Data::as_str)?.trim_end_matches("/SKILL.md");
         path.rsplit('/').next().map(str::to_owned)
     };
-    let said = |entry: &Data| entry.get("name").and_then(Data::as_str).map(str::to_owned);
-    off.map(|entry| said(entry).or_else(|| name(entry)).unwrap_or("**".to_owned())).collect()
+    let declared = |entry: &Data| entry.get("name").and_then(Data::as_str).map(str::to_owned);
+    off.map(|entry| declared(entry).or_else(|| name(entry)).unwrap_or("**".to_owned())).collect()
 }
 
 /// Reports what a definition cannot express.

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn around_a_pattern() {
+    fn patterns_become_covering_prefixes() {
         let cases = [
             ("git push *", Some("git push")),
             ("git push", Some("git push")),
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn there_and_back() {
+    fn prefix_rules_round_trip() {
         let prefix = |words: &[&str], action| PrefixRule {
             words: words.iter().map(|word| (*word).to_owned()).collect(),
             action,
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_as_people_write_them() {
+    fn prefix_rules_are_parsed_leniently() {
         let rules = |text: &str| {
             let (found, others) = read(text);
             let line = |rule: &PrefixRule| format!("{}:{}", rule.words.join(" "), rule.action);

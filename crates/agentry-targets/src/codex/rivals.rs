@@ -32,8 +32,8 @@ impl CodexNames {
         };
         for entry in listed(files, settings) {
             // The name in the file overrides the one in the settings.
-            let said = entry.file.as_ref().and_then(|file| name(&files.text(file)?));
-            let name = said.unwrap_or_else(|| entry.name.clone());
+            let declared_name = entry.file.as_ref().and_then(|file| name(&files.text(file)?));
+            let name = declared_name.unwrap_or_else(|| entry.name.clone());
             found.entries.entry(name).or_default().push(entry);
         }
         found

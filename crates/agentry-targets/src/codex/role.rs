@@ -74,13 +74,13 @@ fn by(files: &dyn HarnessFiles, name: &str, dirs: &[&str]) -> Option<HarnessMode
     if entries.iter().any(|(key, _)| !is_known(FIELDS, key)) {
         return None;
     }
-    let says =
+    let field_text =
         |key: &str| data.get(key).and_then(Data::as_str).filter(|text| !text.trim().is_empty());
-    says("description")?;
-    says("developer_instructions")?;
+    field_text("description")?;
+    field_text("developer_instructions")?;
     let (mut rules, _) = prefix::read(&files.text(RULES).unwrap_or_default());
     rules.extend(dirs.iter().flat_map(|dir| beside(files, dir).0));
-    (says("name")? == name).then(|| of(&data, &rules, EncodingView::Mildest))
+    (field_text("name")? == name).then(|| of(&data, &rules, EncodingView::Mildest))
 }
 
 /// Parses TOML; `None` if it has errors.
@@ -151,9 +151,9 @@ pub(super) fn of(data: &Data, rules: &[prefix::PrefixRule], view: EncodingView) 
     if view == EncodingView::Mildest && setup.writes() {
         temporary(data, &mut model);
     }
-    let nothing_said = if view == EncodingView::Mildest { "live" } else { "cached" };
+    let unset_search = if view == EncodingView::Mildest { "live" } else { "cached" };
     let searches = match data.get("web_search").map(Data::as_str) {
-        None => nothing_said,
+        None => unset_search,
         Some(Some(word @ ("live" | "cached" | "disabled"))) => word,
         Some(_) if view == EncodingView::Mildest => "live",
         Some(_) => "disabled",

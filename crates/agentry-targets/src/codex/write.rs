@@ -117,13 +117,13 @@ fn agent(
     let prompt =
         subject.prompt(&[PromptTextKind::Prompt, PromptTextKind::Context, PromptTextKind::Rules]);
     // Codex ignores an agent without instructions.
-    let told = Some(prompt.trim()).filter(|text| !text.is_empty());
-    let told = told.unwrap_or_else(|| subject.description());
+    let prompt_text = Some(prompt.trim()).filter(|text| !text.is_empty());
+    let prompt_text = prompt_text.unwrap_or_else(|| subject.description());
     let mut computed = vec![
         ("sandbox_mode", Data::str(setup.sandbox.as_str())),
         ("approval_policy", Data::str(setup.approval.as_str())),
         ("web_search", Data::str(web)),
-        ("developer_instructions", Data::str(format!("{told}\n"))),
+        ("developer_instructions", Data::str(format!("{prompt_text}\n"))),
     ];
     computed.extend(tables(subject, setup, settings));
     let role = fields::write(FIELDS, (subject, NAME), computed, &mut out);

@@ -18,7 +18,7 @@ use crate::render_result::RenderedAgent;
 use crate::subject::RenderSubject;
 
 const NO_PLACE: &str = "Copilot has no place for it";
-const NOTHING_SAID: &str = "GitHub Copilot says nothing about it";
+const UNDOCUMENTED: &str = "GitHub Copilot says nothing about it";
 
 pub(super) const FIELDS: &[TargetField] = &[
     model_field("name", Yes("file name")),
@@ -76,7 +76,7 @@ pub(super) const FIELDS: &[TargetField] = &[
     model_field("permissions.question", No("no such tool")).loses_when(
         |subject| subject.grants(Section::Question),
         Dropped,
-        NOTHING_SAID,
+        UNDOCUMENTED,
     ),
     model_field("permissions.external_directory", Partly("Copilot asks")),
     model_field("permissions.mcp", Partly("`SERVER/*` or not")),
@@ -84,7 +84,7 @@ pub(super) const FIELDS: &[TargetField] = &[
     model_field("permissions.skill", No("skills are for all agents")).loses_when(
         |subject| subject.grants(Section::Skill),
         Dropped,
-        NOTHING_SAID,
+        UNDOCUMENTED,
     ),
     model_field("permissions.delegate", Partly("`agent` or not")),
     model_field("permissions.env", No("not looked at")),

@@ -440,8 +440,8 @@ impl GeminiLimits {
             let layers = layers.map(|list| list.seen(EncodingView::Strictest).rules());
             model.add(Section::Mcp, "settings", layers.collect());
         }
-        for (sections, who) in &self.asked {
-            draft.decided(sections, who, model);
+        for (sections, source_title) in &self.asked {
+            draft.decided(sections, source_title, model);
         }
     }
 }

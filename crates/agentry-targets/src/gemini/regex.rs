@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_and_back() {
+    fn wildcards_convert_to_regex_and_back() {
         let cases = [
             ("git log*", Action::Allow, "git log"),
             ("ls *", Action::Deny, "ls[ \"]"),

@@ -108,9 +108,9 @@ pub(super) fn found(
     if entries.iter().any(|(key, _)| !is_known_field(FIELDS, key)) {
         return None;
     }
-    let says =
+    let has_text =
         |key: &str| metadata.get(key).and_then(Data::as_str).is_some_and(|it| !it.is_empty());
-    if metadata.get("name").and_then(Data::as_str) != Some(name) || !says("description") {
+    if metadata.get("name").and_then(Data::as_str) != Some(name) || !has_text("description") {
         return None;
     }
     let mut names = listed(&metadata);

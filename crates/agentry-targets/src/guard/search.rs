@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_glob_leads_to_a_directory() {
+    fn globs_split_into_directory_and_pattern() {
         let cases = [
             ("*.rs", "/w *.rs"),
             ("a/b/*.rs", "/w/a/b *.rs"),
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_glob_starts_from_more_than_the_path() {
+    fn a_glob_is_applied_to_path_and_workspace() {
         let cases = [
             ("a", None, "a "),
             ("a", Some(""), "a "),

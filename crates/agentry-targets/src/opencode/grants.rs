@@ -41,12 +41,12 @@ pub(super) fn metadata(written: &Data, rules: &[OpencodeRule], found: &OpencodeA
     let grants = grants.filter_map(|key| Some((key.to_owned(), in_order(written.get(key)?))));
     let own = flatten(found.fields.get(PERMISSION).unwrap_or(&Data::Null), EncodingView::Strictest);
     // A tool that is denied anyway makes no difference.
-    let unsaid = found.denied_as_subagent(&own).into_iter().filter(|key| !is_denied(rules, key));
-    let unsaid = (UNSAID.to_owned(), Data::strings(unsaid));
+    let unlisted = found.denied_as_subagent(&own).into_iter().filter(|key| !is_denied(rules, key));
+    let unlisted = (UNSAID.to_owned(), Data::strings(unlisted));
     let rule = |it: &OpencodeRule| Data::strings([&it.key, &it.pattern, it.action.as_str()]);
     let rules = (RULES.to_owned(), Data::List(rules.iter().map(rule).collect()));
     let servers = (SERVERS.to_owned(), Data::strings(&found.servers));
-    Data::Map(grants.chain([rules, servers, unsaid]).collect())
+    Data::Map(grants.chain([rules, servers, unlisted]).collect())
 }
 
 /// Preserves the order of rules. Some definition formats put plain values before maps, but the last rule
@@ -171,8 +171,9 @@ fn is_key(key: &str) -> bool {
 
 /// Builds the rendered block extended by every original key that permits nothing which is denied.
 fn closed(subject: &RenderSubject, grants: &mut [OriginalGrant]) {
-    let said = grants.iter().filter_map(|grant| Some((grant.key.to_owned(), grant.value.clone()?)));
-    let own = flatten(&own_rules(&Data::Map(said.collect())), EncodingView::Mildest);
+    let granted =
+        grants.iter().filter_map(|grant| Some((grant.key.to_owned(), grant.value.clone()?)));
+    let own = flatten(&own_rules(&Data::Map(granted.collect())), EncodingView::Mildest);
     let rendered = anywhere(&ListedFiles::default(), |settings| {
         permission(subject, settings, &mut RenderedAgent::default())
     });

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn every_tool_is_a_call() {
+    fn tool_calls_map_to_sections() {
         let patch = "*** Begin Patch\n*** Update File: a\n@@\n*** Move to: ../b\n*** End Patch";
         let cases = [
             ("bash", json!({"command": "ls"}), "/w, bash ls"),
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_searched() {
+    fn search_calls_list_directory_and_glob() {
         let cases = [
             ("grep", json!({"pattern": "x"}), "/w/. -"),
             ("grep", json!({"pattern": "x", "include": ".env", "path": "a"}), "/w/a .env"),
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_no_question() {
+    fn malformed_guard_questions_are_errors() {
         let cases = [
             (json!({}), "a question without `tool`"),
             (json!({"tool": "bash"}), "a question without `directory`"),
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_never_an_approval() {
+    fn a_guard_failure_is_a_denial() {
         let GuardAnswer { output, code, .. } = failure("no such file");
         assert_eq!(output, "{\"decision\":\"deny\",\"reason\":\"no such file\"}\n");
         assert_eq!(code, 2);

@@ -152,8 +152,8 @@ fn read(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent, ImportErro
     let mut model = of(&rules, &found.servers, EncodingView::Strictest);
     reading(&rules, &mut model, &mut draft);
     if let Some(plugin) = deciding(&below) {
-        let who = format!("the plugin `{plugin}` of OpenCode");
-        draft.decided(Section::ALL, &who, &mut model);
+        let plugin_title = format!("the plugin `{plugin}` of OpenCode");
+        draft.decided(Section::ALL, &plugin_title, &mut model);
     }
     let bound = PermittedBound::new(model).without(unreal(&found.servers));
     Ok(draft.read(bound, metadata))
@@ -175,10 +175,10 @@ fn rules(
     }
     unread(found, draft);
     idle(found, &all, draft);
-    let said = all.get(of_agent..).unwrap_or_default().to_vec();
-    let denied = found.of_subagents(&said);
+    let own_rules = all.get(of_agent..).unwrap_or_default().to_vec();
+    let denied = found.of_subagents(&own_rules);
     if denied.is_empty() {
-        apart_as_subagent(&found.denied_as_subagent(&said), &all, draft);
+        apart_as_subagent(&found.denied_as_subagent(&own_rules), &all, draft);
     }
     all.extend(denied.into_iter().filter(|rule| !is_denied(&all, &rule.key)).collect::<Vec<_>>());
     all
@@ -411,7 +411,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_place_of_an_agent() {
+    fn agent_names_are_derived_from_paths() {
         let cases = [
             (".opencode/agents/x.md", Some(("", "agents", "x"))),
             ("a/.opencode/agent/sub/x.md", Some(("a/", "agent", "sub/x"))),

@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_in_our_words() {
+    fn opencode_patterns_are_translated() {
         use Action::{Allow, Ask, Deny};
         use Section::{Bash, Edit, ExternalDirectory};
         let cases = [
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_tools() {
+    fn tool_keys_become_server_patterns() {
         let cases = [
             ("github_*", true, &["github/*"][..]),
             ("github*", true, &["github*/*"]),

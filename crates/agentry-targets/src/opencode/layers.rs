@@ -94,22 +94,22 @@ impl OpencodeAgent {
 
     /// Returns the tools that an agent is denied while another one has started it, unless a rule in `said`
     /// has exactly that key.
-    pub(super) fn denied_as_subagent(&self, said: &[OpencodeRule]) -> Vec<&'static str> {
-        let is_new = |key: &&str| said.iter().all(|rule| rule.key != *key);
+    pub(super) fn denied_as_subagent(&self, agent_rules: &[OpencodeRule]) -> Vec<&'static str> {
+        let is_new = |key: &&str| agent_rules.iter().all(|rule| rule.key != *key);
         let keys = FOR_PRIMARY.iter().copied().filter(is_new);
         keys.filter(|_| self.mode() != Some(AgentMode::Primary)).collect()
     }
 
     /// Returns these denials as rules, for an agent that is always started by another one.
-    pub(super) fn of_subagents(&self, said: &[OpencodeRule]) -> Vec<OpencodeRule> {
+    pub(super) fn of_subagents(&self, agent_rules: &[OpencodeRule]) -> Vec<OpencodeRule> {
         let denied = |key: &str| OpencodeRule {
             key: key.to_owned(),
             pattern: "*".to_owned(),
             action: Action::Deny,
         };
         let is_started = self.mode() == Some(AgentMode::Subagent);
-        let unsaid = self.denied_as_subagent(said).into_iter().filter(|_| is_started);
-        unsaid.map(denied).collect()
+        let unlisted = self.denied_as_subagent(agent_rules).into_iter().filter(|_| is_started);
+        unlisted.map(denied).collect()
     }
 
     fn mode(&self) -> Option<AgentMode> {
@@ -387,7 +387,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_stay_where_they_first_stood() {
+    fn merged_keys_keep_their_first_position() {
         let data = |text: &str| settings(text).unwrap_or_default();
         let before = data(r#"{"*": "deny", "git *": "allow", "x": "ask"}"#);
         let after = data(r#"{"git *": "deny", "*": "ask", "x": {"a": "deny"}}"#);
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn permission_counts_whatever_the_older_tools_say() {
+    fn permission_overrides_the_older_tools_field() {
         let maps = [r#"{"*": "allow", "src/*": "deny"}"#, r#"{"*": "deny", "a": "allow"}"#, "{}"];
         let maps = maps.map(|text| settings(text).unwrap_or_default());
         let kinds: Vec<Data> =

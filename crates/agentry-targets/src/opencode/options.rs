@@ -15,7 +15,7 @@ use crate::subject::RenderSubject;
 const PASSED_ON: &str = "fields";
 
 /// Parts of keys that may concern permissions in some version.
-const TELLING: &[&str] = &[
+const SENSITIVE_WORDS: &[&str] = &[
     "permission",
     "permit",
     "tool",
@@ -80,10 +80,10 @@ fn is_option(key: &str, value: &Data) -> bool {
 fn is_key(key: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let lower = key.to_ascii_lowercase();
-    let tells = TELLING.iter().any(|part| lower.contains(part));
+    let is_sensitive = SENSITIVE_WORDS.iter().any(|part| lower.contains(part));
     let fits = !key.is_empty() && key.len() <= 64 && key.chars().all(is_plain);
     // JavaScript would move a key that looks like a number.
-    fits && !tells && !is_number(key)
+    fits && !is_sensitive && !is_number(key)
 }
 
 fn is_plain(value: &Data, deepest: usize) -> bool {
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_passed_on() {
+    fn provider_options_are_recognised() {
         let word = Data::str("high");
         let map = |key: &str| Data::Map(vec![(key.to_owned(), Data::Int(1))]);
         let mut deep = map("x");

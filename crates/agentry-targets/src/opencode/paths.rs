@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_in_the_words_of_opencode() {
+    fn path_patterns_are_written_for_opencode() {
         type Words = &'static [&'static str];
         let cases: &[(&str, Words, Words, Words)] = &[
             ("src/**", &["src/*"], &[], &[]),

@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_take_permissions() {
+    fn permission_keys_match_with_wildcards() {
         let cases = [
             ("*", "bash", true),
             ("bash", "bash", true),
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_come_first() {
+    fn numeric_keys_are_recognised() {
         let cases = [("0", true), ("10", true), ("010", false), ("1x", false), ("", false)];
         for (key, expected) in cases {
             assert_eq!(is_number(key), expected, "{key}");

@@ -97,9 +97,9 @@ fn metadata(
     let as_written =
         given(subject, "permission").is_some_and(|it| is_kept(subject, it.value.as_ref()));
     // If the whole original block is restored, nothing was narrowed and nothing is reported.
-    let mut unsaid = RenderedAgent::default();
-    let told = if as_written { &mut unsaid } else { &mut *out };
-    let mut permission = permission(subject, settings, told);
+    let mut unreported = RenderedAgent::default();
+    let losses = if as_written { &mut unreported } else { &mut *out };
+    let mut permission = permission(subject, settings, losses);
     if settings.unattended && !settings.guard {
         deny_questions(&mut permission);
     }
@@ -199,9 +199,9 @@ fn skills(subject: &RenderSubject, settings: &RenderSettings<'_>, out: &mut Rend
 
 /// Whether OpenCode would load a skill.
 fn is_complete(text: &str) -> bool {
-    let says = |metadata: &Data, key| metadata.get(key).and_then(Data::as_str).is_some();
+    let has_text = |metadata: &Data, key| metadata.get(key).and_then(Data::as_str).is_some();
     front_matter::read(text)
-        .is_some_and(|(data, _)| says(&data, "name") && says(&data, "description"))
+        .is_some_and(|(data, _)| has_text(&data, "name") && has_text(&data, "description"))
 }
 
 /// The plugin that asks the guard about the calls of all agents.

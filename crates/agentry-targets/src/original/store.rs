@@ -184,9 +184,12 @@ pub fn completed(
             places.push(*place);
         }
     }
-    let [description, said] = [agent, result].map(|agent| agent.identity.description.as_ref());
-    let [description, said] = [description, said].map(|text| text.map(|text| text.value.as_str()));
-    if let Some(text) = description.filter(|_| said != description && is_alike(said, description)) {
+    let [description, declared] = [agent, result].map(|agent| agent.identity.description.as_ref());
+    let [description, declared] =
+        [description, declared].map(|text| text.map(|text| text.value.as_str()));
+    if let Some(text) =
+        description.filter(|_| declared != description && is_alike(declared, description))
+    {
         set(&mut more, harness, DESCRIPTION, Data::str(text));
         places.push("description");
     }
@@ -262,9 +265,9 @@ fn fill(agent: &mut Agent, harness: &str) {
     let description = OriginalFrontMatter::of(agent, harness).get(DESCRIPTION);
     let description = description.and_then(|text| text.as_str().map(str::to_owned));
     // The original counts only while the definition's description still has the same text.
-    if let (Some(original), Some(said)) = (description, agent.identity.description.as_mut())
-        && is_alike(Some(&original), Some(&said.value))
+    if let (Some(original), Some(declared)) = (description, agent.identity.description.as_mut())
+        && is_alike(Some(&original), Some(&declared.value))
     {
-        said.value = original;
+        declared.value = original;
     }
 }

@@ -26,7 +26,7 @@ pub(super) struct GrantTrial<'a> {
     settings: &'a RenderSettings<'a>,
     /// The grants as the agent keeps them; `None` if it keeps none.
     all: Option<Vec<OriginalGrant>>,
-    /// The agent without grants and with all of them: each is looked at several times.
+    /// The agent without grants and with all of them, cached for several comparisons.
     plain: OnceCell<TrialRendering>,
     whole: OnceCell<TrialRendering>,
 }

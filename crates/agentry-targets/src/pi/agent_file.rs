@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_have_commas_or_lines() {
+    fn lists_are_read_with_commas_or_lines() {
         let cases: &[(&str, &[&str])] = &[
             ("read, bash", &["read", "bash"]),
             ("- read\n- bash, edit", &["read", "bash", "edit"]),
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_back_everywhere() {
+    fn written_values_are_read_alike_by_pi_and_yaml() {
         let cases = [
             ("Answers questions", Some("Answers questions")),
             ("Use this: always", Some("\"Use this: always\"")),

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn questions() {
+    fn tool_calls_map_to_sections() {
         let one = |section, text: &str| Some(vec![(section, text.to_owned())]);
         let cases = [
             (r#""bash","input":{"command":"ls"}"#, one(Section::Bash, "ls")),
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_a_denial() {
+    fn a_guard_failure_is_a_denial() {
         let answer = failure("no such agent");
         assert_eq!(answer.output, "{\"decision\":\"deny\",\"reason\":\"no such agent\"}\n");
         assert_eq!((answer.errors.as_str(), answer.code), ("no such agent\n", 2));

@@ -47,7 +47,8 @@ impl PiRivals {
         }
         for path in self.weak.get(name).into_iter().flatten() {
             let text = settings.existing.text(path).unwrap_or_default();
-            let packed = fields(&text).is_some_and(|fields| says(&fields, "package").is_some());
+            let packed =
+                fields(&text).is_some_and(|fields| non_empty_field(&fields, "package").is_some());
             let detail = if packed {
                 format!(
                     "`{path}` has the same name in a package: Pi finds `{name}` ambiguous, and \
@@ -69,12 +70,12 @@ fn fields(text: &str) -> Option<PiFields> {
 }
 
 /// Returns a field that is not empty.
-fn says<'a>(fields: &'a PiFields, key: &str) -> Option<&'a str> {
+fn non_empty_field<'a>(fields: &'a PiFields, key: &str) -> Option<&'a str> {
     fields.get(key).filter(|text| !text.is_empty())
 }
 
 /// Returns the name of an agent; Pi skips a file without a name or a description.
 fn name(fields: &PiFields) -> Option<String> {
-    says(fields, "description")?;
-    says(fields, "name").map(str::to_owned)
+    non_empty_field(fields, "description")?;
+    non_empty_field(fields, "name").map(str::to_owned)
 }

@@ -1,4 +1,5 @@
-//! Builds the tree from ACL lexemes. It goes on after a mistake, so that one run reports them all.
+//! Builds the tree from ACL lexemes. It continues after a syntax error, so that one run reports all
+//! of them.
 
 use super::body::AclBody;
 use super::lex::AclToken;

@@ -7,7 +7,7 @@ use crate::probe::{check_examples, maps, probe, scalars, soup};
 use crate::tree::TreeNode;
 
 #[test]
-fn values_keep_their_places() {
+fn values_keep_their_spans() {
     let cases: [(&str, &str, &[&str]); 13] = [
         ("a = 1\nb: 'x'", r#"{"a":1,"b":"x"}"#, &["/a: 1", "/b: 'x'"]),
         ("a = -2.5e1 b = +3", r#"{"a":-25.0,"b":3}"#, &["/a: -2.5e1", "/b: +3"]),
@@ -48,7 +48,7 @@ fn values_keep_their_places() {
 }
 
 #[test]
-fn labels_are_told_from_keys() {
+fn labels_and_keys_are_distinguished() {
     let seen = probe(parse, "p \"a\" { m \"x\" { l = {} } }\nq { a = {} }\nr = {}");
     let labelled = |path: &[&str]| {
         let step =
@@ -84,7 +84,7 @@ fn blocks_and_words_have_their_spans() {
 }
 
 #[test]
-fn every_problem_is_found_and_the_rest_is_read() {
+fn syntax_errors_are_reported_and_the_rest_is_parsed() {
     let cases: [(&str, &[&str], &str); 34] = [
         ("a 10", &["1:1 no `=` after `a`"], r#"{"a":10}"#),
         ("a \"x\"\nb = 1", &["1:1 no `=` after `a`"], r#"{"a":"x","b":1}"#),
@@ -145,7 +145,7 @@ fn every_problem_is_found_and_the_rest_is_read() {
 }
 
 #[test]
-fn safe_fixes_mend_the_text() {
+fn safe_fixes_repair_the_text() {
     let cases = [("a 10", "a = 10"), ("a \"x\"", "a = \"x\""), ("a x { }", "a \"x\" { }")];
     for (text, fixed) in cases {
         assert_eq!(probe(parse, text).fixed(), fixed, "{text}");
@@ -180,7 +180,7 @@ fn depth_and_size_are_limited() {
 }
 
 #[test]
-fn data_is_written_for_people() {
+fn data_is_written_readably() {
     let map = |entries: &[(&str, Data)]| {
         Data::Map(entries.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect())
     };
@@ -227,7 +227,7 @@ temperature = 1.0
 const LABELLED: &[&str] = &["providers", "providers.*.models", "a", "a.*.a", "*.a"];
 
 #[test]
-fn examples_show_their_rule() {
+fn every_rule_matches_its_examples() {
     check_examples(parse, RULES, "acl");
 }
 
@@ -246,7 +246,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_brings_the_reader_down(text in prop_oneof![any::<String>(), soup()]) {
+    fn any_text_is_parsed_without_a_panic(text in prop_oneof![any::<String>(), soup()]) {
         probe(parse, &text);
     }
 }

@@ -1,4 +1,5 @@
-//! Builds the tree from JSON lexemes. It goes on after a mistake, so that one run reports them all.
+//! Builds the tree from JSON lexemes. It continues after a syntax error, so that one run reports
+//! all of them.
 
 use super::lex::{JsonToken, quoted};
 use super::{JSON_SYNTAX, JsonDialect};

@@ -7,7 +7,7 @@ use crate::limits;
 use crate::probe::{check_examples, maps, probe, scalars, soup};
 
 #[test]
-fn values_keep_their_places() {
+fn values_keep_their_spans() {
     let cases: [(&str, &str, &[&str]); 7] = [
         (
             r#"{"a": [1, -2.5e1], "b": {"c": null}}"#,
@@ -30,7 +30,7 @@ fn values_keep_their_places() {
 }
 
 #[test]
-fn every_problem_is_found_and_the_rest_is_read() {
+fn syntax_errors_are_reported_and_the_rest_is_parsed() {
     let cases: [(&str, &[&str], &str); 27] = [
         ("", &["1:1 there is no value"], "null"),
         ("{\"a\": 1,}", &["1:8 a comma after the last value"], r#"{"a":1}"#),
@@ -123,7 +123,7 @@ fn comments_and_last_commas_may_be_allowed() {
 }
 
 #[test]
-fn safe_fixes_mend_the_text() {
+fn safe_fixes_repair_the_text() {
     let text = "{\"a\": [1, 2,],}";
     let fixed = probe(parse, text).fixed();
     assert_eq!(fixed, "{\"a\": [1, 2]}");
@@ -132,7 +132,7 @@ fn safe_fixes_mend_the_text() {
 
 /// A quote that was not escaped looks like missing commas and colons, so no safe fix may guess.
 #[test]
-fn what_could_be_meant_otherwise_is_not_mended_safely() {
+fn ambiguous_mistakes_have_no_safe_fix() {
     for text in ["{\"a\": \"say \"hi\" now\"}", "{\"a\": \"b\nc\", \"d\": 1}", "{a: 1 'b' 2}"] {
         assert_eq!(probe(parse, text).fixed(), text);
     }
@@ -163,7 +163,7 @@ fn depth_and_size_are_limited() {
 }
 
 #[test]
-fn data_is_written_for_people() {
+fn data_is_written_readably() {
     let data = Data::Map(vec![
         ("name".to_owned(), Data::str("helper")),
         ("tags".to_owned(), Data::strings(["a"])),
@@ -174,7 +174,7 @@ fn data_is_written_for_people() {
 }
 
 #[test]
-fn examples_show_their_rule() {
+fn every_rule_matches_its_examples() {
     check_examples(parse, RULES, "json");
 }
 
@@ -187,7 +187,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_brings_the_reader_down(text in prop_oneof![any::<String>(), soup()]) {
+    fn any_text_is_parsed_without_a_panic(text in prop_oneof![any::<String>(), soup()]) {
         probe(parse, &text);
     }
 }

@@ -154,7 +154,7 @@ fn spans_count_from_the_start_of_the_file() {
 type Found = (&'static str, &'static str, &'static str, bool);
 
 #[test]
-fn fences_are_found_and_their_ends_too() {
+fn fenced_blocks_are_found_with_their_ends() {
     let cases: [(&str, &[Found]); 25] = [
         ("```js\nx\n```\n", &[("js", "x\n", "```js\nx\n```", true)]),
         ("```JS title=\"a b\"\nx\n```", &[("js", "x\n", "```JS title=\"a b\"\nx\n```", true)]),
@@ -200,7 +200,7 @@ fn fences_are_found_and_their_ends_too() {
 }
 
 #[test]
-fn an_opening_is_one_line() {
+fn the_opening_of_a_fence_is_one_line() {
     let cases = [("a\n\n  ```js x \r\n1\n```", "```js x"), ("~~~", "~~~"), ("- ~~~a\n  b", "~~~a")];
     for (text, expected) in cases {
         let source = source(text);
@@ -238,7 +238,7 @@ fn pair(source: &SourceFile, found: Option<Spanned<String>>) -> Option<(String, 
 }
 
 #[test]
-fn first_paragraphs() {
+fn the_first_paragraph_is_found() {
     let cases = [
         ("Hello\n", Some(("Hello", "Hello"))),
         (
@@ -272,7 +272,7 @@ fn first_paragraphs() {
 }
 
 #[test]
-fn first_images() {
+fn the_first_image_is_found() {
     let cases = [
         ("![a](b.png)", Some(("b.png", "b.png"))),
         ("text ![a]( b.png \"title\") ![c](d)", Some(("b.png", "b.png"))),
@@ -301,7 +301,7 @@ fn first_images() {
 }
 
 #[test]
-fn an_image_finds_its_address_elsewhere_in_the_file() {
+fn image_references_are_resolved() {
     let text = source("# Avatar\n\n![me][p]\n\n# Notes\n\n[p]: me.png\n");
     let range = sections(&text, all(&text))[0].content.range();
     let found = pair(&text, first_image(&text, range));
@@ -309,7 +309,7 @@ fn an_image_finds_its_address_elsewhere_in_the_file() {
 }
 
 #[test]
-fn ranges_that_do_not_fit_are_empty() {
+fn invalid_ranges_are_empty() {
     let text = source("é # a");
     for range in [1..3, 3..99, 99..100] {
         assert_eq!(sections(&text, range.clone()), []);
@@ -361,12 +361,12 @@ fn large_and_deep_texts_are_read() {
 
 proptest! {
     #[test]
-    fn any_text_is_read(text in "([-#>*`~=_!\\[\\]()<:|+ \t\r\nab1.\\\\&é]|---\n|```|~~~|\r\n){0,60}") {
+    fn any_text_is_parsed_without_a_panic(text in "([-#>*`~=_!\\[\\]()<:|+ \t\r\nab1.\\\\&é]|---\n|```|~~~|\r\n){0,60}") {
         look(&source(&text));
     }
 
     #[test]
-    fn parts_are_parts_of_the_text(text in "([- a\r\n]|---\n|---\r){0,20}") {
+    fn parts_lie_within_the_text(text in "([- a\r\n]|---\n|---\r){0,20}") {
         let parts = parts(&source(&text));
         prop_assert!(text.get(parts.body.clone()).is_some());
         prop_assert_eq!(parts.body.end, text.len());

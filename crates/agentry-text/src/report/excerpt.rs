@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_that_is_cut_ends_at_the_cut() {
+    fn marks_end_where_the_line_is_cut() {
         let text = "x".repeat(100) + "\nlast";
         let cases = [(10..101, 10..34), (10..50, 10..30), (10..105, 10..38)];
         for (range, expected) in cases {

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn samples_as_commands() {
+    fn findings_are_written_as_workflow_commands() {
         let show = |sample: &samples::DiagnosticSample| line(&sample.diagnostic, &sample.sources);
         let text: Vec<_> = samples::all().iter().map(show).collect();
         insta::assert_snapshot!(text.join("\n"), @r#"

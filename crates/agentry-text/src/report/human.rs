@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn samples_in_full() {
+    fn findings_are_written_in_full() {
         let show = |sample: &samples::DiagnosticSample| {
             let text = render(&sample.diagnostic, &sample.sources, ReportStyle::default());
             format!("# {}\n{text}", sample.name)
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_on_a_line() {
+    fn findings_are_written_on_one_line() {
         let show = |sample: &samples::DiagnosticSample| line(&sample.diagnostic, &sample.sources);
         let text: Vec<_> = samples::all().iter().map(show).collect();
         insta::assert_snapshot!(text.join("\n"), @r#"
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_ours_alone() {
+    fn untrusted_text_cannot_add_colours() {
         let sample = samples::sample("", "a", "x\u{1b}[31my", "\u{1b}");
         let text =
             render(&sample.diagnostic, &sample.sources, ReportStyle { color: true, width: 80 });
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_there_is_no_reason_to_fail() {
+    fn a_finding_without_its_source_is_shown() {
         let mut sample = samples::sample("", "a", "x", "x");
         sample.sources = SourceFiles::default();
         sample.diagnostic.hint("look elsewhere");

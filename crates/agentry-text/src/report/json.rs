@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn samples_as_json() {
+    fn findings_are_written_as_json() {
         let show = |sample: &samples::DiagnosticSample| {
             line(&diagnostic(&sample.diagnostic, &sample.sources))
         };
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_safe_and_means_the_same() {
+    fn json_escapes_hidden_characters() {
         let value = json!({ "a": "\u{1b}[2J \u{9b} \u{202e} \u{E0041} é \"\n" });
         let text = text(&value);
         insta::assert_snapshot!(text, @r#"
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn counts() {
+    fn the_json_summary_has_all_counts() {
         let found =
             summary(&CheckSummary { agents: 3, files: 2, errors: 1, warnings: 2, notes: 0 });
         let expected = json!({ "agents": 3, "files": 2, "errors": 1, "warnings": 2, "notes": 0 });

@@ -102,7 +102,7 @@ mod tests {
     use crate::source::FileId;
 
     #[test]
-    fn closing_lines() {
+    fn the_summary_line_counts_findings() {
         let summary = |agents, errors, warnings, notes| {
             let files = 0;
             CheckSummary { agents, files, errors, warnings, notes }
@@ -124,7 +124,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_can_be_shown(
+        fn any_text_is_reported_without_hidden_characters(
             texts in proptest::array::uniform2(hostile()),
             path in hostile(),
             ranges in vec((0_u32..2, 0_u32..80, 0_u32..80), 1..5),

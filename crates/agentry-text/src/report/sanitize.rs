@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hostile_text_is_spelt_out() {
+    fn hidden_characters_are_escaped() {
         let cases = [
             ("plain `text`, 日本語, é", "plain `text`, 日本語, é"),
             ("\u{1b}[31mred\u{7}", "\\u{1b}[31mred\\u{7}"),

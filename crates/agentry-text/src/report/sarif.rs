@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_as_results() {
+    fn findings_are_written_as_sarif_results() {
         let log = log(&[&RULE]);
         let results = log["runs"][0]["results"].as_array().unwrap();
         let results: Vec<_> = results.iter().map(json::line).collect();
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_log() {
+    fn an_empty_sarif_log_is_complete() {
         let log = SarifLog::new("1.2.3").finish(&[&RULE]);
         insta::assert_snapshot!(format!("{log:#}"), @r#"
         {
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_that_was_forgotten_is_added() {
+    fn unlisted_rules_are_added_to_the_sarif_log() {
         assert_eq!(log(&[])["runs"][0]["tool"]["driver"]["rules"][0]["id"], "AG0104");
     }
 
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_as_uris() {
+    fn paths_become_uris() {
         let cases = [
             ("agents/helper.agent", "agents/helper.agent"),
             ("../a b/ü#?.md", "../a%20b/%C3%BC%23%3F.md"),

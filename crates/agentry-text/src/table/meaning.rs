@@ -17,8 +17,8 @@ pub fn meaning(table: &'static FieldTable, data: Data) -> Data {
         out.retain(|(other, _)| other != field.name);
         let is_default =
             matches!(field.need, FieldNeed::Default(default) if is_same(&value, default));
-        let says_nothing = matches!((&field.kind, &value), (FieldKind::Block(_), Data::Map(entries)) if entries.is_empty());
-        if !is_default && !says_nothing {
+        let is_empty_block = matches!((&field.kind, &value), (FieldKind::Block(_), Data::Map(entries)) if entries.is_empty());
+        if !is_default && !is_empty_block {
             out.push((field.name.to_owned(), value));
         }
     }
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_say_nothing() {
+    fn written_defaults_are_removed_from_the_meaning() {
         let cases = [
             (r#"{"kind": "file"}"#, "{}"),
             (r#"{"kind": "memory", "other": 1}"#, r#"{"kind":"memory","other":1}"#),

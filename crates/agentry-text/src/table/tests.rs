@@ -90,7 +90,7 @@ fn every_value() -> Vec<TreeValue> {
 }
 
 #[test]
-fn scalars_take_their_own_type() {
+fn scalar_fields_accept_only_their_type() {
     let kinds = [
         FieldKind::Str,
         FieldKind::Line,
@@ -105,7 +105,7 @@ fn scalars_take_their_own_type() {
 }
 
 #[test]
-fn words_take_their_own_type() {
+fn choice_fields_accept_only_their_words() {
     static WORDS: &[&str] = &["read-only", "none"];
     let kinds =
         [FieldKind::Choice(WORDS), FieldKind::ChoiceAnyCase(WORDS), FieldKind::Known(WORDS)];
@@ -118,7 +118,7 @@ fn words_take_their_own_type() {
 }
 
 #[test]
-fn collections_look_inside() {
+fn collection_fields_check_their_items() {
     static BLOCK: FieldTable = FieldTable::new(
         "the inner block",
         &[Field::required("a", FieldKind::Bool, "whether it is a")],
@@ -136,7 +136,7 @@ fn collections_look_inside() {
 }
 
 #[test]
-fn numbers_have_bounds() {
+fn number_fields_check_their_bounds() {
     let int =
         |least, most, value| report(FieldKind::Int(least, most), Coercion::Strict, vec![value]);
     let float = |least, most, value| {
@@ -163,7 +163,7 @@ fn numbers_have_bounds() {
 }
 
 #[test]
-fn texts_have_a_form() {
+fn text_fields_check_their_form() {
     let lines = ["one", "one\n", "one\ntwo", "one\rtwo", ""].map(text).to_vec();
     let versions = ["1.2.3", "1.2.3-rc.1", "1.2", "1", "v1.2.3", "latest", ""].map(text);
     let versions = versions.into_iter().chain([
@@ -179,7 +179,7 @@ fn texts_have_a_form() {
 }
 
 #[test]
-fn lax_types_are_those_of_the_manifest() {
+fn lax_coercion_matches_the_manifest() {
     let texts = |texts: &[&str]| texts.iter().map(|it| text(it)).collect::<Vec<_>>();
     let numbers =
         || [TreeValue::Bool(true), TreeValue::Int(0), TreeValue::Int(2), TreeValue::Float(1.0)];
@@ -198,7 +198,7 @@ fn lax_types_are_those_of_the_manifest() {
 }
 
 #[test]
-fn fields_are_needed_or_not() {
+fn missing_required_fields_are_reported() {
     let fields = [
         Field::required("f", FieldKind::Str, "what it is"),
         Field::optional("f", FieldKind::Str, "what it is"),
@@ -221,7 +221,7 @@ fn fields_are_needed_or_not() {
 }
 
 #[test]
-fn keys_are_compared() {
+fn keys_match_by_the_table_setting() {
     let cases = [
         (KeyMatching::Exact, "max_steps", "max_steps", true),
         (KeyMatching::Exact, "max_steps", "Max_steps", false),
@@ -246,7 +246,7 @@ static FIELDS: &[Field] = &[
 ];
 
 #[test]
-fn keys_that_no_field_has() {
+fn unknown_keys_are_reported() {
     static WARN: FieldTable = FieldTable::new("the block", FIELDS);
     static ERROR: FieldTable = FieldTable::new("the block", FIELDS).unknown(UnknownKeys::Error);
     static SILENT: FieldTable = FieldTable::new("the block", FIELDS).unknown(UnknownKeys::Silent);
@@ -262,7 +262,7 @@ fn keys_that_no_field_has() {
 }
 
 #[test]
-fn two_spellings_are_one_field() {
+fn two_spellings_of_one_key_are_reported() {
     static ANY_CASE: FieldTable = FieldTable::new("the block", FIELDS).keys(KeyMatching::AnyCase);
     static CAMEL: FieldTable = FieldTable::new("the block", FIELDS).keys(KeyMatching::SnakeOrCamel);
     let cases = [
@@ -287,7 +287,7 @@ fn two_spellings_are_one_field() {
 }
 
 #[test]
-fn a_document_is_a_map() {
+fn a_document_must_be_a_map() {
     let table = table_of(Field::optional("f", FieldKind::Str, "what it is"));
     let needy = table_of(Field::required("f", FieldKind::Str, "what it is"));
     let mut report = String::new();
@@ -301,7 +301,7 @@ fn a_document_is_a_map() {
 }
 
 #[test]
-fn findings_stand_where_the_text_is() {
+fn findings_point_at_the_text() {
     static TABLE: FieldTable = FieldTable::new(
         "the block",
         &[
@@ -339,7 +339,7 @@ fn findings_stand_where_the_text_is() {
 }
 
 #[test]
-fn large_maps_are_quick() {
+fn large_maps_are_validated_in_linear_time() {
     static TABLE: FieldTable = FieldTable::new("the block", FIELDS).keys(KeyMatching::AnyCase);
     let unknown: Vec<_> = (0..10_000).map(|at| format!("x-{at}")).collect();
     let keys = unknown.iter().map(String::as_str).chain(std::iter::repeat_n("name", 10_000));

@@ -7,7 +7,7 @@ use crate::probe::{check_examples, maps, probe, scalars, sorted, soup};
 use crate::tree::TreeValue;
 
 #[test]
-fn values_keep_their_places() {
+fn values_keep_their_spans() {
     let cases: [(&str, &str, &[&str]); 8] = [
         ("b = 'x'\na = \"y\" # no\n", r#"{"b":"x","a":"y"}"#, &["/b: 'x'", "/a: \"y\""]),
         (
@@ -35,7 +35,7 @@ fn values_keep_their_places() {
 }
 
 #[test]
-fn a_table_is_where_its_header_is() {
+fn the_span_of_a_table_is_its_header() {
     let seen = probe(parse, "a = 1\n[b.c]\nd = 2\n");
     let b = seen.node.as_map().and_then(|map| map.entry("b")).unwrap();
     let c = b.value.as_map().and_then(|map| map.entry("c")).unwrap();
@@ -44,7 +44,7 @@ fn a_table_is_where_its_header_is() {
 }
 
 #[test]
-fn dates_are_no_strings() {
+fn dates_are_their_own_type() {
     for text in ["1979-05-27", "07:32:00", "1979-05-27T07:32:00Z"] {
         let seen = probe(parse, &format!("a = {text}"));
         let value = seen.node.as_map().and_then(|map| map.get("a")).map(|node| &node.value);
@@ -53,7 +53,7 @@ fn dates_are_no_strings() {
 }
 
 #[test]
-fn every_problem_is_found_and_the_rest_is_read() {
+fn syntax_errors_are_reported_and_the_rest_is_parsed() {
     let cases: [(&str, &[&str], &str); 32] = [
         ("a", &["1:1 `a` has no value"], "{}"),
         ("a =\nb = 1", &["1:4 a value is missing"], r#"{"b":1}"#),
@@ -130,7 +130,7 @@ fn depth_and_size_are_limited() {
 }
 
 #[test]
-fn huge_texts_are_read_in_time() {
+fn huge_texts_are_parsed_within_limits() {
     let list = format!("a = [{}1]", "1,".repeat(limits::NODES));
     assert_eq!(probe(parse, &list).problems(), ["1:40004 the document has more than 20000 values"]);
     let big = format!("a = {}", "9".repeat(1001));
@@ -145,7 +145,7 @@ fn huge_texts_are_read_in_time() {
 }
 
 #[test]
-fn data_is_written_for_people() {
+fn data_is_written_readably() {
     let map = |entries: &[(&str, Data)]| {
         Data::Map(entries.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect())
     };
@@ -203,7 +203,7 @@ url = "x"
 }
 
 #[test]
-fn examples_show_their_rule() {
+fn every_rule_matches_its_examples() {
     check_examples(parse, RULES, "toml");
 }
 
@@ -216,7 +216,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_brings_the_reader_down(text in prop_oneof![any::<String>(), soup()]) {
+    fn any_text_is_parsed_without_a_panic(text in prop_oneof![any::<String>(), soup()]) {
         probe(parse, &text);
     }
 }

@@ -49,7 +49,7 @@ mod tests {
     use super::decode;
 
     #[test]
-    fn base64() {
+    fn base64_is_decoded_leniently() {
         let cases: &[(&str, Option<&[u8]>)] = &[
             ("", Some(b"")),
             ("aGk=", Some(b"hi")),

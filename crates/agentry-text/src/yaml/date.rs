@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_the_form_of_a_date_must_be_one() {
+    fn impossible_dates_are_errors() {
         let impossible = [
             "2023-02-29",
             "0000-01-01",

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_values_between_brackets_are_found_before_the_parser_sees_them() {
+    fn too_many_flow_values_are_found_before_parsing() {
         let many = "1,".repeat(limits::NODES * 5);
         for (before, after) in [("a: [", "]"), ("--- [", ""), ("- - {", ""), ("a:\n  [", "")] {
             let text = format!("{before}{many}{after}");

@@ -101,10 +101,11 @@ fn refused(input: &build::YamlInput<'_>, refusal: pyyaml::YamlRefusal) -> build:
     let span = Span::new(input.file, at, at + 1);
     let mut outcome = parsed(input);
     // These three rules do not explain why YAML 1.1 refuses the text.
-    let tells =
+    let explains_error =
         |rule: &LintRule| *rule != DUPLICATE_KEY && *rule != YAML_TAG && *rule != YAML_RARE_TAG;
-    let is_told = outcome.error.is_some() || outcome.findings.iter().any(|found| tells(found.rule));
-    if !is_told {
+    let is_reported =
+        outcome.error.is_some() || outcome.findings.iter().any(|found| explains_error(found.rule));
+    if !is_reported {
         outcome.findings.add(&YAML_SYNTAX, span, refusal.message);
     }
     outcome

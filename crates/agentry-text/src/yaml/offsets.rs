@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_become_bytes_of_the_file() {
+    fn character_marks_become_byte_offsets() {
         for (text, index, byte) in [("abc", 1, 1), ("é\u{1F680}x", 2, 6), ("é", 9, 2), ("a", 9, 1)]
         {
             let places = SpanMapper::new(text, FileId(0), 10);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_close_where_they_are_not_escaped() {
+    fn closing_quotes_are_found() {
         let cases = [
             (r#""a" # "b""#, 3),
             (r#""a\"b" c"#, 6),

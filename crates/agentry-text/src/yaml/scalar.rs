@@ -376,7 +376,7 @@ mod tests {
     ];
 
     #[test]
-    fn both_versions_read_a_plain_scalar_by_their_own_rules() {
+    fn plain_scalars_follow_the_yaml_version() {
         for (text, old, new) in TABLE {
             assert_eq!(show(text, V1_1), *old, "1.1 {text:?}");
             assert_eq!(show(text, V1_2), *new, "1.2 {text:?}");
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_has_a_longest_length() {
+    fn overlong_numbers_are_errors_or_strings() {
         for text in ["9".repeat(5000), format!("0x{}", "f".repeat(5000)), "1:1".repeat(9000)] {
             let shown = show(&text, V1_1);
             assert!(shown == "error" || shown == "str", "{shown:.40}");

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_joined_where_they_are_escapes() {
+    fn escaped_surrogate_pairs_are_joined() {
         let cases = [
             (r#"{"a": "x\ud83d\ude80y"}"#, Ok(r#"{"a":"x🚀y"}"#)),
             (r#"a: "\uD83D\uDE80\ud83d\ude80""#, Ok(r#"{"a":"🚀🚀"}"#)),

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_reads_the_text_its_own_way() {
+    fn tagged_scalars_are_parsed_by_their_tag() {
         let int = |value| Some(TreeValue::Int(value));
         let float = |value| Some(TreeValue::Float(value));
         let cases = [

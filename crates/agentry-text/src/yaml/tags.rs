@@ -164,7 +164,7 @@ impl YamlBuilder<'_> {
         }
     }
 
-    /// Reports a tag of YAML 1.1 that few readers know. Its value is used all the same.
+    /// Reports a tag of YAML 1.1 that few readers know. Its value is used anyway.
     fn warn_rare(&mut self, before: usize, start: usize) {
         let (range, written) = self.written_tag(before, start);
         let message = format!("the tag `{written}` means nothing to most readers");

@@ -22,7 +22,7 @@ fn read(text: &str, version: YamlVersion) -> (SourceFile, TreeNode, Findings) {
 }
 
 /// Returns the findings, one per line: `AG0051 2:1 message`.
-fn told(text: &str, findings: &Findings) -> String {
+fn shown_findings(text: &str, findings: &Findings) -> String {
     let mut lines = Vec::new();
     for found in findings.iter() {
         let at = position(text, found.span.start as usize);
@@ -61,11 +61,11 @@ fn draw(text: &str) -> String {
     let (source, node, findings) = read(text, V1_1);
     let mut out = String::new();
     drawn(&source, &node, 0, &mut out);
-    out + &told(text, &findings)
+    out + &shown_findings(text, &findings)
 }
 
 #[test]
-fn block_style_is_placed_to_the_byte() {
+fn block_style_values_have_exact_spans() {
     let text = "a: é \"x\" # c\n\"k\": \"v\" # \"q\"\nl:\n- 1\n-\n- - x\n  - y\nlit: |\n  foo\n\n  bar\n\nend: >-\n  z\n\n# c\n";
     insta::assert_snapshot!(draw(text));
 }
@@ -92,7 +92,7 @@ fn anchors_and_tags_are_not_part_of_a_value() {
 }
 
 #[test]
-fn flow_style_is_placed_to_the_byte() {
+fn flow_style_values_have_exact_spans() {
     insta::assert_snapshot!(draw("m: {a: 1, \"b\": [x, 'y'], c}\nn: [\n  p: q, ? r : s\n]\n"));
 }
 
@@ -109,17 +109,20 @@ fn keys_need_not_be_strings() {
 }
 
 #[test]
-fn a_part_of_a_file_reports_into_the_whole() {
+fn front_matter_findings_point_into_the_file() {
     let text = "---\nname: é\ndescription: a: b\n---\n# Body\n";
     let source = SourceFile::new(FileId(0), "helper.agent.md", text);
     let mut findings = Findings::default();
     let node = parse(&source, 4..30, V1_2, &mut findings);
     assert_eq!(source.slice(node.as_map().unwrap().get("name").unwrap().span), "é");
-    assert_eq!(told(text, &findings), "AG0051 3:15 `: ` cannot stand in a value without quotes");
+    assert_eq!(
+        shown_findings(text, &findings),
+        "AG0051 3:15 `: ` cannot stand in a value without quotes"
+    );
 }
 
 #[test]
-fn nothing_is_null() {
+fn empty_documents_are_null() {
     for text in ["", "\n", "# c\n", "---\n", "~", "---\n...\n", "  "] {
         for version in [V1_1, V1_2] {
             let (_, node, findings) = read(text, version);
@@ -187,27 +190,27 @@ const REFUSED: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn mistakes_are_told_at_their_place() {
+fn syntax_errors_are_reported_at_their_position() {
     for (text, expected) in REFUSED {
         let (_, _, findings) = read(text, V1_1);
-        assert_eq!(told(text, &findings), *expected, "{text:?}");
+        assert_eq!(shown_findings(text, &findings), *expected, "{text:?}");
     }
 }
 
 #[test]
-fn the_new_version_wants_more_spaces() {
+fn yaml_1_2_requires_more_spaces() {
     let cases = [
         ("a: {b:[c]}\n", "AG0051 1:6 `:` needs a space after it"),
         ("a: \"b\"#c\n", "AG0051 1:7 `#` starts a comment only after a space"),
     ];
     for (text, expected) in cases {
         let (_, _, findings) = read(text, V1_2);
-        assert_eq!(told(text, &findings), expected, "{text:?}");
+        assert_eq!(shown_findings(text, &findings), expected, "{text:?}");
     }
 }
 
 #[test]
-fn what_stands_before_a_mistake_is_kept() {
+fn values_before_a_syntax_error_are_kept() {
     let cases = [
         ("a: 1\nb: c: d\n", r#"{"a":1}"#),
         ("a: 1\nb: @c\n", r#"{"a":1}"#),
@@ -225,7 +228,7 @@ fn what_stands_before_a_mistake_is_kept() {
 }
 
 #[test]
-fn values_that_need_quotes_get_them() {
+fn fixes_quote_values_that_need_it() {
     let cases = [
         ("a: Foo: it's # c\nb: 1\n", "a: 'Foo: it''s' # c\nb: 1\n"),
         ("- a: b: c\n", "- a: 'b: c'\n"),
@@ -247,7 +250,7 @@ fn values_that_need_quotes_get_them() {
 
 /// Values of `PyYAML` 6.0.3 that YAML 1.2 or `saphyr` alone would read differently.
 #[test]
-fn the_old_version_reads_like_the_reference() {
+fn yaml_1_1_values_match_pyyaml() {
     let cases = [
         ("[yes, 017, 12:30, 1_000, 1e3]", "[true,15,750,1000,\"1e3\"]"),
         ("a: [\n  b\n]\n", r#"{"a":["b"]}"#),
@@ -267,13 +270,13 @@ fn the_old_version_reads_like_the_reference() {
     ];
     for (text, expected) in cases {
         let (_, node, findings) = read(text, V1_1);
-        assert_eq!(told(text, &findings), "", "{text:?}");
+        assert_eq!(shown_findings(text, &findings), "", "{text:?}");
         assert_eq!(node.to_data().to_json().to_string(), expected, "{text:?}");
     }
 }
 
 #[test]
-fn the_examples_of_the_rules_are_true() {
+fn every_rule_matches_its_examples() {
     for rule in super::RULES.iter().chain(tree_rules::RULES) {
         for (example, expected) in [(rule.bad, rule.code), (rule.good, "")] {
             for (_, bytes) in example.files() {
@@ -287,7 +290,7 @@ fn the_examples_of_the_rules_are_true() {
 }
 
 #[test]
-fn bombs_cost_little() {
+fn yaml_bombs_are_bounded() {
     let deep = |open: &str, count: usize| open.repeat(count);
     let mut laughs = String::from("a: &a [x, x, x, x, x, x, x, x, x]\n");
     for (name, last) in "bcdefghi".chars().zip("abcdefgh".chars()) {
@@ -322,7 +325,7 @@ fn bombs_cost_little() {
 }
 
 #[test]
-fn writing_keeps_to_what_all_readers_read() {
+fn written_yaml_is_portable() {
     let data = Data::Map(vec![
         ("name".to_owned(), Data::str("helper")),
         ("on".to_owned(), Data::str("yes")),
@@ -415,24 +418,24 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_written_is_read_back(data in any_data()) {
+    fn written_yaml_reads_back(data in any_data()) {
         let text = emit(&data);
         for version in [V1_1, V1_2] {
             let (_, node, findings) = read(&text, version);
-            prop_assert_eq!(told(&text, &findings), "", "{}", text);
+            prop_assert_eq!(shown_findings(&text, &findings), "", "{}", text);
             prop_assert_eq!(node.to_data(), data.clone(), "{}", text);
         }
     }
 
     #[test]
-    fn reading_never_fails(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+    fn any_bytes_are_parsed_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
         let text = String::from_utf8_lossy(&bytes);
         read(&text, V1_1);
         read(&text, V1_2);
     }
 
     #[test]
-    fn reading_odd_text_never_fails_and_stays_within_it(
+    fn spans_of_odd_text_stay_within_it(
         text in "([ \n\t:#'\"\\\\?,\\[\\]{}&*!|>%@`~=<a1é-]|- |: |\n  |<<: |&a |\\*a|---\n|!!str ){0,40}"
     ) {
         for version in [V1_1, V1_2] {

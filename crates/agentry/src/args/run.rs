@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_and_times() {
+    fn durations_and_amounts_parse() {
         let times = [("90s", Some(90_000)), ("10m", Some(600_000)), ("2h", Some(7_200_000))];
         for (text, expected) in
             times.into_iter().chain([("5", Some(5_000)), ("x", None), ("5d", None)])

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ages() {
+    fn ages_parse_with_a_unit() {
         let cases = [
             ("30d", Some(2_592_000)),
             ("12h", Some(43_200)),

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_have_a_scheme_and_a_host() {
+    fn public_urls_need_a_scheme_and_a_host() {
         let cases = [
             ("https://Agents.example/", Some("https://agents.example")),
             ("http://10.0.0.1:8080", Some("http://10.0.0.1:8080")),

@@ -93,16 +93,16 @@ fn sandbox(support: &SandboxSupport) -> Vec<DoctorFinding> {
 
 /// The system setting that blocks user namespaces, on systems that have one.
 fn namespaces_help() -> Option<String> {
-    let says =
+    let file_contains =
         |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|it| it.trim() == value);
     let sysctl = |name: &str| format!("the administrator can permit them: `sysctl -w {name}`");
-    if says("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
+    if file_contains("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
         return Some(sysctl("kernel.apparmor_restrict_unprivileged_userns=0"));
     }
-    if says("/proc/sys/kernel/unprivileged_userns_clone", "0") {
+    if file_contains("/proc/sys/kernel/unprivileged_userns_clone", "0") {
         return Some(sysctl("kernel.unprivileged_userns_clone=1"));
     }
-    if says("/proc/sys/user/max_user_namespaces", "0") {
+    if file_contains("/proc/sys/user/max_user_namespaces", "0") {
         return Some(sysctl("user.max_user_namespaces=10000"));
     }
     let contained = Path::new("/.dockerenv").exists() || Path::new("/run/.containerenv").exists();

@@ -43,8 +43,8 @@ fn locked(disk: &DiskWorld) -> Result<BTreeSet<String>, CliFailure> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         // Without a readable lock it is unknown what is needed, so nothing may be removed.
         Err(error) => {
-            let said = crate::output::error_text(&error);
-            return Err(CliFailure::new(format!("`{}` cannot be read: {said}", path.display())));
+            let message = crate::output::error_text(&error);
+            return Err(CliFailure::new(format!("`{}` cannot be read: {message}", path.display())));
         }
     };
     // Any digest counts, in whatever field. 71 bytes are `sha256:` and 64 hexadecimal digits.

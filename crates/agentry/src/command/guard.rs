@@ -36,10 +36,10 @@ pub(crate) fn run(args: &GuardArguments) -> ExitCode {
         catch_unwind(AssertUnwindSafe(refuse)).unwrap_or_else(|_| plain("a defect in agentry"))
     });
     let mut out = io::stdout().lock();
-    let told = out.write_all(answer.output.as_bytes()).and_then(|()| out.flush());
+    let written = out.write_all(answer.output.as_bytes()).and_then(|()| out.flush());
     let _ = io::stderr().write_all(answer.errors.as_bytes());
     // A harness that did not get the answer must not read silence as an approval.
-    ExitCode::from(if told.is_err() { 2 } else { answer.code })
+    ExitCode::from(if written.is_err() { 2 } else { answer.code })
 }
 
 fn answer(args: &GuardArguments) -> GuardAnswer {

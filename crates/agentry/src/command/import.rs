@@ -292,8 +292,9 @@ impl ReportedLoss {
         let field = loss.field.clone();
         if kept.contains(&field.as_str()) {
             let is_read = TARGETS.iter().any(|target| target.name == harness);
-            let who = if is_read { format!("only {harness} gets") } else { "nothing reads".into() };
-            let kept = format!("kept in `{}`, which {who}", place(harness));
+            let reader_text =
+                if is_read { format!("only {harness} gets") } else { "nothing reads".into() };
+            let kept = format!("kept in `{}`, which {reader_text}", place(harness));
             let detail =
                 if loss.kind == Changed { format!("{}; {kept}", loss.detail) } else { kept };
             return Self { field, kind: "changed", detail, ..Self::default() };

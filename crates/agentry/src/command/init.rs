@@ -1,4 +1,5 @@
-//! `agentry init`: sets Agentry up in a repository, after it looked at what is there. It never overwrites a file.
+//! `agentry init`: sets Agentry up in a repository, after inspecting it. It never overwrites a
+//! file.
 //!
 //! ```text
 //! agents, files of harnesses, findings ─▶ SetupFile: agentry.toml, baseline, hook, workflow ─▶ shown, asked, written

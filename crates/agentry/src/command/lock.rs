@@ -234,7 +234,7 @@ pub(super) struct LockCache {
     known: RwLock<BTreeMap<String, CachedLock>>,
 }
 
-/// A lock; `None` where there is none.
+/// The lock; `None` if the file is missing.
 pub(super) type CachedLock = Arc<Result<Option<Lockfile>, LockError>>;
 
 impl LockCache {

@@ -299,7 +299,7 @@ fn to_json(entry: &MemoryEntry, score: Option<f64>) -> Value {
     })
 }
 
-/// The failure for a memory that was not found, with the id that was probably meant.
+/// The failure for a memory that was not found, with the most similar id.
 fn unknown(store: &MemoryStore, memory: &str, error: MemoryError) -> CliFailure {
     let is_unknown = matches!(error, MemoryError::Unknown(_));
     let failure = failed(error);

@@ -53,8 +53,10 @@ pub(crate) fn run(args: &RenderArguments) -> CliOutcome {
         return watch::run(args);
     }
     let remembered = RenderCache::of(&DiskWorld::default(), args);
-    if let Some(said) = remembered.as_ref().and_then(|it| it.unchanged(&DiskWorld::default())) {
-        print(&said);
+    if let Some(rendered_text) =
+        remembered.as_ref().and_then(|it| it.unchanged(&DiskWorld::default()))
+    {
+        print(&rendered_text);
         return Ok(ExitKind::Done);
     }
     // The current thread works too, instead of waiting for the others.
@@ -64,18 +66,18 @@ pub(crate) fn run(args: &RenderArguments) -> CliOutcome {
     let (done, exit) = once(&recorder, args)?;
     let mut report = RenderReport::new(args);
     done.iter().for_each(|done| report.project(done));
-    let said = match args.format {
+    let rendered_text = match args.format {
         ResultFormat::Human => report.text(),
         ResultFormat::Json => as_json(&report.json()),
     };
-    print(&said);
+    print(&rendered_text);
     let exit = exit.max(report.exit());
     let settled =
         exit == ExitKind::Done && done.iter().all(ProjectOutcome::is_settled) && !has_remarked();
     if let Some(remembered) = remembered.filter(|_| settled)
         && let Some(record) = recorder.record()
     {
-        remembered.store(&record, &said);
+        remembered.store(&record, &rendered_text);
     }
     // The process ends here; freeing the text of every agent takes longer than planning them.
     std::mem::forget(done);

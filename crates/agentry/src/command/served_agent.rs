@@ -33,7 +33,7 @@ pub(crate) struct ServedAgent {
 /// An earlier run of a served agent.
 pub(crate) struct EarlierRun {
     pub(crate) events: Vec<TimedEvent>,
-    /// Whether a step of it is unfinished, which goes on before a new message.
+    /// Whether a step of it is unfinished, which continues before a new message.
     pub(crate) is_under_way: bool,
 }
 
@@ -59,7 +59,7 @@ impl ServedAgent {
         steered_words(&words.chain(options).collect::<Vec<_>>(), &last)
     }
 
-    /// The arguments that go on with a run, which then waits for a message.
+    /// The arguments that continue a run, which then waits for a message.
     pub(crate) fn earlier_run(id: &str) -> Vec<String> {
         steered_words(&["resume", "--on-ask", "park"], &[id])
     }

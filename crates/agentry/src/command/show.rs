@@ -81,7 +81,7 @@ fn memory_part(
     let Some(home) = agentry_home() else { return Ok(None) };
     let access = MemoryAccess::of(disk, compiled, &home, is_in_prompt)?;
     let Some(open) = access.open(&[]) else { return Ok(None) };
-    let plan = resolve(disk, compiled, settings, ModelLookup::Nobody);
+    let plan = resolve(disk, compiled, settings, ModelLookup::Offline);
     let is_usable =
         |model: &&ModelCandidate| !matches!(model.outcome, CandidateOutcome::Skipped(_));
     let window = plan.models.iter().filter(is_usable).filter_map(|model| model.context).min();

@@ -161,7 +161,7 @@ pub(crate) struct SteeredRun {
     pub(crate) steering: RunSteering,
 }
 
-/// The commands to a run. The run is told of the end when the last of them is dropped.
+/// The commands to a run. The run is notified when the last of them is dropped.
 #[derive(Debug, Clone)]
 pub(crate) struct RunSteering {
     commands: mpsc::UnboundedSender<Value>,
@@ -298,7 +298,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_are_read_and_unknown_ones_pass() {
+    fn unknown_run_events_are_ignored() {
         let read = |line: &str| serde_json::from_str::<SteeredEvent>(line).unwrap();
         let ended = r#"{"type":"ended","state":"parked","question":"why?","spent":{"turns":1}}"#;
         let ending = RunEnding::Parked { question: "why?".into() };

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stems() {
+    fn file_names_are_reduced_to_the_agent_name() {
         let cases = [
             ("helper", "helper"),
             ("helper.agent", "helper"),

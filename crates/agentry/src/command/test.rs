@@ -82,9 +82,9 @@ fn policy(ground: &PreparedAgent, all: &mut Vec<TestOutcome>) {
 fn replays(ground: &PreparedAgent, all: &mut Vec<TestOutcome>) -> Vec<PathBuf> {
     let found = cassettes(ground).unwrap_or_default();
     for path in &found {
-        let hears = Arc::new(|_| {}) as _;
+        let output_sink = Arc::new(|_| {}) as _;
         let tape = replay::open(ground, path);
-        let played = tape.and_then(|tape| replay::play(ground, tape, (None, None), &hears));
+        let played = tape.and_then(|tape| replay::play(ground, tape, (None, None), &output_sink));
         let failed = match played {
             Err(failure) => Some((failure.message, String::new())),
             // Any ending passes: a different one would be a difference from the recording.

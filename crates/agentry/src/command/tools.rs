@@ -63,8 +63,8 @@ fn list(agent: &str, args: &ToolsArguments) -> CliOutcome {
     }
     let directory = bench_directory()?;
     let commands = if runs_code {
-        let told = |report: &QuarantineReport| remark(&format!("warning: {report}"));
-        ConfinedCommands::new(&ground, false).of_run(&ground, directory.path(), Box::new(told))
+        let warn = |report: &QuarantineReport| remark(&format!("warning: {report}"));
+        ConfinedCommands::new(&ground, false).of_run(&ground, directory.path(), Box::new(warn))
     } else {
         Arc::new(RefusedCommands("nothing is executed".to_owned()))
     };
@@ -177,8 +177,8 @@ fn call(args: &ToolsCallArguments) -> CliOutcome {
     let RunObservers { person, attendant, .. } = RunObservers::new(format, AskFallback::Deny);
     attendant.iter().for_each(|attendant| attendant.work_in(&ground.workspace, ground.notify));
     let directory = bench_directory()?;
-    let told = |report: &QuarantineReport| remark(&format!("warning: {report}"));
-    let commands = commands.of_run(&ground, directory.path(), Box::new(told));
+    let warn = |report: &QuarantineReport| remark(&format!("warning: {report}"));
+    let commands = commands.of_run(&ground, directory.path(), Box::new(warn));
     let terms = GatherTerms {
         without: &[],
         commands: Arc::clone(&commands),

@@ -9,7 +9,7 @@ fn folder() -> (tempfile::TempDir, String) {
 /// Resolving many paths at once gives the same as resolving each alone.
 #[cfg(unix)]
 #[test]
-fn paths_side_by_side_are_real_as_alone() {
+fn real_paths_in_a_batch_equal_single_ones() {
     use agentry_posix::unix::fs::symlink;
     let (_folder, root) = folder();
     fs::create_dir_all(format!("{root}/a/b")).unwrap();
@@ -45,7 +45,7 @@ fn paths_side_by_side_are_real_as_alone() {
 
 /// A file that the search opened is read from memory, but only the first time.
 #[test]
-fn a_file_that_was_peeked_at_is_read_once() {
+fn a_peeked_file_is_cached_for_one_read() {
     let (_folder, root) = folder();
     let path = format!("{root}/agent.json");
     fs::write(&path, "old").unwrap();
@@ -62,17 +62,17 @@ fn files_are_read_whole_and_no_further_than_the_limit() {
     let (_folder, root) = folder();
     let path = format!("{root}/x");
     // The reported size, the actual size, the limit, and the bytes that are read.
-    for (told, size, limit, read) in
+    for (reported_size, size, limit, read) in
         [(0, 0, 9, 0), (5, 5, 9, 5), (9, 4, 9, 4), (2, 7, 9, 7), (2, 20, 9, 10), (0, 3, 9, 3)]
     {
         fs::write(&path, vec![b'x'; size]).unwrap();
-        let bytes = contents(fs::File::open(&path).unwrap(), told, limit).unwrap();
-        assert_eq!(bytes.len(), read, "{told} {size}");
+        let bytes = contents(fs::File::open(&path).unwrap(), reported_size, limit).unwrap();
+        assert_eq!(bytes.len(), read, "{reported_size} {size}");
     }
 }
 
 #[test]
-fn a_placeholder_is_no_file() {
+fn a_sandbox_placeholder_counts_as_missing() {
     let (_folder, root) = folder();
     let path = format!("{root}/agent.yaml");
     fs::write(&path, PLACEHOLDER).unwrap();
@@ -87,7 +87,7 @@ fn a_placeholder_is_no_file() {
 
 #[cfg(unix)]
 #[test]
-fn links_that_leave_are_refused_and_others_followed() {
+fn symlinks_out_of_the_root_are_refused() {
     use agentry_posix::unix::fs::symlink;
     let (_folder, root) = folder();
     fs::create_dir_all(format!("{root}/agent/skills")).unwrap();

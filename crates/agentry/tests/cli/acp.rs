@@ -124,11 +124,11 @@ fn an_editor_drives_an_agent_and_approves() {
             || shown.iter().any(|it| it.to_string().contains("denied: ")),
         "{shown:#?}"
     );
-    let said: String = of_kind(&shown, "agent_message_chunk")
+    let shown_text: String = of_kind(&shown, "agent_message_chunk")
         .iter()
         .filter_map(|it| it["content"]["text"].as_str())
         .collect();
-    assert_eq!(said, "All done.");
+    assert_eq!(shown_text, "All done.");
     // The same run takes the next message.
     let turn = prompt(&mut editor, &session, "thank you");
     assert_eq!(editor.answer(turn)["result"]["stopReason"], "end_turn");
@@ -243,7 +243,7 @@ fn an_editor_that_leaves_parks_the_run() {
 }
 
 #[test]
-fn nothing_that_an_editor_sends_consents() {
+fn an_editor_cannot_give_consent() {
     let server = Server::playing([]);
     let test = writer();
     let mut editor = editor(&test, &server);
@@ -310,7 +310,7 @@ fn directories_and_servers_of_the_editor_are_not_used() {
 
 /// An editor goes on only with runs that it could have begun itself.
 #[test]
-fn runs_of_others_are_not_sessions() {
+fn other_runs_cannot_be_loaded_as_sessions() {
     let server = Server::playing([]);
     let test = writer()
         .file("other/agent.toml", crate::run::WRITER.replace("writer", "other"))
@@ -349,7 +349,7 @@ fn runs_of_others_are_not_sessions() {
 }
 
 #[test]
-fn what_is_no_protocol_is_answered() {
+fn malformed_requests_get_an_error() {
     let server = Server::playing([]);
     let test = writer();
     let mut editor = RpcClient::start(keyed(&test, &server, &["acp", "writer"]));

@@ -185,7 +185,7 @@ fn parse(text: &str) -> Value {
 }
 
 #[test]
-fn a_widening_becomes_a_comment() {
+fn a_widened_policy_is_posted_as_a_comment() {
     let mut runner = Runner::new(&[]);
     let result = runner.run();
     assert_eq!(result.failed, [""; 0], "{}", result.log);
@@ -217,7 +217,7 @@ fn a_widening_becomes_a_comment() {
 }
 
 #[test]
-fn a_known_comment_is_updated_and_gains_can_fail() {
+fn an_existing_comment_is_updated_and_deny_gains_fails() {
     let mut runner = Runner::new(&[("deny-gains", "true")]);
     runner.test.write("runner/known", "42\n");
     let result = runner.run();
@@ -242,7 +242,7 @@ fn a_finding_fails_the_check_and_is_annotated() {
 }
 
 #[test]
-fn the_templates_are_yaml() {
+fn the_ci_templates_are_valid_yaml() {
     for path in [".pre-commit-hooks.yaml", "ci/gitlab.yml", ".github/workflows/agents.yml"] {
         let text = fs::read_to_string(Path::new(ROOT).join(path)).expect("a file");
         let value = parse(&text);

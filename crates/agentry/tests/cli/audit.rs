@@ -34,7 +34,7 @@ fn audited(test: &Test) -> Vec<String> {
 }
 
 #[test]
-fn every_part_is_listed() {
+fn audit_lists_every_part_of_the_workspace() {
     insta::assert_snapshot!(workspace().run("audit --verbose"), @"
     $ agentry audit --verbose
     --- stdout
@@ -73,7 +73,7 @@ fn every_part_is_listed() {
 }
 
 #[test]
-fn attacks_are_found_and_cannot_be_suppressed() {
+fn known_attacks_are_reported_despite_suppressions() {
     let cases: &[(&str, &str, &str)] = &[
         (
             "reviewer/skills/review/SKILL.md",
@@ -141,7 +141,7 @@ fn changes_since_the_lock_are_errors() {
 }
 
 #[test]
-fn a_file_beside_rendered_ones_must_be_claimed() {
+fn unknown_and_edited_rendered_files_are_reported() {
     let test = workspace();
     test.run("render").exits(0);
     assert_eq!(audited(&test), [""; 0]);
@@ -184,7 +184,7 @@ fn a_signed_base_of_the_store_is_named_with_its_key() {
 }
 
 #[test]
-fn nothing_and_nonsense() {
+fn an_empty_workspace_passes_and_a_missing_path_fails() {
     let test = Test::new();
     test.run("audit").exits(0);
     test.run("audit nowhere").exits(2);

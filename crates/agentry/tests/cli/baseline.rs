@@ -10,7 +10,7 @@ fn adopted() -> Test {
 }
 
 #[test]
-fn a_baseline_is_written() {
+fn write_baseline_records_all_findings() {
     let test = Test::new().file("agents/broken.agent", BROKEN).file("warned.agent", WARNED);
     insta::assert_snapshot!(test.run("check --write-baseline"), @r#"
     $ agentry check --write-baseline
@@ -38,7 +38,7 @@ fn a_baseline_is_written() {
 }
 
 #[test]
-fn a_baseline_of_nothing() {
+fn write_baseline_without_findings_is_empty() {
     let test = Test::new().file("warned.agent", crate::test::HELPER);
     insta::assert_snapshot!(test.run("check --write-baseline --baseline known.json"), @r#"
     $ agentry check --write-baseline --baseline known.json
@@ -55,7 +55,7 @@ fn a_baseline_of_nothing() {
 }
 
 #[test]
-fn known_findings_do_not_fail_and_new_ones_do() {
+fn only_findings_outside_the_baseline_fail() {
     let test = adopted();
     insta::assert_snapshot!(test.run("check"), @r#"
     $ agentry check
@@ -79,7 +79,7 @@ fn known_findings_do_not_fail_and_new_ones_do() {
 
 /// A baseline uses paths from the root, wherever the program is started.
 #[test]
-fn a_baseline_holds_in_every_directory() {
+fn a_baseline_works_from_every_directory() {
     let test = adopted();
     let absolute = test.path("agents").to_string_lossy().into_owned();
     test.run("check ./agents").exits(0);
@@ -94,7 +94,7 @@ fn a_baseline_holds_in_every_directory() {
 }
 
 #[test]
-fn a_baseline_that_cannot_be_used() {
+fn an_unreadable_baseline_is_an_error() {
     let test = Test::new().file("broken.agent", BROKEN);
     insta::assert_snapshot!(test.run("check --baseline known.json"), @r#"
     $ agentry check --baseline known.json
@@ -127,7 +127,7 @@ fn a_baseline_that_cannot_be_used() {
 }
 
 #[test]
-fn a_configured_baseline_stays_in_the_workspace() {
+fn a_configured_baseline_outside_the_workspace_is_refused() {
     for path in ["../victim.txt", "/tmp/victim.txt", "~/victim.txt"] {
         let config = format!("[check]\nbaseline = \"{path}\"\n");
         let test =

@@ -12,7 +12,7 @@ const TOML: &str = "name = \"writer\"\ndescription = \"Writes texts\"\n";
 
 /// A base of one gigabyte is reported by its size, not read.
 #[test]
-fn a_base_of_a_gigabyte_is_not_read() {
+fn an_oversized_base_is_reported_without_reading_it() {
     let test = Test::new().file("child.agent", CHILD);
     let file = fs::File::create(test.path("base.agent")).expect("a file");
     file.set_len(1 << 30).expect("a file system with holes");
@@ -22,7 +22,7 @@ fn a_base_of_a_gigabyte_is_not_read() {
 }
 
 #[test]
-fn a_base_that_is_a_directory_a_pipe_or_a_binary() {
+fn a_base_that_is_no_text_file_is_an_error() {
     let test = Test::new().file("child.agent", CHILD);
     fs::create_dir(test.path("base.agent")).expect("a folder");
     let ran = test.run("check child.agent").exits(1);
@@ -43,7 +43,7 @@ fn a_base_that_is_a_directory_a_pipe_or_a_binary() {
 
 /// Context and rule files belong to the directory of the base, not to that of the agent that inherits.
 #[test]
-fn files_that_a_base_elsewhere_names_come_along() {
+fn files_of_a_base_resolve_from_its_directory() {
     let test = Test::new()
         .file("shared/agentry.toml", "")
         .file(
@@ -123,7 +123,7 @@ fn copy(from: &std::path::Path, to: &std::path::Path) {
 }
 
 #[test]
-fn an_oci_reference_is_found_by_its_digest() {
+fn an_oci_base_is_found_in_the_store_by_digest() {
     let test = Test::new().file("base.agent", BASE);
     let none = "0".repeat(64);
     let child = |base: &str| CHILD.replace("./base.agent", base);
@@ -142,7 +142,7 @@ fn an_oci_reference_is_found_by_its_digest() {
 }
 
 #[test]
-fn a_base_that_nobody_signed_is_refused() {
+fn an_unsigned_base_is_refused() {
     let test = Test::new().file("base.agent", BASE);
     test.run("push base.agent").exits(0);
     test.write("child.agent", CHILD.replace("./base.agent", "base@1.0.0"));
@@ -150,15 +150,15 @@ fn a_base_that_nobody_signed_is_refused() {
     test.write("home/.config/agentry/config.toml", "[signing]\nrequired = true\n");
     for command in ["check child.agent", "lock child.agent", "resolve child.agent"] {
         let ran = test.run(command).exits(1);
-        let said = format!("{}{}", ran.stdout, ran.stderr);
-        assert!(said.contains("is refused: it is not signed"), "{ran}");
+        let printed = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(printed.contains("is refused: it is not signed"), "{ran}");
     }
     test.run("pull base -o out").exits(3);
 }
 
 /// Skills of the home are found in `$AGENTRY_HOME`, and pinned from there.
 #[test]
-fn skills_of_the_home() {
+fn skills_of_the_home_are_found_and_pinned() {
     let skill = "---\nname: review\ndescription: Reviews a text\n---\nRead it twice.\n";
     let test = Test::new()
         .env("AGENTRY_HOME", "elsewhere")
@@ -175,7 +175,7 @@ fn skills_of_the_home() {
 
 /// A tool that the policy denies completely is in the plan, with the denial.
 #[test]
-fn a_plan_says_which_tools_are_denied() {
+fn resolve_lists_denied_tools() {
     let test = Test::new().env("ANTHROPIC_API_KEY", "x").file(
         "helper.agent",
         format!(

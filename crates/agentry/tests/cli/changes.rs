@@ -68,7 +68,7 @@ fn team() -> Test {
 }
 
 #[test]
-fn every_file_of_an_agent_counts_and_no_other() {
+fn changed_since_selects_agents_by_their_files() {
     let everything = ["base.agent", "built.agent", "old.agent", "reviewer"];
     let cases: &[(&str, Option<&str>, &[&str])] = &[
         ("README.md", Some("# Other\n"), &[]),
@@ -99,7 +99,7 @@ fn every_file_of_an_agent_counts_and_no_other() {
 }
 
 #[test]
-fn what_the_other_branch_did_meanwhile_does_not_count() {
+fn changed_since_ignores_commits_of_the_other_branch() {
     let test = team();
     git(&test, &["checkout", "--quiet", "-b", "topic"]);
     test.write("built.agent", "name: built\ndescription: Other\nbase: ./base.agent\nsoul: x\n");
@@ -149,7 +149,7 @@ fn a_wrong_reference_is_a_usage_error() {
 }
 
 #[test]
-fn before_the_first_commit_everything_is_new() {
+fn changed_since_before_the_first_commit_selects_all() {
     let test = Test::outside_git().env("PATH", "/usr/local/bin:/usr/bin:/bin");
     git(&test, &["init", "--quiet"]);
     test.write("old.agent", HELPER);
@@ -157,7 +157,7 @@ fn before_the_first_commit_everything_is_new() {
 }
 
 #[test]
-fn no_program_of_the_repository_is_run() {
+fn git_filters_of_the_repository_are_not_run() {
     let test = team();
     let program = test.path("evil.sh");
     test.write("evil.sh", format!("#!/bin/sh\ntouch {}/ran\ncat\n", test.path("").display()));
@@ -232,7 +232,7 @@ fn a_comparison_with_a_commit_shows_what_agents_gained() {
 }
 
 #[test]
-fn nothing_gained_ends_with_0() {
+fn a_comparison_without_gains_exits_0() {
     let test = team();
     test.write("reviewer/agent.toml", REVIEWER.replace("git log *:allow", "git log -5:allow"));
     insta::assert_snapshot!(shown(&test.run("policy diff --since HEAD")), @"

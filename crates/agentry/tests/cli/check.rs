@@ -3,7 +3,7 @@
 use crate::test::{BROKEN, HELPER, Test, WARNED};
 
 #[test]
-fn nothing_is_wrong() {
+fn a_valid_agent_is_all_good() {
     let test = Test::new().file("helper.agent", HELPER);
     insta::assert_snapshot!(test.run("check"), @r#"
     $ agentry check
@@ -14,7 +14,7 @@ fn nothing_is_wrong() {
 }
 
 #[test]
-fn people_read_findings() {
+fn findings_in_the_human_format() {
     let test = Test::new().file("agents/broken.agent", BROKEN).file("helper.agent", HELPER);
     insta::assert_snapshot!(test.run("check"), @r#"
     $ agentry check
@@ -39,7 +39,7 @@ fn people_read_findings() {
 }
 
 #[test]
-fn programs_read_findings() {
+fn findings_in_the_json_format() {
     let test = Test::new().file("broken.agent", BROKEN).file("helper.agent", HELPER);
     insta::assert_snapshot!(test.run("check --format json"), @r#"
     $ agentry check --format json
@@ -128,7 +128,7 @@ fn json_without_findings() {
 }
 
 #[test]
-fn code_scanning_reads_findings() {
+fn findings_in_the_sarif_format() {
     let ran = Test::new().file("broken.agent", BROKEN).run("check --format sarif").exits(1);
     let mut log = ran.json();
     // Every rule is described; rules without findings are left out here.
@@ -251,7 +251,7 @@ fn code_scanning_reads_findings() {
 }
 
 #[test]
-fn github_reads_findings() {
+fn findings_in_the_github_format() {
     let test = Test::new().file("broken.agent", BROKEN);
     insta::assert_snapshot!(test.run("check --format github"), @r#"
     $ agentry check --format github
@@ -292,7 +292,7 @@ fn warnings_fail_only_when_denied() {
 }
 
 #[test]
-fn a_path_that_is_not_there() {
+fn a_missing_path_is_an_error() {
     let test = Test::new().file("broken.agent", BROKEN);
     insta::assert_snapshot!(test.run("check nowhere"), @r#"
     $ agentry check nowhere
@@ -313,7 +313,7 @@ fn a_path_that_is_not_there() {
 }
 
 #[test]
-fn a_file_that_is_no_agent() {
+fn a_file_that_is_no_agent_is_an_error() {
     let test = Test::new().file("notes.txt", "Buy milk.\n");
     insta::assert_snapshot!(test.run("check notes.txt"), @r#"
     $ agentry check notes.txt
@@ -330,7 +330,7 @@ fn a_file_that_is_no_agent() {
 }
 
 #[test]
-fn a_directory_without_agents() {
+fn a_directory_without_agents_is_noted() {
     let test = Test::new().file("docs/notes.txt", "Buy milk.\n");
     insta::assert_snapshot!(test.run("check docs"), @r#"
     $ agentry check docs
@@ -351,7 +351,7 @@ fn a_directory_without_agents() {
 }
 
 #[test]
-fn several_paths_name_an_agent_once() {
+fn an_agent_named_by_several_paths_is_checked_once() {
     let test = Test::new().file("a/helper.agent", HELPER).file("b/warned.agent", WARNED);
     insta::assert_snapshot!(test.run("check b a a/helper.agent ./a"), @r#"
     $ agentry check b a a/helper.agent ./a
@@ -368,7 +368,7 @@ fn several_paths_name_an_agent_once() {
 }
 
 #[test]
-fn a_file_read_as_another_format() {
+fn as_reads_a_file_in_the_given_format() {
     let test = Test::new().file("notes.txt", BROKEN);
     insta::assert_snapshot!(test.run("check notes.txt --as manifest --format github"), @r#"
     $ agentry check notes.txt --as manifest --format github
@@ -391,7 +391,7 @@ fn a_file_read_as_another_format() {
 }
 
 #[test]
-fn two_agents_of_one_name() {
+fn a_duplicate_agent_name_warns() {
     let test = Test::new().file("a.agent", HELPER).file("b.agent", HELPER);
     insta::assert_snapshot!(test.run("check"), @r#"
     $ agentry check
@@ -455,7 +455,7 @@ fn findings_are_hidden_where_a_reason_is_given() {
 }
 
 #[test]
-fn notes_are_counted() {
+fn notes_are_counted_and_never_fail() {
     let config = "[check]\nseverity = { unknown-field = \"note\" }\n";
     let test = Test::new().file("agentry.toml", config).file("warned.agent", WARNED);
     insta::assert_snapshot!(test.run("check --deny-warnings"), @r#"

@@ -4,20 +4,20 @@ use crate::test::{HELPER, Test};
 
 /// Paths that could not be checked are in the JSON document too.
 #[test]
-fn programs_read_failures() {
+fn failed_paths_are_in_the_json_report() {
     let test = Test::new().file("odd.yaml", "a: 1\n").file("helper.agent", HELPER);
-    let said = test.run("check odd.yaml nope helper.agent --format json").exits(2).json();
+    let report = test.run("check odd.yaml nope helper.agent --format json").exits(2).json();
     let failed =
-        |at: usize| (said["failures"][at]["path"].clone(), &said["failures"][at]["message"]);
+        |at: usize| (report["failures"][at]["path"].clone(), &report["failures"][at]["message"]);
     assert_eq!(failed(0), ("nope".into(), &"`nope` does not exist".into()));
     let message = "`odd.yaml` is not an agent definition";
     assert_eq!(failed(1), ("odd.yaml".into(), &message.into()));
-    assert_eq!(said["agents"][0]["path"], "helper.agent");
+    assert_eq!(report["agents"][0]["path"], "helper.agent");
 }
 
 /// Agents of a harness are no definitions, but they can be checked and imported.
 #[test]
-fn agents_of_a_harness_can_be_imported() {
+fn check_suggests_import_for_harness_agents() {
     let agent = "---\nname: x\ndescription: Answers questions\n---\nYou answer.\n";
     let test = Test::new()
         .file(".claude/agents/x.md", agent)

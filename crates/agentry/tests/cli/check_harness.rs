@@ -39,15 +39,15 @@ fn repository() -> Test {
 }
 
 #[test]
-fn a_repository_with_several_harnesses() {
+fn check_reports_files_of_several_harnesses() {
     insta::assert_snapshot!(repository().run("check"));
 }
 
 #[test]
-fn programs_get_agents_and_files() {
-    let said = repository().run("check --format json").exits(1).json();
+fn json_lists_agents_and_harness_files() {
+    let report = repository().run("check --format json").exits(1).json();
     let list = |key: &str, name: &str| -> Vec<String> {
-        let items = said[key].as_array().expect("a list");
+        let items = report[key].as_array().expect("a list");
         items
             .iter()
             .map(|it| format!("{} {}", it["path"].as_str().unwrap_or(""), it[name]))
@@ -73,12 +73,12 @@ fn programs_get_agents_and_files() {
             "skills/pdf/SKILL.md \"skill\"",
         ]
     );
-    assert_eq!(said["summary"]["agents"], 6);
-    assert_eq!(said["summary"]["files"], 4);
+    assert_eq!(report["summary"]["agents"], 6);
+    assert_eq!(report["summary"]["files"], 4);
 }
 
 #[test]
-fn any_file_of_an_agent_may_be_named() {
+fn check_accepts_any_file_of_an_agent() {
     let test = repository()
         .file(
             "agents/a/agent.toml",
@@ -113,12 +113,12 @@ fn many_findings_of_one_rule_are_grouped() {
         test = test.file(format!(".claude/agents/a{at:02}.md"), &content);
     }
     insta::assert_snapshot!(test.run("check"));
-    let said = test.run("check --format json").exits(1).json();
-    assert_eq!(said["diagnostics"].as_array().map(Vec::len), Some(41));
+    let report = test.run("check --format json").exits(1).json();
+    assert_eq!(report["diagnostics"].as_array().map(Vec::len), Some(41));
 }
 
 #[test]
-fn fixes_are_written() {
+fn fix_repairs_harness_files() {
     let test = repository();
     test.run("check .pi .claude/agents --fix").exits(0);
     let content = test.read(".pi/agents/scouting.md");

@@ -4,7 +4,7 @@ use crate::test::{HELPER, Test};
 
 /// An agent that was converted and kept in both formats would be rendered twice.
 #[test]
-fn two_formats_of_one_name() {
+fn one_agent_in_two_formats_warns() {
     let test = Test::new()
         .file(
             "agents/helper/agent.toml",
@@ -32,7 +32,7 @@ fn two_formats_of_one_name() {
 
 /// The test data of this repository are not its agents.
 #[test]
-fn this_repository() {
+fn this_repository_checks_clean() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let root = std::fs::canonicalize(root).expect("the repository");
     let ran = Test::new().run_args(&["check", root.to_str().expect("a path")]).exits(0);

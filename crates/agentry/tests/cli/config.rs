@@ -3,7 +3,7 @@
 use crate::test::{BROKEN, HELPER, Test, WARNED};
 
 #[test]
-fn excluded_paths_are_passed_over() {
+fn excluded_paths_are_not_checked() {
     let cases = [
         ("vendor", "vendor/a.agent", true),
         ("vendor/", "vendor/deep/a.agent", true),
@@ -28,7 +28,7 @@ fn excluded_paths_are_passed_over() {
 
 /// Patterns are relative to the file, wherever the program is started.
 #[test]
-fn excludes_hold_in_every_directory() {
+fn excludes_work_from_every_directory() {
     let test = Test::new()
         .file("agentry.toml", "[check]\nexclude = [\"agents/old\"]\n")
         .file("agents/old/broken.agent", BROKEN)
@@ -45,7 +45,7 @@ fn excludes_hold_in_every_directory() {
 }
 
 #[test]
-fn severities_are_the_teams() {
+fn configured_severities_replace_the_defaults() {
     let config = "[check]\nseverity = { unknown-field = \"error\", AG0104 = \"off\" }\n";
     let test = Test::new().file("agentry.toml", config).file("broken.agent", BROKEN);
     insta::assert_snapshot!(test.run("check"), @r#"
@@ -63,7 +63,7 @@ fn severities_are_the_teams() {
 }
 
 #[test]
-fn a_configuration_with_mistakes() {
+fn mistakes_in_the_configuration_are_reported() {
     let config = "[check]\nexclude = [\"vendor/[\"]\nseverty = {}\n\n\
         [check.severity]\nunknwon-field = \"error\"\nname-taken = \"loud\"\n";
     let test = Test::new().file("agentry.toml", config).file("helper.agent", HELPER);
@@ -106,7 +106,7 @@ fn a_configuration_with_mistakes() {
 }
 
 #[test]
-fn a_configuration_that_is_not_toml() {
+fn a_configuration_that_is_not_toml_is_an_error() {
     let test = Test::new().file("agentry.toml", "[check\n").file("helper.agent", HELPER);
     insta::assert_snapshot!(test.run("check"), @r#"
     $ agentry check
@@ -125,7 +125,7 @@ fn a_configuration_that_is_not_toml() {
 }
 
 #[test]
-fn a_configuration_that_is_a_directory() {
+fn a_configuration_that_is_a_directory_is_an_error() {
     let test = Test::new().file("agentry.toml/x", "").file("helper.agent", HELPER);
     insta::assert_snapshot!(test.run("check"), @r#"
     $ agentry check
@@ -140,7 +140,7 @@ fn a_configuration_that_is_a_directory() {
 
 /// The nearest file counts, also from below.
 #[test]
-fn the_configuration_of_the_workspace_counts() {
+fn the_nearest_configuration_applies() {
     let test = Test::new()
         .file("agentry.toml", "[check]\nseverity = { unknown-field = \"off\" }\n")
         .file("agents/deep/warned.agent", WARNED);
@@ -152,7 +152,7 @@ fn the_configuration_of_the_workspace_counts() {
 
 /// Each agent is checked with the `agentry.toml` of its own workspace.
 #[test]
-fn every_workspace_has_its_own_configuration() {
+fn each_agent_uses_its_workspace_configuration() {
     let test = Test::new()
         .file("one/agentry.toml", "[check]\n")
         .file("one/a.agent", crate::test::WARNED)

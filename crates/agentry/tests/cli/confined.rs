@@ -74,7 +74,7 @@ pub(crate) fn cannot_be_confined(test: &Test) -> bool {
 }
 
 #[test]
-fn a_run_that_lives_or_was_killed_is_in_nobodys_way() {
+fn placeholders_of_a_killed_run_are_removed() {
     let test = worker();
     if cannot_be_confined(&test) {
         return;
@@ -103,7 +103,7 @@ fn a_run_that_lives_or_was_killed_is_in_nobodys_way() {
 }
 
 #[test]
-fn git_adds_nothing_that_only_stands_there() {
+fn placeholders_are_not_added_by_git() {
     let test = worker().file(".gitignore", "/home/.config\n").file("server.key", "hush\n");
     if cannot_be_confined(&test) {
         return;
@@ -145,7 +145,7 @@ fn two_runs_at_once_share_a_workspace() {
 }
 
 #[test]
-fn a_lock_that_is_written_meanwhile_ends_no_run() {
+fn a_lock_written_during_a_run_does_not_end_it() {
     let test = worker();
     if cannot_be_confined(&test) {
         return;
@@ -237,9 +237,12 @@ fn without_namespaces_commands_run_under_landlock() {
     let mut doctor = test.command(["doctor", "--format", "json"]);
     doctor.env("PATH", "/usr/bin:/bin");
     let doctor = without_namespaces(&doctor).output();
-    let said = doctor.map(|it| String::from_utf8_lossy(&it.stdout).into_owned());
-    if !said.as_ref().is_ok_and(|said| said.contains("\"back_end\": \"landlock\"")) {
-        eprintln!("SKIPPED: Landlock alone cannot be tried here: {said:?}");
+    let output_text = doctor.map(|it| String::from_utf8_lossy(&it.stdout).into_owned());
+    if !output_text
+        .as_ref()
+        .is_ok_and(|output_text| output_text.contains("\"back_end\": \"landlock\""))
+    {
+        eprintln!("SKIPPED: Landlock alone cannot be tried here: {output_text:?}");
         return;
     }
     let server = model();
@@ -273,7 +276,7 @@ fn names_its_sandbox(test: &Test, command: &mut Command, [name, words]: [&str; 2
 }
 
 #[test]
-fn a_run_says_what_confines_its_commands() {
+fn the_run_reports_its_sandbox() {
     let server = Server::answering(|_| Turn::text("Done.").into());
     let test = worker();
     let doctor = test.run("doctor --format json").json();
@@ -294,23 +297,26 @@ fn a_run_says_what_confines_its_commands() {
     test.write("worker/agent.toml", WORKER.replace("Works", "Works on"));
     let mut doctor = test.command(["doctor", "--format", "json"]);
     doctor.env("PATH", "/usr/bin:/bin");
-    let said = without_namespaces(&doctor).output().expect("the program runs").stdout;
-    if String::from_utf8_lossy(&said).contains("\"back_end\": \"landlock\"") {
+    let output_text = without_namespaces(&doctor).output().expect("the program runs").stdout;
+    if String::from_utf8_lossy(&output_text).contains("\"back_end\": \"landlock\"") {
         let mut command = without_namespaces(&program(&test, &server, &args));
         names_its_sandbox(&test, &mut command, ["landlock", "landlock"]);
     }
 }
 
 #[test]
-fn where_no_placeholder_can_be_made_nothing_can() {
+fn without_placeholders_the_workspace_is_read_only() {
     let script = "chmod u+w . || echo x > agentry.lock || cat notes.md\n";
     let test = worker().file("home/x", "").file("try.sh", script);
     let mut doctor = test.command(["doctor", "--format", "json"]);
     doctor.env("PATH", "/usr/bin:/bin");
-    let said = as_user("true", &doctor).output();
-    let said = said.map(|it| String::from_utf8_lossy(&it.stdout).into_owned());
-    if !said.as_ref().is_ok_and(|said| said.contains("\"back_end\": \"namespaces\"")) {
-        eprintln!("SKIPPED: an ordinary user cannot be tried here: {said:?}");
+    let output_text = as_user("true", &doctor).output();
+    let output_text = output_text.map(|it| String::from_utf8_lossy(&it.stdout).into_owned());
+    if !output_text
+        .as_ref()
+        .is_ok_and(|output_text| output_text.contains("\"back_end\": \"namespaces\""))
+    {
+        eprintln!("SKIPPED: an ordinary user cannot be tried here: {output_text:?}");
         return;
     }
     let set = |mode| {

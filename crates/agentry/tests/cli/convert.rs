@@ -15,7 +15,7 @@ fn target(format: &str) -> &'static str {
 /// Either the result passes `check` and the losses are listed, or nothing is written because the
 /// result would allow more than its source.
 #[test]
-fn every_format_to_every_other() {
+fn every_format_converts_to_every_other() {
     let mut losses = String::new();
     for (from, path) in FORMATS {
         for (to, _) in FORMATS {
@@ -95,7 +95,7 @@ fn lossy() -> Test {
 }
 
 #[test]
-fn losses_are_listed() {
+fn convert_lists_the_losses() {
     let test = lossy();
     insta::assert_snapshot!(test.run("convert reviewer.agent --to agent-toml -o reviewer"), @r#"
     $ agentry convert reviewer.agent --to agent-toml -o reviewer
@@ -169,7 +169,7 @@ fn losses_are_listed() {
 }
 
 #[test]
-fn nothing_is_widened() {
+fn a_conversion_never_widens() {
     let agent = "---\nversion: 0.1.0\nicon: 🔎\nstatus: active\nabilities:\n  allow: [sh:git, fs]\n---\n\
         # Reviewer\n\nReviews changes.\n";
     let test = Test::new().file("agents/general_reviewer.agent.md", agent);
@@ -191,7 +191,7 @@ fn nothing_is_widened() {
 }
 
 #[test]
-fn losses_for_programs() {
+fn losses_in_the_json_format() {
     let args = "convert helper.agent --to agent-md -o x.agent.md --format json";
     let test = Test::new().file("helper.agent", HELPER);
     insta::assert_snapshot!(test.run(args), @r#"
@@ -220,7 +220,7 @@ fn losses_for_programs() {
 }
 
 #[test]
-fn strict_writes_nothing_that_loses() {
+fn strict_refuses_a_lossy_conversion() {
     let test = lossy();
     insta::assert_snapshot!(test.run("convert reviewer.agent --to agent-md -o x.agent.md --strict"), @r#"
     $ agentry convert reviewer.agent --to agent-md -o x.agent.md --strict
@@ -276,7 +276,7 @@ fn a_dry_run_writes_nothing() {
 }
 
 #[test]
-fn what_is_there_already_stays() {
+fn existing_files_are_kept_without_force() {
     let test = Test::new().file("helper.agent", HELPER).file("helper/agent.toml", "mine\n");
     insta::assert_snapshot!(test.run("convert helper.agent --to agent-toml -o helper"), @r#"
     $ agentry convert helper.agent --to agent-toml -o helper
@@ -299,7 +299,7 @@ fn what_is_there_already_stays() {
 }
 
 #[test]
-fn a_name_that_no_search_finds() {
+fn an_undiscoverable_output_name_is_noted() {
     let test = Test::new().file("helper.agent", HELPER);
     insta::assert_snapshot!(test.run("convert helper.agent --to agent-md -o helper.md"), @r#"
     $ agentry convert helper.agent --to agent-md -o helper.md
@@ -316,7 +316,7 @@ fn a_name_that_no_search_finds() {
 }
 
 #[test]
-fn a_target_that_cannot_be_written() {
+fn an_unwritable_target_is_an_error() {
     let test = Test::new().file("helper.agent", HELPER).file("taken", "");
     insta::assert_snapshot!(test.run("convert helper.agent --to agent-toml -o taken/helper"), @r#"
     $ agentry convert helper.agent --to agent-toml -o taken/helper
@@ -334,7 +334,7 @@ fn a_target_that_cannot_be_written() {
 }
 
 #[test]
-fn an_agent_with_errors() {
+fn an_agent_with_errors_is_not_converted() {
     let test = Test::new().file("broken.agent", BROKEN);
     insta::assert_snapshot!(test.run("convert broken.agent --to agent-toml -o out"), @r#"
     $ agentry convert broken.agent --to agent-toml -o out
@@ -355,7 +355,7 @@ fn an_agent_with_errors() {
 }
 
 #[test]
-fn nothing_is_written_through_a_link_in_the_target() {
+fn a_link_in_the_target_is_refused() {
     let test = Test::new().file("helper.agent", HELPER).link("out/persona.md", "../victim.md");
     let ran = test.run("convert helper.agent --to agentfs -o out").exits(2);
     assert!(ran.stderr.contains("is a link"), "{ran}");
@@ -364,7 +364,7 @@ fn nothing_is_written_through_a_link_in_the_target() {
 
 /// A relative scope means another directory from the new path, so it is dropped.
 #[test]
-fn a_relative_scope_stays_behind() {
+fn a_relative_scope_is_dropped() {
     let scoped = format!("{HELPER}trust: {{filesystem: scoped, scope: [., /srv/x]}}\n");
     let test = Test::new().file("agents/x/s.agent", scoped);
     let ran = test.run("convert agents/x/s.agent --to manifest -o moved.agent").exits(0);

@@ -41,7 +41,7 @@ fn references_to_variables_are_translated() {
 
 /// Plain text of one format must not become a reference to a variable.
 #[test]
-fn a_text_that_would_become_a_reference_is_left_out() {
+fn plain_text_never_becomes_a_variable_reference() {
     let tool = "---\nkind: mcp\ncommand: db-server\nenv:\n  STAGE: env.production\n---\n";
     let test = Test::new()
         .file("agents/db/instructions.md", "You answer questions.\n")
@@ -58,7 +58,7 @@ const GATED: &str = "---\nstatus: disabled\nrequired:\n  env: [API_KEY]\n  start
 
 /// An agent that does not start must not start in another format.
 #[test]
-fn what_keeps_an_agent_from_starting_is_kept() {
+fn start_conditions_are_kept() {
     let test = Test::new().file("agents/help_helper.agent.md", GATED);
     for format in ["agent-toml", "manifest", "agentfs", "agent-dir"] {
         let output = format!("out/{format}/helper");
@@ -82,7 +82,7 @@ fn what_keeps_an_agent_from_starting_is_kept() {
 
 /// The format has the field but would not accept the value: nothing is written.
 #[test]
-fn an_agent_that_could_start_afterwards_is_refused() {
+fn losing_a_start_condition_is_refused() {
     let manifest = format!("{HELPER}extensions: {{x-agentry: {{required: {{env: [API-KEY]}}}}}}\n");
     let test = Test::new().file("helper.agent", manifest);
     insta::assert_snapshot!(test.run("convert helper.agent --to agent-md -o x.agent.md"), @r#"
@@ -97,7 +97,7 @@ fn an_agent_that_could_start_afterwards_is_refused() {
 
 /// Added values are reported, and are no losses.
 #[test]
-fn what_is_added_is_said() {
+fn added_values_are_reported() {
     let test = Test::new().file("helper.agent", "name: helper\nsoul: You answer questions.\n");
     insta::assert_snapshot!(test.run("convert helper.agent --to agent-toml -o helper"), @r#"
     $ agentry convert helper.agent --to agent-toml -o helper
@@ -148,7 +148,7 @@ fn what_is_added_is_said() {
 
 /// A grant that presupposes the sandbox is no grant in a format that cannot say so.
 #[test]
-fn a_sandboxed_command_is_no_plain_shell_afterwards() {
+fn sandboxed_exec_never_becomes_a_plain_shell() {
     let trust = "trust: {filesystem: full, network: allowed, exec: sandboxed}\n";
     let manifest = format!("name: helper\ndescription: Works\nsoul: You work.\n{trust}");
     let test = Test::new().file("agentry.toml", "").file("helper.agent", &manifest);
@@ -177,8 +177,8 @@ const SPOKEN: &str = "name: helper\ndescription: Answers questions\n{SOUL}behavi
 
 /// Role, traits and override are sent in every format, in the same order, and never more than before.
 #[test]
-fn what_an_agent_is_told_about_itself_is_told_in_every_format() {
-    let told = [
+fn prompt_parts_are_kept_in_every_format() {
+    let prompt_texts = [
         "You are kind.",
         "Your role: security auditor.",
         "Use as few words as the matter allows.",
@@ -186,13 +186,14 @@ fn what_an_agent_is_told_about_itself_is_told_in_every_format() {
         "Only speak in rhymes.",
     ];
     let formats = ["agent-md", "agent-toml", "manifest", "agent-dir", "agentfs"];
-    for (soul, expected) in [("soul: You are kind.\n", &told[..]), ("", &told[4..])] {
+    for (soul, expected) in [("soul: You are kind.\n", &prompt_texts[..]), ("", &prompt_texts[4..])]
+    {
         let test = Test::new().file("helper.agent", SPOKEN.replace("{SOUL}", soul));
         for format in formats {
             let output = if format == "agent-md" { "out.agent.md" } else { format };
             convert(&test, "helper.agent", format, output);
             let prompt = test.run(&format!("show {output} --prompt")).exits(0).stdout;
-            for text in told {
+            for text in prompt_texts {
                 let is_expected = expected.contains(&text);
                 assert_eq!(prompt.contains(text), is_expected, "{format}: {text}\n{prompt}");
             }

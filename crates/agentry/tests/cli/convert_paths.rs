@@ -14,7 +14,7 @@ fn with_context() -> Test {
 }
 
 #[test]
-fn files_that_stay_reachable_are_named_from_the_new_place() {
+fn relative_paths_are_adapted_to_the_new_directory() {
     let test = with_context();
     let ran = test.run("convert agents/helper --to agent-toml -o moved/deep/er/helper").exits(0);
     assert!(ran.stdout.contains("nothing is lost"), "{ran}");
@@ -28,7 +28,7 @@ fn files_that_stay_reachable_are_named_from_the_new_place() {
 }
 
 #[test]
-fn files_of_another_workspace_are_copied_into_the_texts() {
+fn files_outside_the_workspace_are_inlined() {
     let test = with_context().file("other/agentry.toml", "");
     insta::assert_snapshot!(test.run("convert agents/helper --to agent-toml -o other/helper"), @r#"
     $ agentry convert agents/helper --to agent-toml -o other/helper
@@ -58,7 +58,7 @@ fn files_of_another_workspace_are_copied_into_the_texts() {
 }
 
 #[test]
-fn a_format_without_references_takes_the_texts_in() {
+fn a_format_without_references_inlines_files() {
     let test = with_context();
     insta::assert_snapshot!(test.run("convert agents/helper --to manifest -o helper.agent"), @r#"
     $ agentry convert agents/helper --to manifest -o helper.agent
@@ -98,7 +98,7 @@ fn a_file_that_cannot_be_copied_is_a_loss() {
 const SCRIPT: &str = "async function run(ctx, inputs) {\n  return inputs;\n}\n";
 
 #[test]
-fn a_script_of_the_workspace_comes_along_where_it_is_missing() {
+fn missing_workspace_scripts_are_copied() {
     let tool = "---\nkind: script\ndescription: Echoes\npath: scripts/echo.js\n---\n";
     let test = Test::new()
         .file("agents/helper/instructions.md", "You answer questions.\n")
@@ -114,7 +114,7 @@ fn a_script_of_the_workspace_comes_along_where_it_is_missing() {
 }
 
 #[test]
-fn a_base_is_named_from_the_new_place_or_nothing_moves() {
+fn an_unreachable_base_refuses_the_conversion() {
     let child = format!("base: ./base.agent\n{HELPER}agents: {{other: {{ref: ../x.agent}}}}\n");
     let test = Test::new()
         .file("agents/child.agent", child)
@@ -135,7 +135,7 @@ fn a_base_is_named_from_the_new_place_or_nothing_moves() {
 }
 
 #[test]
-fn files_beside_a_skill_are_named_when_they_stay_behind() {
+fn skill_files_that_are_not_copied_are_listed() {
     let skill = "---\nname: review\ndescription: Reviews a change\n---\n\nRun `scripts/run.sh`.\n";
     let test = with_context()
         .file("agents/helper/skills/review/SKILL.md", skill)

@@ -8,7 +8,7 @@ const SKILL: &str = "---\nname: review\ndescription: Reviews a change\n---\n\nLo
 
 /// Files that only the older agent had would become a part of the new one.
 #[test]
-fn stale_files_of_an_older_agent_are_taken_away() {
+fn stale_files_of_the_replaced_agent_are_removed() {
     let test = Test::new()
         .file("helper.agent", HELPER)
         .file("out/agent.json", "{\"name\": \"Old\", \"role\": \"x\", \"version\": \"1.0.0\"}\n")
@@ -63,7 +63,7 @@ fn stale_files_of_an_older_agent_are_taken_away() {
 
 /// Files of the source that the result does not need must stay.
 #[test]
-fn nothing_of_the_source_is_taken_away() {
+fn files_of_the_source_are_never_removed() {
     let test = Test::new()
         .file("out/agent.yaml", HELPER)
         .file("out/memory/m.md", "Remember.\n")
@@ -73,7 +73,7 @@ fn nothing_of_the_source_is_taken_away() {
 }
 
 #[test]
-fn a_failure_in_the_middle_leaves_all_as_it_was() {
+fn a_failed_write_restores_all_files() {
     let test = Test::new()
         .file("helper.agent", HELPER)
         .file("out/agent.toml", "old\n")
@@ -91,7 +91,7 @@ fn a_failure_in_the_middle_leaves_all_as_it_was() {
 /// A full disk: the second, larger file cannot be stored.
 #[cfg(unix)]
 #[test]
-fn a_full_disk_leaves_all_as_it_was() {
+fn a_full_disk_restores_all_files() {
     let soul = format!("name: helper\ndescription: Answers\nsoul: {}\n", "word ".repeat(20_000));
     let test = Test::new().file("helper.agent", soul).file("out/agent.toml", "old\n");
     let script = "trap '' XFSZ; ulimit -f 8; exec \"$@\"";
@@ -112,7 +112,7 @@ fn a_full_disk_leaves_all_as_it_was() {
 }
 
 #[test]
-fn a_file_is_not_written_through_a_link() {
+fn a_target_that_is_a_link_is_refused() {
     let test = Test::new().file("helper.agent", HELPER).link("x.agent.md", "victim.md");
     let test = test.file("victim.md", "mine\n");
     let ran = test.run("convert helper.agent --to agent-md -o x.agent.md --force").exits(2);

@@ -38,7 +38,7 @@ pub(crate) fn write(path: &str) -> Turn {
 }
 
 /// Who asks: the last word of its system prompt's first line.
-pub(crate) fn who(asked: &Asked) -> String {
+pub(crate) fn asking_agent(asked: &Asked) -> String {
     let first = asked.system.lines().next().unwrap_or_default();
     first.trim_start_matches("You are ").trim_end_matches('.').to_owned()
 }
@@ -46,7 +46,8 @@ pub(crate) fn who(asked: &Asked) -> String {
 /// Each agent plays its own turns, by the number of its results.
 pub(crate) fn playing(scripts: Vec<(&'static str, Vec<Turn>)>) -> Server {
     Server::answering(move |asked| {
-        let turns = scripts.iter().find(|(name, _)| *name == who(asked)).map(|it| it.1.clone());
+        let turns =
+            scripts.iter().find(|(name, _)| *name == asking_agent(asked)).map(|it| it.1.clone());
         let turn = turns.and_then(|turns| turns.get(asked.results.len()).cloned());
         turn.unwrap_or_else(|| Turn::text("done")).into()
     })
@@ -76,7 +77,7 @@ fn a_delegate_works_as_its_own_run_under_its_parents_policy() {
     assert_eq!(ran.stdout, "All done.\n", "{ran}");
     assert_eq!(test.read("out.txt"), "x\n");
     let asked = server.asked();
-    let of_helper: Vec<_> = asked.iter().filter(|it| who(it) == "helper").collect();
+    let of_helper: Vec<_> = asked.iter().filter(|it| asking_agent(it) == "helper").collect();
     assert_eq!(of_helper[0].said, ["write it"]);
     // The helper may run commands, its parent may not: the refusal says whose rule it is.
     let refused = &of_helper[2].results[1].1;
@@ -167,7 +168,7 @@ fn no_program_is_started_below_exec_none() {
         .file("server.sh", "echo started >> started.txt\n");
     with(&test, &server, &["run", "lead.agent", "go", "--yes"]).exits(0);
     let asked = server.asked();
-    let last = asked.iter().find(|it| who(it) == "last").expect("the last one works");
+    let last = asked.iter().find(|it| asking_agent(it) == "last").expect("the last one works");
     assert!(last.system.contains("not available in this run: `local`"), "{}", last.system);
     assert!(!test.path("started.txt").exists());
     // The same agent by itself starts it.
@@ -250,7 +251,7 @@ fn a_delegate_whose_tools_cannot_start_refuses_the_run() {
 
 /// An agent that only a rule names is missing where it cannot start: the list and the prompt say so.
 #[test]
-fn an_agent_that_only_a_rule_names_may_be_missing() {
+fn a_missing_agent_named_only_by_a_rule_is_reported() {
     let lead = "name: lead\nversion: 1.0.0\ndescription: Leads\nsoul: You are lead.\n\
         trust: {filesystem: full, network: none, exec: none}\nx-agentry:\n  \
         delegation: {ceiling: declared}\n  \
@@ -271,7 +272,7 @@ fn an_agent_that_only_a_rule_names_may_be_missing() {
 
 /// Circles that no definition shows are refused as calls, and so is a fourth level.
 #[test]
-fn circles_and_depth_are_refused_calls() {
+fn delegation_cycles_and_excess_depth_are_refused() {
     let names = ["a", "b", "c", "d", "e"];
     let test = names.iter().fold(Test::new(), |test, name| agent(test, name, WRITES));
     let script = |name: &'static str, next: &str| (name, vec![delegate(next, "go on")]);
@@ -279,8 +280,9 @@ fn circles_and_depth_are_refused_calls() {
         playing(vec![script("a", "b"), script("b", "c"), script("c", "d"), script("d", "e")]);
     with(&test, &server, &["run", "a", "go", "--yes"]).exits(0);
     let asked = server.asked();
-    assert!(asked.iter().all(|it| who(it) != "e"));
-    let refused = asked.iter().find(|it| who(it) == "d" && !it.results.is_empty()).unwrap();
+    assert!(asked.iter().all(|it| asking_agent(it) != "e"));
+    let refused =
+        asked.iter().find(|it| asking_agent(it) == "d" && !it.results.is_empty()).unwrap();
     assert!(
         refused.results[0].1.contains("`a › b › c › d › e` is too deep"),
         "{:?}",
@@ -289,7 +291,8 @@ fn circles_and_depth_are_refused_calls() {
     let server = playing(vec![script("a", "b"), script("b", "a")]);
     with(&test, &server, &["run", "a", "go", "--yes"]).exits(0);
     let asked = server.asked();
-    let refused = asked.iter().find(|it| who(it) == "b" && !it.results.is_empty()).unwrap();
+    let refused =
+        asked.iter().find(|it| asking_agent(it) == "b" && !it.results.is_empty()).unwrap();
     assert!(refused.results[0].1.contains("`a › b › a` is a circle"), "{:?}", refused.results);
     let server = playing(vec![("a", vec![delegate("nobody", "x")])]);
     with(&test, &server, &["run", "a", "go", "--yes"]).exits(0);
@@ -333,14 +336,15 @@ fn a_question_of_a_delegate_is_denied_or_parks_the_tree() {
 /// The root is killed while its delegate waits for the model; the write before that is not done twice.
 #[test]
 fn a_killed_tree_continues_where_it_was() {
-    let server = Server::answering(|asked| match (who(asked).as_str(), asked.results.len()) {
-        ("lead", 0) => delegate("helper", "write").into(),
-        ("lead", _) => Turn::text("All done.").into(),
-        ("helper", 0) => Turn::call("bash", json!({"command": "echo once >> log"})).into(),
-        // The first time, the answer never comes.
-        ("helper", _) if asked.number == 2 => Reply::Silent,
-        _ => Turn::text("Written.").into(),
-    });
+    let server =
+        Server::answering(|asked| match (asking_agent(asked).as_str(), asked.results.len()) {
+            ("lead", 0) => delegate("helper", "write").into(),
+            ("lead", _) => Turn::text("All done.").into(),
+            ("helper", 0) => Turn::call("bash", json!({"command": "echo once >> log"})).into(),
+            // The first time, the answer never comes.
+            ("helper", _) if asked.number == 2 => Reply::Silent,
+            _ => Turn::text("Written.").into(),
+        });
     let rules = format!("{WRITES}\n[permissions.bash]\nintent = \"allow\"\n");
     let lead = lead("helper: {ref: ./helper}", "").replace("exec: none", "exec: full");
     let lead =
@@ -364,7 +368,7 @@ fn a_killed_tree_continues_where_it_was() {
 
 /// One pot: the turns of the child end the run of the parent.
 #[test]
-fn what_a_delegate_spends_its_parent_has_spent() {
+fn a_delegate_spends_the_budget_of_its_parent() {
     let helper = (0..9).map(|at| write(&format!("out-{at}.txt"))).collect();
     let server = playing(vec![("lead", vec![delegate("helper", "write")]), ("helper", helper)]);
     let test = agent(Test::new(), "helper", WRITES)
@@ -380,7 +384,7 @@ fn what_a_delegate_spends_its_parent_has_spent() {
 }
 
 #[test]
-fn a_typed_delegate_and_a_pipeline() {
+fn typed_delegates_and_pipelines_run() {
     let finder = "name: finder\nversion: 1.0.0\ndescription: Finds\nsoul: You are finder.\n\
         trust: {filesystem: read-only, network: none, exec: none}\n\
         expose:\n  - {name: find, input: {query: str}, output: 'list[str]'}\n";
@@ -438,16 +442,17 @@ const TRIED: [(&str, bool); 4] =
 
 /// The rules of the root, the middle and the user hold for a grandchild, also after the tree was killed.
 #[test]
-fn a_grandchild_never_does_what_anyone_above_denies() {
+fn a_grandchild_obeys_every_policy_above_it() {
     for is_killed in [false, true] {
-        let server =
-            Server::answering(move |asked| match (who(asked).as_str(), asked.results.len()) {
+        let server = Server::answering(move |asked| {
+            match (asking_agent(asked).as_str(), asked.results.len()) {
                 ("a", 0) => delegate("b", "go on").into(),
                 ("b", 0) => delegate("c", "go on").into(),
                 ("c", _) if is_killed && asked.number == 2 => Reply::Silent,
                 ("c", at) if at < TRIED.len() => write(TRIED[at].0).into(),
                 _ => Turn::text("done").into(),
-            });
+            }
+        });
         let rules = |denied: &str| {
             WRITES.replacen("\"allow\"\n", &format!("\"allow\"\nrules = [{denied}]\n"), 1)
         };
@@ -480,17 +485,18 @@ fn a_grandchild_never_does_what_anyone_above_denies() {
 #[test]
 fn delegates_of_one_answer_run_in_parallel() {
     let both = std::sync::Arc::new(std::sync::Barrier::new(2));
-    let server = Server::answering(move |asked| match (who(asked).as_str(), asked.results.len()) {
-        ("a", 0) => {
-            let task = |agent: &str| json!({"agent": agent, "prompt": "go"});
-            Turn::call("delegate", task("b")).and_call("delegate", task("c")).into()
-        }
-        ("b" | "c", _) => {
-            both.wait();
-            Turn::text(format!("by {}", who(asked))).into()
-        }
-        _ => Turn::text("done").into(),
-    });
+    let server =
+        Server::answering(move |asked| match (asking_agent(asked).as_str(), asked.results.len()) {
+            ("a", 0) => {
+                let task = |agent: &str| json!({"agent": agent, "prompt": "go"});
+                Turn::call("delegate", task("b")).and_call("delegate", task("c")).into()
+            }
+            ("b" | "c", _) => {
+                both.wait();
+                Turn::text(format!("by {}", asking_agent(asked))).into()
+            }
+            _ => Turn::text("done").into(),
+        });
     let test = ["a", "b", "c"].iter().fold(Test::new(), |test, name| agent(test, name, WRITES));
     with(&test, &server, &["run", "a", "go", "--yes"]).exits(0);
     let results = server.asked().last().unwrap().results.clone();

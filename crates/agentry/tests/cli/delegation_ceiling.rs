@@ -3,7 +3,7 @@
 
 use std::process::Stdio;
 
-use crate::delegation::{WRITES, agent, delegate, playing, runs, who, write};
+use crate::delegation::{WRITES, agent, asking_agent, delegate, playing, runs, write};
 use crate::run::{keyed, with};
 use crate::server::{Reply, Server, Turn};
 use crate::terminal::{Terminal, wait_for};
@@ -29,7 +29,7 @@ fn script() -> Server {
 }
 
 #[test]
-fn a_declared_ceiling_lets_a_named_delegate_work_under_its_own_policy() {
+fn a_declared_ceiling_lifts_a_named_delegate() {
     let cases =
         [("", false, "within that of its parent"), (DECLARED, true, "under its own policy")];
     for (block, is_written, bound) in cases {
@@ -47,7 +47,7 @@ fn a_declared_ceiling_lets_a_named_delegate_work_under_its_own_policy() {
 }
 
 #[test]
-fn a_changed_delegate_asks_again() {
+fn a_changed_delegate_needs_new_consent() {
     for block in ["", DECLARED] {
         let (test, server) = (reader(block), script());
         with(&test, &server, &["run", "lead.agent", "go", "--yes"]).exits(0);
@@ -74,7 +74,7 @@ fn a_changed_delegate_asks_again() {
 
 /// The names of rules count like `agents`; a wildcard names nobody.
 #[test]
-fn only_named_agents_leave_the_policy_of_their_parent() {
+fn a_declared_ceiling_covers_only_named_agents() {
     let cases = [
         ("intent = \"deny\"\nrules = [\"helper:allow\"]", true),
         ("intent = \"deny\"\nrules = [\"help*:allow\"]", false),
@@ -97,7 +97,7 @@ fn only_named_agents_leave_the_policy_of_their_parent() {
 
 /// A declaration in the middle does not lift what holds above it, and the user's rules hold for all.
 #[test]
-fn a_grandchild_stays_under_the_ceiling_after_a_resume_too() {
+fn a_resumed_grandchild_stays_under_the_ceiling() {
     // Which agents declare a ceiling, and whether the grandchild may write what the root denies, what the middle
     // denies, and what the user denies.
     let cases = [
@@ -109,14 +109,15 @@ fn a_grandchild_stays_under_the_ceiling_after_a_resume_too() {
     for ([root, middle], expected) in cases {
         for is_killed in [false, true] {
             let paths = ["root/x", "middle/x", "mine/x", "free/x"];
-            let server =
-                Server::answering(move |asked| match (who(asked).as_str(), asked.results.len()) {
+            let server = Server::answering(move |asked| {
+                match (asking_agent(asked).as_str(), asked.results.len()) {
                     ("a", 0) => delegate("b", "go on").into(),
                     ("b", 0) => delegate("c", "go on").into(),
                     ("c", _) if is_killed && asked.number == 2 => Reply::Silent,
                     ("c", at) if at < paths.len() => write(paths[at]).into(),
                     _ => Turn::text("done").into(),
-                });
+                }
+            });
             let rules = |denied: &str, next: &str, declares: bool| {
                 let block = if declares {
                     "\n[x-agentry.delegation]\nceiling = \"declared\"\n"
@@ -189,7 +190,7 @@ fn the_lock_of_a_parent_lists_its_delegates() {
 }
 
 #[test]
-fn a_ceiling_is_a_known_word() {
+fn an_unknown_ceiling_is_an_error() {
     let cases = [
         ("delegation: {ceiling: declared}", 0, ""),
         ("delegation: {ceiling: everything}", 1, "ceiling"),

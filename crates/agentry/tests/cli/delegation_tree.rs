@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::delegation::{WRITES, agent, delegate, lead, playing, runs, who, write};
+use crate::delegation::{WRITES, agent, asking_agent, delegate, lead, playing, runs, write};
 use crate::run::{keyed, with};
 use crate::server::{Reply, Server, Turn};
 use crate::terminal::{Terminal, are_gone, signal, starts, wait_for};
@@ -67,7 +67,7 @@ fn undo_restores_what_delegates_changed() {
 
 /// A delegate alone can be undone; what its parent did stays.
 #[test]
-fn undo_of_a_delegate_leaves_its_parent() {
+fn undoing_a_delegate_keeps_changes_of_its_parent() {
     let server = playing(vec![
         ("lead", vec![write("lead.txt"), delegate("helper", "go")]),
         ("helper", vec![write("own.txt")]),
@@ -118,11 +118,14 @@ fn a_signal_ends_the_whole_tree() {
 /// The tree is killed while a command of the delegate runs: it is not run again without the person.
 #[test]
 fn a_command_of_a_killed_delegate_is_not_run_twice() {
-    let server = Server::answering(|asked| match (who(asked).as_str(), asked.results.len()) {
-        ("lead", 0) => delegate("helper", "go").into(),
-        ("helper", 0) => bash("echo once >> log; while [ ! -e gate ]; do sleep 0.05; done").into(),
-        _ => Turn::text("All done.").into(),
-    });
+    let server =
+        Server::answering(|asked| match (asking_agent(asked).as_str(), asked.results.len()) {
+            ("lead", 0) => delegate("helper", "go").into(),
+            ("helper", 0) => {
+                bash("echo once >> log; while [ ! -e gate ]; do sleep 0.05; done").into()
+            }
+            _ => Turn::text("All done.").into(),
+        });
     let test = team();
     let mut command = keyed(&test, &server, &["run", "lead.agent", "go", "--yes", "--unconfined"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs");
@@ -148,14 +151,14 @@ fn a_command_of_a_killed_delegate_is_not_run_twice() {
 
 /// The tree is killed at every request to a model in turn.
 #[test]
-fn a_killed_tree_does_nothing_twice_wherever_it_was_killed() {
+fn a_resumed_tree_repeats_no_call() {
     // The request at which the model stays silent, so that the run is killed there.
     for silent in 0..5 {
         let server = Server::answering(move |asked| {
             if asked.number == silent {
                 return Reply::Silent;
             }
-            match (who(asked).as_str(), asked.results.len()) {
+            match (asking_agent(asked).as_str(), asked.results.len()) {
                 ("lead", 0) => bash("echo lead >> log").into(),
                 ("lead", 1) => delegate("helper", "go").into(),
                 ("helper", 0) => bash("echo helper >> log").into(),

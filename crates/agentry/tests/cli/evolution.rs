@@ -73,7 +73,7 @@ fn a_run_changes_its_agent_only_by_proposals() {
 
 /// A memory that an agent proposes is applied at once, unless its run could have read what the user taught in private.
 #[test]
-fn a_proposed_memory_waits_where_a_private_one_could_be_repeated() {
+fn a_memory_that_may_leak_private_text_stays_pending() {
     let test = legal();
     test.run("install legal").exits(0);
     let propose = |name: &str| {
@@ -185,8 +185,8 @@ fn a_delegate_changes_neither_itself_nor_its_parent() {
     let mut run = keyed(&test, &server, &["run", "lead", "go", "--yes"]);
     let ran = run.env("PATH", "/usr/local/bin:/usr/bin:/bin").output().expect("the program runs");
     test.ended("run", &ran).exits(0);
-    let told: Vec<_> = server.asked().into_iter().flat_map(|asked| asked.results).collect();
-    assert!(told.len() > count, "{told:?}");
+    let tool_results: Vec<_> = server.asked().into_iter().flat_map(|asked| asked.results).collect();
+    assert!(tool_results.len() > count, "{tool_results:?}");
     for name in ["lead", "helper"] {
         assert_eq!(fs::read_to_string(file(name)).expect("a file"), prompt(name), "{name}");
         assert_eq!(printed(&test, &format!("history {name}")).as_array().map(Vec::len), Some(1));

@@ -142,7 +142,7 @@ fn the_examples_of_every_format_are_replayed() {
 
 /// The cassettes are no fiction: the tools give the recorded results now.
 #[test]
-fn the_tools_of_the_examples_return_what_is_recorded() {
+fn example_tools_return_the_recorded_results() {
     for example in examples() {
         let test = workspace("");
         let listed = test.run(&format!("tools {} --yes --format json", example.agent)).exits(0);

@@ -15,7 +15,7 @@ fn helper() -> Test {
 }
 
 #[test]
-fn the_report_says_what_can_be_mended() {
+fn check_lists_the_available_fixes() {
     insta::assert_snapshot!(helper().run("check"), @r#"
     $ agentry check
     --- stdout
@@ -47,7 +47,7 @@ fn the_report_says_what_can_be_mended() {
 }
 
 #[test]
-fn safe_fixes() {
+fn fix_applies_only_safe_fixes() {
     let test = helper();
     insta::assert_snapshot!(test.run("check --fix"), @r#"
     $ agentry check --fix
@@ -79,7 +79,7 @@ fn safe_fixes() {
 }
 
 #[test]
-fn all_fixes() {
+fn fix_unsafe_applies_all_fixes() {
     let test = helper();
     insta::assert_snapshot!(test.run("check --fix-unsafe"), @r#"
     $ agentry check --fix-unsafe
@@ -103,7 +103,7 @@ fn all_fixes() {
 }
 
 #[test]
-fn a_second_run_changes_nothing() {
+fn a_second_fix_changes_nothing() {
     for flag in ["--fix", "--fix-unsafe"] {
         let test = helper();
         test.run(&format!("check {flag}"));
@@ -121,7 +121,7 @@ fn modified(test: &Test) -> std::time::SystemTime {
 }
 
 #[test]
-fn line_ends_and_byte_order_marks_stay() {
+fn fix_keeps_line_ends_and_byte_order_mark() {
     let windows = format!("\u{feff}{}", TOML.replace('\n', "\r\n"));
     let test = helper().file("helper/agent.toml", &windows);
     test.run("check --fix-unsafe");
@@ -159,7 +159,7 @@ fn a_file_that_is_not_utf8_is_left_alone() {
 }
 
 #[test]
-fn reports_for_programs_stay_whole() {
+fn fix_keeps_the_json_report_valid() {
     let ran = helper().run("check --fix --format json").exits(1);
     assert_eq!(ran.json()["summary"]["warnings"], 1, "{ran}");
     assert_eq!(ran.stderr, "fixed 1 finding\n");
@@ -172,7 +172,7 @@ mod unix {
     use super::*;
 
     #[test]
-    fn permissions_stay() {
+    fn fix_keeps_file_permissions() {
         for mode in [0o600, 0o640, 0o755] {
             let test = helper();
             let path = test.path("helper/agent.toml");
@@ -186,7 +186,7 @@ mod unix {
 
     /// The target of a link is fixed, and the link stays a link.
     #[test]
-    fn links_stay_links() {
+    fn fix_keeps_symlinks() {
         let test = Test::new()
             .file("helper/real/agent.toml", TOML)
             .file("helper/system-prompt.md", "You answer questions.\n")
@@ -198,7 +198,7 @@ mod unix {
     }
 
     #[test]
-    fn nothing_outside_of_the_agent_is_mended() {
+    fn files_outside_the_agent_are_not_fixed() {
         let test = Test::new()
             .file("elsewhere.toml", TOML)
             .file("helper/system-prompt.md", "You answer questions.\n")
@@ -218,7 +218,7 @@ mod unix {
     }
 
     #[test]
-    fn no_file_is_left_behind() {
+    fn fix_leaves_no_temporary_files() {
         let test = helper();
         test.run("check --fix-unsafe");
         let names = fs::read_dir(test.path("helper")).expect("a folder");
@@ -230,7 +230,7 @@ mod unix {
 
 /// `--fix` uses the same machine facts as `check`: both find a skill below `$AGENTRY_HOME`.
 #[test]
-fn fixing_reports_what_checking_reports() {
+fn fix_and_check_report_the_same() {
     let skill = |name: &str| {
         format!("---\nname: {name}\ndescription: Reviews a text\n---\nRead it twice.\n")
     };

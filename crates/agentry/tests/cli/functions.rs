@@ -46,7 +46,7 @@ fn the_output_is_typed_json() {
 }
 
 #[test]
-fn an_output_that_does_not_fit_fails_after_one_repair() {
+fn an_output_of_the_wrong_type_fails_after_one_retry() {
     let bad = || Turn::call("result", json!({"result": "many"})).into();
     let plain = || Turn::text("many").into();
     for replies in
@@ -63,7 +63,7 @@ fn an_output_that_does_not_fit_fails_after_one_repair() {
 }
 
 #[test]
-fn a_wrong_input_asks_nobody() {
+fn a_wrong_input_is_refused_before_any_request() {
     let cases = [
         ("count", "not json", "the input of `count` is not JSON"),
         ("count", "{}", "\"text\" is a required property"),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::test::Test;
 
 #[test]
-fn generated_cli() {
+fn the_cli_reference_is_current() {
     let test = Test::new();
     let help = test.run("--help").exits(0).stdout;
     let mut page = format!(

@@ -14,12 +14,12 @@ fn ask(test: &Test, args: &str, question: &[u8]) -> (Option<i32>, String) {
     // The guard may end without reading a question that it cannot answer.
     let _ = child.stdin.take().expect("a pipe").write_all(question);
     let output = child.wait_with_output().expect("it ends");
-    let said = [output.stdout, output.stderr].concat();
-    (output.status.code(), String::from_utf8_lossy(&said).into_owned())
+    let reply = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8_lossy(&reply).into_owned())
 }
 
 #[test]
-fn errors_are_denials() {
+fn guard_errors_deny_the_call() {
     let test = workspace().file("broken.agent", crate::test::BROKEN);
     let cases: [(&str, &[u8]); 8] = [
         ("guard nothing agents/helper", b"{}"),
@@ -32,16 +32,16 @@ fn errors_are_denials() {
         ("guard opencode", b"{}"),
     ];
     for (args, question) in cases {
-        let (code, said) = ask(&test, args, question);
-        assert_eq!(code, Some(2), "{args}: {said}");
-        assert!(!said.contains("\"allow\""), "{args}: {said}");
-        assert!(!said.is_empty(), "{args}");
+        let (code, reply) = ask(&test, args, question);
+        assert_eq!(code, Some(2), "{args}: {reply}");
+        assert!(!reply.contains("\"allow\""), "{args}: {reply}");
+        assert!(!reply.is_empty(), "{args}");
     }
 }
 
 /// A start-up tool must succeed before any call, and a guard cannot run it.
 #[test]
-fn a_start_up_tool_keeps_a_guard_shut() {
+fn an_agent_with_a_startup_tool_is_denied() {
     let agent = "---\ntitle: Helper\ndescription: Helps\nabilities:\n  allow: [fs, tool]\n\
         required:\n  startup: check\n---\n\n## System\n\nYou help.\n\n## Tools\n\n```js\n\
         return { check: { fn: () => 1, scheme: { name: \"check\", description: \"d\", \
@@ -50,14 +50,14 @@ fn a_start_up_tool_keeps_a_guard_shut() {
     let directory = test.path(".").canonicalize().expect("a directory");
     let question = |tool: &str| serde_json::json!({"tool_name": tool, "tool_input": {"file_path": "a.txt"}, "cwd": directory});
     let args = "guard claude-code agents/team_helper.agent.md";
-    let (_, said) = ask(&test, args, question("Read").to_string().as_bytes());
-    assert!(said.contains("`check` must succeed before it starts"), "{said}");
-    assert!(!said.contains("\"allow\""), "{said}");
+    let (_, reply) = ask(&test, args, question("Read").to_string().as_bytes());
+    assert!(reply.contains("`check` must succeed before it starts"), "{reply}");
+    assert!(!reply.contains("\"allow\""), "{reply}");
 }
 
 /// Every guard answers a search like `policy why`.
 #[test]
-fn searches_have_one_answer() {
+fn every_guard_answers_searches_like_policy_why() {
     let rules = "\n[permissions.read]\nintent = \"allow\"\nrules = [\"**/secret.txt:deny\"]\n";
     let test = Test::new().file("src/a.rs", "").file("node_modules/x/.env", "");
     let test = test.file("node_modules/y/secret.txt", "");
@@ -83,11 +83,11 @@ fn searches_have_one_answer() {
                 tool: name, input: {"pattern": "x", key: glob}, at: directory,
             });
             let args = format!("guard {harness} agents/finder");
-            let (code, said) = ask(&test, &args, question.to_string().as_bytes());
-            assert_eq!(code, Some(0), "{harness} {glob}: {said}");
+            let (code, reply) = ask(&test, &args, question.to_string().as_bytes());
+            assert_eq!(code, Some(0), "{harness} {glob}: {reply}");
             assert!(
-                said.contains(&format!("ecision\":\"{expected}\"")),
-                "{harness} {glob}: {said}"
+                reply.contains(&format!("ecision\":\"{expected}\"")),
+                "{harness} {glob}: {reply}"
             );
         }
     }
@@ -96,8 +96,8 @@ fn searches_have_one_answer() {
 #[test]
 fn one_hook_serves_the_agents_that_a_file_lists() {
     let test = workspace();
-    let (code, said) = ask(&test, "render agents/helper --target claude-code --guard", b"");
-    assert_eq!(code, Some(0), "{said}");
+    let (code, reply) = ask(&test, "render agents/helper --target claude-code --guard", b"");
+    assert_eq!(code, Some(0), "{reply}");
     let question = |agent: &str| {
         let directory = test.path(".");
         let agent =
@@ -110,23 +110,23 @@ fn one_hook_serves_the_agents_that_a_file_lists() {
     };
     let args = "guard claude-code --agents .claude/agentry-guard.json";
     // Another agent, and the user's own session, are not judged.
-    for nobody in ["", "somebody-else"] {
+    for unknown_agent in ["", "somebody-else"] {
         assert_eq!(
-            ask(&test, args, question(nobody).as_bytes()),
+            ask(&test, args, question(unknown_agent).as_bytes()),
             (Some(0), String::new()),
-            "{nobody}"
+            "{unknown_agent}"
         );
     }
-    let (code, said) = ask(&test, args, question("helper").as_bytes());
-    assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("\"permissionDecision\"") && !said.contains("\"allow\""), "{said}");
-    let (code, said) =
+    let (code, reply) = ask(&test, args, question("helper").as_bytes());
+    assert_eq!(code, Some(0), "{reply}");
+    assert!(reply.contains("\"permissionDecision\"") && !reply.contains("\"allow\""), "{reply}");
+    let (code, reply) =
         ask(&test, "guard claude-code --agents nowhere.json", question("helper").as_bytes());
-    assert_eq!(code, Some(2), "{said}");
+    assert_eq!(code, Some(2), "{reply}");
 }
 
 #[test]
-fn the_guard_is_kept_until_it_is_taken_away() {
+fn the_guard_is_kept_until_no_guard() {
     let test = workspace();
     let guard = ".claude/agentry-guard.json";
     test.run("render --target claude-code --guard").exits(0);
@@ -150,7 +150,7 @@ fn the_guard_is_kept_until_it_is_taken_away() {
 }
 
 #[test]
-fn gaps_stay_closed_until_they_are_opened() {
+fn closed_gaps_are_kept_until_opened() {
     let test = workspace();
     let file = ".opencode/agents/pusher.md";
     test.run("render --target opencode").exits(0);
@@ -194,24 +194,24 @@ fn the_guard_and_policy_why_agree() {
     let directory = test.path(".");
     for (section, subject, expected) in cases {
         let mut why = test.command(["policy", "why", "agents/all", section, subject]);
-        let said = why.output().expect("the program runs").stdout;
-        let said = String::from_utf8_lossy(&said).into_owned();
-        assert_eq!(said.lines().next(), Some(expected), "{subject}: {said}");
+        let reply = why.output().expect("the program runs").stdout;
+        let reply = String::from_utf8_lossy(&reply).into_owned();
+        assert_eq!(reply.lines().next(), Some(expected), "{subject}: {reply}");
         let (tool, key) =
             if section == "bash" { ("Bash", "command") } else { ("Edit", "file_path") };
         let question = serde_json::json!({
             "tool_name": tool, "cwd": directory, "tool_input": {key: subject},
         });
-        let (code, said) =
+        let (code, reply) =
             ask(&test, "guard claude-code agents/all", question.to_string().as_bytes());
-        assert_eq!(code, Some(0), "{said}");
+        assert_eq!(code, Some(0), "{reply}");
         let decision = format!("\"permissionDecision\":\"{expected}\"");
-        assert!(said.contains(&decision), "{subject}: {said}");
+        assert!(reply.contains(&decision), "{subject}: {reply}");
     }
 }
 
 #[test]
-fn what_no_tool_of_a_run_writes_is_denied_by_the_guard_too() {
+fn protected_files_are_denied_by_the_guard() {
     let agent = "name = \"one\"\ndescription = \"Writes\"\n\n[permissions.bash]\nintent = \"deny\"\n\n\
                  [permissions.edit]\nintent = \"allow\"\n";
     let test = Test::new()
@@ -240,13 +240,13 @@ fn what_no_tool_of_a_run_writes_is_denied_by_the_guard_too() {
         "agentry.lock",
     ];
     for path in protected {
-        let said = answer(path);
-        assert!(said.contains("\"deny\""), "{path}: {said}");
+        let reply = answer(path);
+        assert!(reply.contains("\"deny\""), "{path}: {reply}");
         let why = test.run(&format!("policy why agents/one edit {path}")).exits(0);
         assert!(why.stdout.starts_with("deny\n"), "{path}: {why}");
     }
-    let said = answer("src/main.rs");
-    assert!(said.contains("\"allow\""), "{said}");
+    let reply = answer("src/main.rs");
+    assert!(reply.contains("\"allow\""), "{reply}");
 }
 
 /// An agent that may do all that a rule can allow.
@@ -258,7 +258,7 @@ fn allowed() -> Test {
 
 /// Everything but a valid question is a denial, even for an agent that may do everything.
 #[test]
-fn hostile_questions_are_denials() {
+fn malformed_guard_questions_are_denied() {
     let test = allowed();
     let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
     let huge = "x".repeat(17 * 1024 * 1024);
@@ -313,18 +313,18 @@ fn hostile_questions_are_denials() {
         let (last, questions) = questions.split_last().expect("questions");
         for question in questions {
             let start = String::from_utf8_lossy(question).chars().take(120).collect::<String>();
-            let (code, said) = ask(&test, &format!("guard {harness} agents/all"), question);
-            assert_eq!(code, Some(2), "{harness} {start}: {said}");
-            assert!(!said.contains("\"allow\"") && said.contains("\"deny\""), "{start}: {said}");
-            assert!(!said.contains("a defect in agentry"), "{harness} {start}: {said}");
+            let (code, reply) = ask(&test, &format!("guard {harness} agents/all"), question);
+            assert_eq!(code, Some(2), "{harness} {start}: {reply}");
+            assert!(!reply.contains("\"allow\"") && reply.contains("\"deny\""), "{start}: {reply}");
+            assert!(!reply.contains("a defect in agentry"), "{harness} {start}: {reply}");
         }
-        let (code, said) = ask(&test, &format!("guard {harness} agents/all"), last);
-        assert!(code == Some(0) && said.contains("\"allow\""), "{harness}: {said}");
+        let (code, reply) = ask(&test, &format!("guard {harness} agents/all"), last);
+        assert!(code == Some(0) && reply.contains("\"allow\""), "{harness}: {reply}");
     }
 }
 
 #[test]
-fn what_nobody_knows_is_asked_about() {
+fn unknown_tools_and_events_are_asked_about() {
     let test = allowed();
     let event = |name: &str| {
         format!(
@@ -333,31 +333,31 @@ fn what_nobody_knows_is_asked_about() {
         )
     };
     for name in ["PostToolUseFailure", "Stop", "", "pretooluse"] {
-        let (code, said) = ask(&test, "guard claude-code agents/all", event(name).as_bytes());
-        assert!(code == Some(2) && said.contains("\"deny\""), "{name}: {said}");
+        let (code, reply) = ask(&test, "guard claude-code agents/all", event(name).as_bytes());
+        assert!(code == Some(2) && reply.contains("\"deny\""), "{name}: {reply}");
     }
-    let (_, said) = ask(&test, "guard claude-code agents/all", event("PreToolUse").as_bytes());
-    assert!(said.contains("\"allow\""), "{said}");
+    let (_, reply) = ask(&test, "guard claude-code agents/all", event("PreToolUse").as_bytes());
+    assert!(reply.contains("\"allow\""), "{reply}");
     for tool in ["Teleport", "bash", "Bash ", "", "mcp__x__y", "guarded_x", "../Read"] {
         let question = serde_json::json!({"tool_name": tool, "tool": tool, "cwd": "/",
             "directory": "/", "tool_input": {}, "args": {}, "input": {}});
         for harness in ["claude-code", "opencode", "pi"] {
-            let (_, said) =
+            let (_, reply) =
                 ask(&test, &format!("guard {harness} agents/all"), question.to_string().as_bytes());
-            assert!(!said.contains("\"allow\""), "{harness} {tool}: {said}");
+            assert!(!reply.contains("\"allow\""), "{harness} {tool}: {reply}");
         }
     }
     // Even for a very long line, the answer is short enough for a hook.
     let long = format!("echo {}", "$(ls) ".repeat(200_000));
     let question = serde_json::json!({"tool": "bash", "args": {"command": long}, "directory": "/"});
-    let (_, said) = ask(&test, "guard opencode agents/all", question.to_string().as_bytes());
-    assert!(said.len() < 4_000, "{} bytes", said.len());
+    let (_, reply) = ask(&test, "guard opencode agents/all", question.to_string().as_bytes());
+    assert!(reply.len() < 4_000, "{} bytes", reply.len());
 }
 
 /// `..` behind a link is one file for the system and another one by its text: both are judged.
 #[cfg(unix)]
 #[test]
-fn links_lead_the_guard_nowhere_else() {
+fn the_guard_follows_symlinks_before_judging() {
     let rules = "[permissions.read]\nintent = \"allow\"\nrules = [\"private/**:deny\"]\n";
     let test = crate::render::agent(Test::new(), "all", rules)
         .file("private/deep/x", "")
@@ -382,17 +382,17 @@ fn links_lead_the_guard_nowhere_else() {
             "tool": "read", "directory": directory, "args": {"filePath": path},
         });
         for harness in ["claude-code", "opencode"] {
-            let (code, said) =
+            let (code, reply) =
                 ask(&test, &format!("guard {harness} agents/all"), question.to_string().as_bytes());
-            assert_eq!(code, Some(0), "{said}");
-            assert!(said.contains(&format!("\"{expected}\"")), "{harness} {path}: {said}");
+            assert_eq!(code, Some(0), "{reply}");
+            assert!(reply.contains(&format!("\"{expected}\"")), "{harness} {path}: {reply}");
         }
     }
 }
 
 /// A call that changed protected files is reported, and every further call is denied until a person looked.
 #[test]
-fn a_look_after_the_call_finds_what_it_changed() {
+fn changed_protected_files_deny_further_calls() {
     let test = workspace();
     let question = |event: &str, id: &str| {
         serde_json::json!({
@@ -410,21 +410,21 @@ fn a_look_after_the_call_finds_what_it_changed() {
     assert_eq!(after("one"), (Some(0), String::new()), "an ordinary file");
     // What the user changes between two calls is no change by a call.
     test.write("agentry.toml", "[check]\n");
-    let (_, said) = before("two");
-    assert!(!said.contains("protected files"), "{said}");
+    let (_, reply) = before("two");
+    assert!(!reply.contains("protected files"), "{reply}");
     test.write(".claude/settings.json", "{\"disableAllHooks\": true}");
-    let (code, said) = after("two");
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("\"block\"") && said.contains(".claude/settings.json"), "{said}");
+    let (code, reply) = after("two");
+    assert_eq!(code, Some(2), "{reply}");
+    assert!(reply.contains("\"block\"") && reply.contains(".claude/settings.json"), "{reply}");
     for id in ["three", "four"] {
-        let (code, said) = before(id);
-        assert_eq!(code, Some(2), "{said}");
-        assert!(said.contains("\"deny\"") && said.contains("--accept"), "{said}");
+        let (code, reply) = before(id);
+        assert_eq!(code, Some(2), "{reply}");
+        assert!(reply.contains("\"deny\"") && reply.contains("--accept"), "{reply}");
     }
     // Only a person at a terminal lets calls through again.
-    let (code, said) = ask(&test, "guard claude-code agents/helper --accept", b"");
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("terminal"), "{said}");
-    let (_, said) = before("five");
-    assert!(said.contains("\"deny\""), "{said}");
+    let (code, reply) = ask(&test, "guard claude-code agents/helper --accept", b"");
+    assert_eq!(code, Some(2), "{reply}");
+    assert!(reply.contains("terminal"), "{reply}");
+    let (_, reply) = before("five");
+    assert!(reply.contains("\"deny\""), "{reply}");
 }

@@ -92,7 +92,7 @@ fn answer(test: &Test, hook: &str, project: &Path, question: &Value) -> String {
 }
 
 #[test]
-fn the_guard_judges_by_the_project() {
+fn the_guard_judges_by_the_rendered_project() {
     let outside = "[permissions.external_directory]\nintent = ";
     let open = format!("{outside}\"allow\"\n");
     let shut = format!("{outside}\"deny\"\n");
@@ -121,9 +121,9 @@ fn the_guard_judges_by_the_project() {
         for (harness, hook) in guards(&test) {
             for (_, tool, subject, expected) in cases.iter().filter(|(of, ..)| *of == more) {
                 let question = question(harness, tool, subject, &project);
-                let said = answer(&test, &hook, &project, &question);
+                let reply = answer(&test, &hook, &project, &question);
                 let wanted = format!("ecision\":\"{expected}\"");
-                assert!(said.contains(&wanted), "{hook}\n{tool} {subject}: {said}");
+                assert!(reply.contains(&wanted), "{hook}\n{tool} {subject}: {reply}");
             }
         }
     }
@@ -131,12 +131,12 @@ fn the_guard_judges_by_the_project() {
 
 /// Without a project, or with one that is not there, nothing is allowed that the project decides about.
 #[test]
-fn a_project_that_is_not_there_is_a_denial() {
+fn a_missing_project_is_denied() {
     let test = rendered("[permissions.external_directory]\nintent = \"allow\"\n");
     let project = test.path("proj").canonicalize().expect("a directory");
     for missing in ["nowhere", "src/a"] {
         let hook = format!("agentry guard pi ../ws/agents/e --project {missing} || exit 2");
-        let said = answer(&test, &hook, &project, &question("pi", "read", "src/a", &project));
-        assert!(said.contains("is not a directory") && !said.contains("\"allow\""), "{said}");
+        let reply = answer(&test, &hook, &project, &question("pi", "read", "src/a", &project));
+        assert!(reply.contains("is not a directory") && !reply.contains("\"allow\""), "{reply}");
     }
 }

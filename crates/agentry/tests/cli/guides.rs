@@ -225,12 +225,12 @@ fn run(test: &Test, line: &str, names: &BTreeMap<String, String>) -> String {
         .env("LC_ALL", "C.UTF-8")
         .envs(set.map(|user| ("AGENTRY_USER", user)));
     let ran = test.ended(line, &command.output().expect("the program runs"));
-    let mut said = format!("{}{}", ran.stdout, ran.stderr).replace("[DIR]/home/", "~/");
+    let mut printed = format!("{}{}", ran.stdout, ran.stderr).replace("[DIR]/home/", "~/");
     // A part of an id that the command repeats stands as the page has it.
     for (real, shown) in changed.iter().filter(|(real, shown)| real != shown) {
-        said = said.replace(&format!(" {real},"), &format!(" {shown},"));
+        printed = printed.replace(&format!(" {real},"), &format!(" {shown},"));
     }
-    said
+    printed
 }
 
 /// A block with the present output of what is stale in it.
@@ -265,7 +265,7 @@ fn filled(page: &str) -> String {
 }
 
 #[test]
-fn pages_show_what_commands_print() {
+fn guides_show_current_command_output() {
     let mut stale = Vec::new();
     for page in ["keep-an-agent.md", "receipts.md", "memory.md", "look-at-runs.md"] {
         let path = PathBuf::from(ROOT).join("docs/guides").join(page);

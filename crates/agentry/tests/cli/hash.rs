@@ -7,7 +7,7 @@ fn helper() -> Test {
 }
 
 #[test]
-fn a_manifest() {
+fn hash_of_a_manifest() {
     insta::assert_snapshot!(helper().run("hash helper.agent"), @r#"
     $ agentry hash helper.agent
     --- stdout
@@ -36,7 +36,7 @@ fn a_manifest() {
 }
 
 #[test]
-fn another_format() {
+fn hash_of_an_agent_toml() {
     let test = Test::new()
         .file("helper/agent.toml", "name = \"helper\"\ndescription = \"Answers questions\"\n")
         .file("helper/system-prompt.md", "You answer questions.\n");
@@ -62,7 +62,7 @@ fn another_format() {
 }
 
 #[test]
-fn several_agents() {
+fn hash_of_several_agents() {
     let test = helper().file("more/other.agent", HELPER.replace("helper", "other"));
     insta::assert_snapshot!(test.run("hash ."), @r#"
     $ agentry hash .
@@ -82,7 +82,7 @@ fn several_agents() {
 
 /// The digest is of the meaning of an agent, not of its text.
 #[test]
-fn the_same_meaning_in_other_words() {
+fn equal_meaning_has_an_equal_hash() {
     let test = helper().file(
         "other/helper.agent",
         "# A comment\nsoul: 'You answer questions.'\n\"description\": Answers questions\nname: helper\n",
@@ -94,7 +94,7 @@ fn the_same_meaning_in_other_words() {
 }
 
 #[test]
-fn a_manifest_that_is_refused() {
+fn an_agent_with_errors_has_no_hash() {
     let test = helper().file("broken.agent", BROKEN);
     insta::assert_snapshot!(test.run("hash broken.agent"), @r#"
     $ agentry hash broken.agent
@@ -137,7 +137,7 @@ fn a_manifest_that_is_refused() {
 }
 
 #[test]
-fn nothing_to_digest() {
+fn hash_without_agents_is_an_error() {
     insta::assert_snapshot!(helper().run("hash"), @r#"
     $ agentry hash
     --- stderr
@@ -167,7 +167,7 @@ fn nothing_to_digest() {
 
 /// A default makes no difference when it is written out.
 #[test]
-fn written_defaults_and_other_spellings_mean_the_same() {
+fn written_defaults_do_not_change_the_hash() {
     let acl = "default_model = \"a/b\"\n";
     let manifest = "name: helper\ndescription: Answers questions\nsoul: You answer.\n";
     let json = "{\"name\": \"Helper\", \"version\": \"1.0.0\", \"id\": \"helper\"";
@@ -214,7 +214,7 @@ fn written_defaults_and_other_spellings_mean_the_same() {
 
 /// A wrong path does not stop the others from being digested.
 #[test]
-fn a_missing_path_among_others() {
+fn a_missing_path_does_not_stop_other_hashes() {
     let test = helper().file("broken.agent", BROKEN).file("notes.txt", "");
     insta::assert_snapshot!(test.run("hash nowhere helper.agent notes.txt"), @r#"
     $ agentry hash nowhere helper.agent notes.txt

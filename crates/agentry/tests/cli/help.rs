@@ -10,7 +10,7 @@ use source_commit::{git, source_commit};
 use crate::test::Test;
 
 #[test]
-fn help() {
+fn the_help_text_is_as_recorded() {
     insta::assert_snapshot!(Test::new().run("--help"), @"
     $ agentry --help
     --- stdout
@@ -88,7 +88,7 @@ fn help() {
 }
 
 #[test]
-fn version() {
+fn version_names_the_commit() {
     let ran = Test::new().run("--version").exits(0);
     let plain = concat!("agentry ", env!("CARGO_PKG_VERSION"));
     let commit = git(Path::new(env!("CARGO_MANIFEST_DIR")), &["rev-parse", "--short=12", "HEAD"]);
@@ -98,7 +98,7 @@ fn version() {
 }
 
 #[test]
-fn the_commit_of_the_sources() {
+fn source_commit_marks_modified_checkouts() {
     let test = Test::outside_git();
     let run = |arguments: &[&str]| git(&test.path("checkout"), arguments).expect("git");
     let sources = |place: &str| {
@@ -125,7 +125,7 @@ fn the_commit_of_the_sources() {
 }
 
 #[test]
-fn what_is_not_known() {
+fn unknown_arguments_are_usage_errors() {
     insta::assert_snapshot!(Test::new().run("frobnicate"), @"
     $ agentry frobnicate
     --- stderr
@@ -184,7 +184,7 @@ fn what_is_not_known() {
 }
 
 #[test]
-fn colours_are_for_terminals() {
+fn colours_are_off_without_a_terminal() {
     for (name, value) in [("CLICOLOR_FORCE", "0"), ("TERM", "xterm-256color"), ("LC_ALL", "tr_TR")]
     {
         let test = Test::new().env(name, value).file("broken.agent", crate::test::BROKEN);
@@ -196,7 +196,7 @@ fn colours_are_for_terminals() {
 }
 
 #[test]
-fn the_guard_says_who_may_ask() {
+fn guard_help_lists_its_harnesses() {
     let help = Test::new().run("guard --help").exits(0);
     assert!(help.stdout.contains("[possible values: opencode, claude-code, pi]"), "{help}");
     let near = Test::new().run("guard opencod agent").exits(2);

@@ -82,7 +82,7 @@ fn an_agent_is_installed_and_named_by_its_id() {
 }
 
 #[test]
-fn agents_of_every_format_live_in_the_home() {
+fn agents_of_every_format_can_be_installed() {
     let test = Test::new()
         .file("a/helper.agent", HELPER)
         .file("b/general_scribe.agent.md", "---\ntitle: Scribe\n---\n\n# Scribe\n\nWrites texts.\n")
@@ -131,7 +131,7 @@ fn agents_of_every_format_live_in_the_home() {
 }
 
 #[test]
-fn installing_again_updates_and_shows_what_it_may_do_more() {
+fn reinstalling_updates_and_lists_policy_gains() {
     let agent = |rules: &str| {
         format!(
             "name = \"writer\"\ndescription = \"Writes\"\n\n[permissions.bash]\nintent = \"deny\"\n{rules}"
@@ -194,7 +194,7 @@ fn a_second_agent_of_the_same_name_needs_an_id() {
 }
 
 #[test]
-fn export_and_push_leave_out_what_is_private() {
+fn export_and_push_exclude_private_files() {
     let test = legal();
     test.run("install legal").exits(0);
     for private in ["users/bob/x.md", "runs/1/x.md", "cache/x", "logs/x", ".env"] {
@@ -218,7 +218,7 @@ fn export_and_push_leave_out_what_is_private() {
 }
 
 #[test]
-fn a_change_by_hand_is_kept_and_asks_for_consent_again() {
+fn a_manual_change_is_kept_and_needs_new_consent() {
     let test = legal();
     test.run("install legal").exits(0);
     let principles = PRINCIPLES.replace("- delete files", "- delete big files");
@@ -355,7 +355,7 @@ fn no_tool_writes_into_an_installed_agent() {
 
 /// A hundred processes at once: 34 install 17 agents, two each; 33 teach and 33 run and remember, for three agents.
 #[test]
-fn many_processes_lose_nothing() {
+fn a_hundred_parallel_processes_lose_no_change() {
     let test = legal();
     let agents = ["one", "two", "three"];
     for id in agents {

@@ -84,7 +84,7 @@ fn a_full_disk_loses_nothing() {
 }
 
 #[test]
-fn a_read_only_home_is_read_and_not_written() {
+fn a_read_only_home_can_be_read() {
     let (test, server) = (legal(), remembering());
     fs::create_dir_all(test.path("home/.agentry")).expect("a home");
     let script = format!(
@@ -154,7 +154,7 @@ fn a_damaged_database_is_rebuilt_or_reported() {
         rest.iter().for_each(|it| drop(fs::remove_file(it)));
         let damage = b"no database, but as long as the header of one is long".to_vec();
         fs::write(&path, &damage).expect("damaged");
-        let mut said = String::new();
+        let mut printed_text = String::new();
         for args in [
             "agents",
             "history legal-advisor",
@@ -167,13 +167,17 @@ fn a_damaged_database_is_rebuilt_or_reported() {
         ] {
             let ran = test.run(args);
             assert!(ran.code.is_some_and(|code| code <= 3), "{}: {ran}", path.display());
-            said.push_str(&ran.stdout);
-            said.push_str(&ran.stderr);
+            printed_text.push_str(&ran.stdout);
+            printed_text.push_str(&ran.stderr);
         }
         let is_cache = path.components().any(|part| part.as_os_str() == "cache");
         let now = fs::read(&path).unwrap_or_default();
-        assert_eq!(now == damage, !is_cache, "{}: {said}", path.display());
-        assert!(is_cache || said.contains("not a database"), "{}: {said}", path.display());
+        assert_eq!(now == damage, !is_cache, "{}: {printed_text}", path.display());
+        assert!(
+            is_cache || printed_text.contains("not a database"),
+            "{}: {printed_text}",
+            path.display()
+        );
         rest.iter().for_each(|it| drop(fs::remove_file(it)));
         fs::write(&path, good).expect("restored");
     }
@@ -181,7 +185,7 @@ fn a_damaged_database_is_rebuilt_or_reported() {
 }
 
 #[test]
-fn a_path_with_spaces_and_other_letters_is_a_home() {
+fn a_home_path_may_have_spaces_and_unicode() {
     let (test, server) = (legal().env("AGENTRY_HOME", "my höme 家/a'b"), remembering());
     test.run("install legal").exits(0);
     with(&test, &server, &["run", "legal-advisor", "go", "--yes"]).exits(0);
@@ -201,7 +205,7 @@ fn a_path_with_spaces_and_other_letters_is_a_home() {
 
 /// Receipts that were copied from another home are reported by the command too, and the copy of the heads shows a restored home.
 #[test]
-fn a_restored_home_is_noticed() {
+fn copied_receipts_and_a_restored_home_are_reported() {
     let (test, server) = (legal(), remembering());
     test.run("install legal").exits(0);
     let run = || with(&test, &server, &["run", "legal-advisor", "go", "--yes"]).exits(0);

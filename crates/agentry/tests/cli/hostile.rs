@@ -10,7 +10,7 @@ use crate::test::{BROKEN, Test, WARNED};
 const LONG: Duration = Duration::from_secs(20);
 
 #[test]
-fn a_reader_that_goes_away() {
+fn a_closed_output_pipe_ends_quietly() {
     let mut test = Test::new();
     for number in 0..300 {
         test = test.file(format!("{number}.agent"), BROKEN);
@@ -32,7 +32,7 @@ fn a_reader_that_goes_away() {
 }
 
 #[test]
-fn a_huge_file_is_not_read() {
+fn an_oversized_file_is_reported_without_reading_it() {
     let test = Test::new().file("helper.agent", "");
     let file = std::fs::File::options().write(true).open(test.path("helper.agent"));
     file.expect("a file").set_len(100 * 1024 * 1024).expect("a sparse file");
@@ -52,7 +52,7 @@ fn a_huge_file_is_not_read() {
 }
 
 #[test]
-fn deep_and_wide_files() {
+fn deep_and_wide_files_are_bounded() {
     let deep = format!("name: {}{}", "[".repeat(100_000), "]".repeat(100_000));
     let bomb = "a: &a [x, x, x, x, x, x, x, x, x]\n".to_owned()
         + &(0..9)
@@ -71,7 +71,7 @@ fn deep_and_wide_files() {
 }
 
 #[test]
-fn hidden_characters_in_a_file_are_spelt_out() {
+fn hidden_characters_in_files_are_escaped() {
     let agent = "name: \"a\u{1b}[2J\u{202e}b\"\ndescription: x\u{9b}31m\nsoul: s\n";
     let test = Test::new().file("x.agent", agent);
     for format in ["human", "json", "sarif", "github"] {
@@ -88,7 +88,7 @@ fn assert_clean(text: &str, case: &str) {
 }
 
 #[test]
-fn hidden_characters_in_arguments_are_spelt_out() {
+fn hidden_characters_in_arguments_are_escaped() {
     let test = Test::new();
     for args in [
         ["check", "no\u{1b}[2J\n\u{202e}where"],
@@ -114,7 +114,7 @@ mod unix {
     use super::*;
 
     #[test]
-    fn names_of_files_are_spelt_out() {
+    fn hidden_characters_in_file_names_are_escaped() {
         let test = Test::new()
             .file("a\nb\u{1b}[2J.agent", WARNED)
             .file("\u{202e}c.agent", WARNED.replace("warned", "other"));
@@ -149,7 +149,7 @@ mod unix {
     }
 
     #[test]
-    fn a_name_that_is_not_utf8() {
+    fn an_agent_name_that_is_not_utf8_is_an_error() {
         let test = Test::new().file(OsStr::from_bytes(b"caf\xe9.agent"), WARNED);
         insta::assert_snapshot!(test.run("check"), @r#"
         $ agentry check
@@ -174,7 +174,7 @@ mod unix {
     }
 
     #[test]
-    fn a_name_that_is_not_utf8_and_no_agent_is_of_no_interest() {
+    fn other_file_names_that_are_not_utf8_are_ignored() {
         let test = Test::new()
             .file(OsStr::from_bytes(b"caf\xe9.txt"), "")
             .file("warned.agent", crate::test::HELPER);
@@ -187,14 +187,14 @@ mod unix {
     }
 
     #[test]
-    fn a_file_that_may_not_be_read() {
+    fn an_unreadable_file_is_an_error() {
         let test = Test::new().file("helper.agent", WARNED).file("shut/a.agent", WARNED);
         for path in ["helper.agent", "shut"] {
             let shut = std::fs::Permissions::from_mode(0o000);
             std::fs::set_permissions(test.path(path), shut).expect("a file of ours");
         }
         if std::fs::read(test.path("helper.agent")).is_ok() {
-            let _ = say_skipped();
+            let _ = report_skipped();
         } else {
             insta::assert_snapshot!(test.run("check"), @r#"
             $ agentry check
@@ -214,13 +214,13 @@ mod unix {
     }
 
     /// Reports a skipped test: this user can read every file.
-    fn say_skipped() -> std::io::Result<()> {
+    fn report_skipped() -> std::io::Result<()> {
         use std::io::Write as _;
         writeln!(std::io::stderr(), "SKIPPED: this user may read every file")
     }
 
     #[test]
-    fn loops_of_links() {
+    fn symlink_loops_are_errors() {
         let test = Test::new()
             .link("loop", ".")
             .link("a.agent", "b.agent")
@@ -260,7 +260,7 @@ mod unix {
     }
 
     #[test]
-    fn a_link_out_of_the_agent() {
+    fn a_symlink_out_of_the_agent_is_refused() {
         let test = Test::new()
             .file("helper/agent.yaml", "name: helper\ndescription: Answers questions\n")
             .link("helper/SOUL.md", "/etc/hostname");
@@ -294,7 +294,7 @@ mod unix {
     }
 
     #[test]
-    fn a_link_inside_the_agent() {
+    fn a_symlink_inside_the_agent_is_followed() {
         let test = Test::new()
             .file("helper/agent.yaml", "name: helper\ndescription: Answers questions\n")
             .file("helper/texts/soul.md", "You answer questions.\n")
@@ -308,7 +308,7 @@ mod unix {
     }
 
     #[test]
-    fn pipes_and_sockets_are_no_files() {
+    fn pipes_are_reported_without_reading_them() {
         let test = Test::new().file("helper/agent.yaml", "name: helper\ndescription: d\n");
         for path in ["x.agent", "helper/SOUL.md"] {
             let made = Command::new("mkfifo").arg(test.path(path)).status();
@@ -355,7 +355,7 @@ mod unix {
 /// Two links that lead to each other make ever more paths; only a limited number is followed.
 #[cfg(unix)]
 #[test]
-fn links_that_lead_around_in_circles() {
+fn circular_directory_links_are_skipped() {
     let test = Test::new()
         .file(
             "a/agent.json",
@@ -375,7 +375,7 @@ fn links_that_lead_around_in_circles() {
 /// reported.
 #[cfg(unix)]
 #[test]
-fn links_to_directories() {
+fn links_to_skill_directories_are_followed() {
     let skill = "---\nname: greet\ndescription: Greets somebody\n---\nSay hello.\n";
     let agent = || {
         Test::new()

@@ -3,7 +3,7 @@
 use crate::test::Test;
 
 #[test]
-fn what_cannot_be_imported() {
+fn unimportable_paths_are_errors() {
     let test = Test::new().file("notes.md", "# Notes\n").file("empty/x", "");
     for args in [
         "import nowhere --to agent-toml -o out",
@@ -44,7 +44,7 @@ fn a_directory_of_a_harness_is_enough() {
 }
 
 #[test]
-fn what_a_file_of_claude_code_says_without_effect() {
+fn claude_code_fields_without_effect_are_reported() {
     let head = "name: reviewer\ndescription: Use it: always\ntools: Read, Bash(git diff:*)\n";
     let file = ".claude/agents/reviewer.md";
     let test = Test::new()
@@ -71,7 +71,7 @@ fn what_a_file_of_claude_code_says_without_effect() {
 }
 
 #[test]
-fn agents_of_cursor_with_the_permissions_around_them() {
+fn import_reads_cursor_agents_and_permissions() {
     let test = Test::new()
         .file(".cursor/agents/x.md", "---\nname: x\ndescription: y\n---\nx\n")
         .file(".cursor/cli.json", r#"{"permissions": {"deny": ["Shell(rm)"]}}"#);
@@ -91,7 +91,7 @@ fn agents_of_cursor_with_the_permissions_around_them() {
 /// The original grants of Copilot come back from every format that keeps the rules; where a format has
 /// narrower rules, the import reports that they do not.
 #[test]
-fn words_come_back_or_the_import_says_so() {
+fn original_grants_are_restored_or_reported_lost() {
     let file = ".github/agents/fixer.agent.md";
     let written =
         "---\nname: fixer\ndescription: Fixes bugs\ntools: [read, edit, execute]\n---\nFix.\n";
@@ -112,7 +112,7 @@ fn words_come_back_or_the_import_says_so() {
 
 /// A review of a definition shows that a harness may ask less than the definition.
 #[test]
-fn words_are_shown_where_rules_are_reviewed() {
+fn original_grants_are_shown_in_policy_commands() {
     let bare = "name = \"fixer\"\ndescription = \"Fixes bugs\"\n";
     let more = format!("{bare}[x-harness.copilot.as-written]\ntools = [\"execute\"]\n");
     let test = Test::new()
@@ -145,7 +145,7 @@ const SMALL: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn strict_writes_what_loses_nothing() {
+fn strict_imports_lossless_agents() {
     let mut test = Test::new();
     for (path, text) in SMALL {
         test = test.file(path, text);
@@ -159,7 +159,7 @@ fn strict_writes_what_loses_nothing() {
 }
 
 #[test]
-fn an_agent_that_reads_reads_in_every_format() {
+fn an_imported_reader_keeps_read_in_a_manifest() {
     for (path, text) in SMALL.iter().filter(|(path, _)| !path.starts_with(".codex")) {
         let test = Test::new().file(path, text);
         let ran = test.run(&format!("import {path} --to manifest -o x.agent")).exits(0);
@@ -169,7 +169,7 @@ fn an_agent_that_reads_reads_in_every_format() {
 }
 
 #[test]
-fn a_file_that_must_not_be_read_leaves_the_others_in_a_manifest() {
+fn a_denied_file_keeps_other_reads_in_a_manifest() {
     let test = Test::new()
         .file(".claude/agents/x.md", "---\nname: x\ndescription: d\ntools: Read\n---\nHello.\n")
         .file(".claude/settings.json", r#"{"permissions": {"deny": ["Read(./.env)"]}}"#);
@@ -180,9 +180,9 @@ fn a_file_that_must_not_be_read_leaves_the_others_in_a_manifest() {
         manifest.contains("\n      read:\n        intent: allow\n        rules:"),
         "{manifest}"
     );
-    let is_told =
+    let is_reported =
         |line: &str| line.contains("permissions.read") && line.contains("kept in `x-agentry`");
-    assert!(ran.stdout.lines().any(is_told), "{ran}");
+    assert!(ran.stdout.lines().any(is_reported), "{ran}");
     for (file, verdict) in [("src/a.rs", "allow"), (".env", "deny")] {
         let ran = test.run(&format!("policy why x.agent read {file}"));
         assert!(ran.stdout.starts_with(verdict), "{ran}");
@@ -190,7 +190,7 @@ fn a_file_that_must_not_be_read_leaves_the_others_in_a_manifest() {
 }
 
 #[test]
-fn what_only_its_harness_understands_is_kept_for_it() {
+fn harness_specific_fields_are_kept() {
     let agent = "---\nname: x\ndescription: \"One.\\n\\nTwo.\"\ntools: Read\nmodel: opus\ncolor: red\n---\nHello.\n";
     for format in ["agent-toml", "manifest", "agent-md", "agentfs"] {
         let test = Test::new().file(".claude/agents/x.md", agent);
@@ -209,7 +209,7 @@ fn what_only_its_harness_understands_is_kept_for_it() {
 }
 
 #[test]
-fn what_lies_beside_agents_is_none_and_a_broken_agent_is_told() {
+fn readme_files_are_skipped_and_broken_agents_reported() {
     let mut test = Test::new().file(SMALL[5].0, SMALL[5].1);
     for dir in [".claude", ".pi", ".gemini", ".github", ".cursor"] {
         test = test.file(format!("{dir}/agents/README.md"), "# Agents\n\nThese are ours.\n");
@@ -231,7 +231,7 @@ fn what_lies_beside_agents_is_none_and_a_broken_agent_is_told() {
 }
 
 #[test]
-fn agents_in_settings() {
+fn agents_in_opencode_settings_are_imported() {
     let settings = "{ // mine\n \"agent\": {\"reviewer\": {\"description\": \"d\", \"prompt\": \"{file:./p.txt}\"},\n \
         \"off\": {\"disable\": true}, \"build\": {\"model\": \"x/y\"}, \"placed\": {\"steps\": 3},},\n}";
     let config = "[agents.scout]\ndescription = \"Looks around\"\nconfig_file = \"roles/s.toml\"\n\
@@ -262,7 +262,7 @@ fn agents_in_settings() {
 }
 
 #[test]
-fn one_agent_in_two_harnesses() {
+fn one_agent_in_several_harnesses_is_imported_once() {
     let test = Test::new()
         .file(".claude/agents/x.md", "---\nname: x\ndescription: d\ntools: Read\n---\nHello.\n")
         .file(".opencode/agents/x.md", "---\ndescription: d\n---\nHello.\n")
@@ -288,7 +288,7 @@ fn one_agent_in_two_harnesses() {
 }
 
 #[test]
-fn all_agents_or_none() {
+fn import_writes_all_agents_or_none() {
     let test = Test::new()
         .file(".gemini/agents/a.md", "---\nname: a\ndescription: d\n---\nHello.\n")
         .file(".gemini/agents/b.md", "---\nname: [b\n---\n");
@@ -299,7 +299,7 @@ fn all_agents_or_none() {
 }
 
 #[test]
-fn names_that_a_definition_cannot_have() {
+fn invalid_names_are_converted_and_reported() {
     let toml = "---\nname: Upper_Case Name\ndescription: d\ntools: Read\n---\nHello.\n";
     let test = Test::new().file(".claude/agents/x.md", toml);
     let ran = test.run("import . --to agent-toml -o out").exits(0);
@@ -309,7 +309,7 @@ fn names_that_a_definition_cannot_have() {
 
 /// A file that may deny something and cannot be read must not count as absent.
 #[test]
-fn what_is_there_and_cannot_be_read_is_not_absent() {
+fn an_unreadable_settings_file_refuses_the_import() {
     let large = format!("{{\"x\": \"{}\"}}", "x".repeat(17 * 1024 * 1024));
     let plugin = r#"{"enabledPlugins": {"x@y": true}}"#;
     let installed = r#"{"plugins": {"x@y": [{"installPath": "/h/.claude/plugins/x"}]}}"#;
@@ -348,7 +348,7 @@ fn what_is_there_and_cannot_be_read_is_not_absent() {
 }
 
 #[test]
-fn large_settings_count() {
+fn denials_in_large_settings_are_imported() {
     let padding = "x".repeat(2 * 1024 * 1024);
     let settings = format!(r#"{{"permissions": {{"deny": ["Read"]}}, "x": "{padding}"}}"#);
     let (agent, written) = SMALL[0];
@@ -374,7 +374,7 @@ fn large_settings_count() {
 /// A directory of agents that cannot be listed is not empty.
 #[cfg(unix)]
 #[test]
-fn directories_of_agents_that_cannot_be_listed_are_told() {
+fn unlistable_agent_directories_are_reported() {
     use std::fs::{Permissions, set_permissions};
     use std::io::Write as _;
     use std::os::unix::fs::PermissionsExt as _;
@@ -396,15 +396,15 @@ fn directories_of_agents_that_cannot_be_listed_are_told() {
     // Root can list every directory.
     let is_shut = std::fs::read_dir(cases[3].0.path(".gemini/agents")).is_err();
     if !is_shut {
-        let said = writeln!(std::io::stderr(), "SKIPPED: this user may list every directory");
-        said.expect("a place to say it");
+        let reported = writeln!(std::io::stderr(), "SKIPPED: this user may list every directory");
+        reported.expect("a place to say it");
     }
     cases.retain(|(_, _, why)| is_shut || *why != refused);
     for (test, dir, why) in cases {
         let test = test.file(agent, written);
         let ran = test.run("import . --to agent-toml -o out").exits(2);
-        let told = format!("agents in `{dir}` cannot be listed: ");
-        assert!(ran.stderr.contains(&told) && ran.stderr.contains(why), "{dir}: {ran}");
+        let message = format!("agents in `{dir}` cannot be listed: ");
+        assert!(ran.stderr.contains(&message) && ran.stderr.contains(why), "{dir}: {ran}");
         assert!(ran.stderr.contains("make it a directory that you can read"), "{ran}");
         assert!(ran.stdout.contains("would import 1 agent"), "{ran}");
         assert!(ran.stderr.contains("all agents are, or none"), "{ran}");
@@ -420,7 +420,7 @@ fn directories_of_agents_that_cannot_be_listed_are_told() {
 /// A missing directory of agents is no failure; links are followed as the harness does.
 #[cfg(unix)]
 #[test]
-fn directories_of_agents_that_are_not_there_or_elsewhere() {
+fn missing_and_linked_agent_directories_are_handled() {
     let (agent, written) = SMALL[0];
     let other = Test::new().file("a.md", written);
     let away = other.path(".");
@@ -432,7 +432,7 @@ fn directories_of_agents_that_are_not_there_or_elsewhere() {
 }
 
 #[test]
-fn a_directory_of_agents_that_is_a_whole_disk_is_told() {
+fn an_oversized_agent_directory_is_reported() {
     let (agent, written) = SMALL[0];
     let other = Test::new().file(agent, written);
     for number in 0..10_001 {
@@ -445,7 +445,7 @@ fn a_directory_of_agents_that_is_a_whole_disk_is_told() {
 }
 
 #[test]
-fn agents_in_settings_of_codex_that_are_no_toml_are_told() {
+fn codex_settings_that_are_not_toml_are_reported() {
     let (agent, written) = SMALL[0];
     let config = "model = \"x\"\n[agents.scout\ndescription = \"d\"\nconfig_file = \"s.toml\"\n";
     let test = Test::new().file(agent, written).file(".codex/config.toml", config);
@@ -467,7 +467,7 @@ fn agents_in_settings_of_codex_that_are_no_toml_are_told() {
 }
 
 #[test]
-fn agents_of_settings_that_are_not_understood_are_told() {
+fn malformed_agent_settings_are_reported() {
     let (agent, written) = SMALL[0];
     let test = Test::new().file(agent, written).file("opencode.json", "{\"agent\": {\"x\": {}}");
     for args in ["import .", "import opencode.json"] {

@@ -4,7 +4,7 @@
 use crate::test::Test;
 
 /// A file of a harness, and a line of the report about it.
-const TOLD: &[(&str, &str, &str)] = &[
+const REPORTED_CHANGES: &[(&str, &str, &str)] = &[
     // Read leniently.
     (
         ".claude/agents/x.md",
@@ -84,8 +84,8 @@ const TOLD: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn what_is_not_as_written_is_told_with_its_place() {
-    for (path, text, line) in TOLD {
+fn changed_values_are_reported_with_their_position() {
+    for (path, text, line) in REPORTED_CHANGES {
         let test = Test::new().file(path, text);
         let ran = test.run(&format!("import {path} --to agent-toml -o out")).exits(0);
         assert!(ran.stdout.contains(line), "{line}\n{ran}");
@@ -96,7 +96,7 @@ fn what_is_not_as_written_is_told_with_its_place() {
 
 /// A name that only looks like a tool grants nothing.
 #[test]
-fn a_tool_with_invisible_characters_is_no_tool() {
+fn a_tool_name_with_hidden_characters_is_refused() {
     let path = ".claude/agents/x.md";
     let content = "---\nname: x\ndescription: d\ntools: Re\u{200b}ad\n---\nHi.\n";
     let test = Test::new().file(path, content);
@@ -106,7 +106,7 @@ fn a_tool_with_invisible_characters_is_no_tool() {
 }
 
 #[test]
-fn what_lies_beside_agents_is_listed() {
+fn skipped_files_beside_agents_are_listed() {
     let agent = "---\nname: a\ndescription: d\ntools: Read\n---\nHello.\n";
     let test = Test::new()
         .file(".claude/agents/a.md", agent)
@@ -134,7 +134,7 @@ fn what_lies_beside_agents_is_listed() {
 
 /// Equal lines are one line with a count, whatever path stands in them.
 #[test]
-fn equal_lines_are_one() {
+fn equal_report_lines_are_grouped() {
     let agents = (0..30).fold(Test::new(), |test, at| {
         let text =
             format!("---\nname: a{at}\ndescription: Does it.\ntools: Read, Frob{at}\n---\nHi.\n");

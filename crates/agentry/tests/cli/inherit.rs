@@ -14,7 +14,7 @@ fn chain() -> Test {
 }
 
 #[test]
-fn show_names_the_file_of_the_chain() {
+fn show_names_the_origin_of_inherited_fields() {
     insta::assert_snapshot!(chain().run("show child.agent"), @r#"
     $ agentry show child.agent
     --- stdout
@@ -77,7 +77,7 @@ fn show_names_the_file_of_the_chain() {
 }
 
 #[test]
-fn policies_are_those_of_the_whole_agent() {
+fn policy_commands_use_the_inherited_policy() {
     let test = chain();
     insta::assert_snapshot!(test.run("policy why child.agent edit bases/notes/x.md"), @r#"
     $ agentry policy why child.agent edit bases/notes/x.md
@@ -100,7 +100,7 @@ fn policies_are_those_of_the_whole_agent() {
 }
 
 #[test]
-fn the_full_digest_follows_the_base_and_the_short_one_does_not() {
+fn only_the_full_digest_includes_the_base() {
     let test = chain();
     let digests = || {
         let full = test.run("hash --full child.agent").exits(0).stdout;
@@ -114,7 +114,7 @@ fn the_full_digest_follows_the_base_and_the_short_one_does_not() {
 }
 
 #[test]
-fn what_was_inherited_is_written_out_where_a_format_has_no_base() {
+fn convert_inlines_inherited_fields() {
     let test = chain();
     test.run("convert child.agent --to agent-toml -o child").exits(0);
     let prompt = test.read("child/system-prompt.md");
@@ -133,7 +133,7 @@ fn what_was_inherited_is_written_out_where_a_format_has_no_base() {
 }
 
 #[test]
-fn an_entry_of_the_configuration_is_kept_in_a_manifest() {
+fn a_configured_base_is_kept_in_a_manifest() {
     let test = Test::new()
         .file("agentry.toml", "[bases]\n\"agents/child\" = \"./bases/base.agent\"\n")
         .file("bases/base.agent", BASE)
@@ -182,7 +182,7 @@ fn a_translated_policy_stays_within_the_base() {
 }
 
 #[test]
-fn secrets_of_a_base_stay_hidden() {
+fn secrets_of_a_base_are_masked() {
     let base = format!("{BASE}auth: {{providers: {{x: {{from: hunter2hunter2}}}}}}\n");
     let test = chain().file("bases/base.agent", base);
     let ran = test.run("check child.agent").exits(1);
@@ -191,7 +191,7 @@ fn secrets_of_a_base_stay_hidden() {
 
 #[cfg(unix)]
 #[test]
-fn links_count_as_what_they_lead_to() {
+fn scopes_are_judged_by_symlink_targets() {
     let child = |scope: &str| {
         format!(
             "name: child\ndescription: Answers\nbase: ./base.agent\ntrust: {{filesystem: scoped, scope: [{scope}]}}\n"
@@ -212,7 +212,7 @@ fn links_count_as_what_they_lead_to() {
 }
 
 #[test]
-fn a_base_that_is_gone_shows_the_chain() {
+fn a_missing_base_is_reported_with_the_chain() {
     let test = Test::new()
         .file("a.agent", "name: a\ndescription: Answers\nbase: ./b.agent\n")
         .file("b.agent", "name: b\ndescription: Answers\nbase: ./c.agent\n");

@@ -89,7 +89,7 @@ fn a_repository_with_findings_gets_a_baseline() {
 }
 
 #[test]
-fn nothing_is_overwritten_and_nothing_is_half() {
+fn existing_files_are_kept_and_files_written_together() {
     let test = Test::new()
         .file("helper.agent", HELPER)
         .file("agentry.toml", "# mine\n")
@@ -109,7 +109,7 @@ fn nothing_is_overwritten_and_nothing_is_half() {
 }
 
 #[test]
-fn without_a_terminal_it_does_not_ask() {
+fn init_without_a_terminal_writes_nothing() {
     let test = Test::new().file("helper.agent", HELPER);
     insta::assert_snapshot!(test.run("init"), @"
     $ agentry init

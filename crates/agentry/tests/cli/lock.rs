@@ -14,7 +14,7 @@ fn chain() -> Test {
 }
 
 #[test]
-fn locking_and_checking() {
+fn lock_check_reports_unlocked_and_changed_agents() {
     let test = chain();
     insta::assert_snapshot!(test.run("lock --check"), @r#"
     $ agentry lock --check
@@ -103,7 +103,7 @@ fn locking_and_checking() {
 }
 
 #[test]
-fn only_what_is_named_is_locked_again() {
+fn lock_update_changes_only_the_named_agents() {
     let test = chain();
     test.run("lock").exits(0);
     test.write("base.agent", format!("{BASE}license: MIT\n"));
@@ -181,7 +181,7 @@ fn each_agent_is_a_table_of_its_own() {
 }
 
 #[test]
-fn what_is_gone_is_named() {
+fn a_removed_agent_is_reported_by_lock() {
     let test = chain();
     test.run("lock").exits(0);
     fs::remove_file(test.path("base.agent")).expect("a file");
@@ -215,9 +215,9 @@ fn an_agent_with_errors_is_not_locked() {
     "#);
     assert!(!test.has(LOCK));
     for (args, code) in [("lock --format json", 1), ("lock --check --format json", 2)] {
-        let said = test.run(args).exits(code).json();
-        assert_eq!(said["errors"][0]["code"], "AG0104", "{args}");
-        assert_eq!(said["errors"].as_array().map(Vec::len), Some(1), "{args}");
+        let printed = test.run(args).exits(code).json();
+        assert_eq!(printed["errors"][0]["code"], "AG0104", "{args}");
+        assert_eq!(printed["errors"].as_array().map(Vec::len), Some(1), "{args}");
     }
     test.run("lock base.agent").exits(0);
     let skill = HELPER.replace("helper", "skilled") + "skills: [web-search]\n";
@@ -246,7 +246,7 @@ fn an_agent_with_errors_is_not_locked() {
 }
 
 #[test]
-fn locks_of_other_times_and_states() {
+fn unusable_locks_are_errors() {
     let test = chain();
     test.run("lock").exits(0);
     let lock = test.read(LOCK);
@@ -257,18 +257,18 @@ fn locks_of_other_times_and_states() {
         ("binary", "\u{0}\u{1}".to_owned()),
         ("nothing", String::new()),
     ];
-    let mut said = String::new();
+    let mut printed = String::new();
     for (case, text) in cases {
         test.write(LOCK, &text);
         for command in ["lock --check", "lock"] {
             let ran = test.run(command).exits(2);
             assert_eq!(test.read(LOCK), text, "{case}: {command}");
             if command == "lock" {
-                said += &format!("{case}: {}", ran.stderr);
+                printed += &format!("{case}: {}", ran.stderr);
             }
         }
     }
-    insta::assert_snapshot!(said, @r#"
+    insta::assert_snapshot!(printed, @r#"
     newer: error: `agentry.lock` has version 9; this agentry knows versions up to 1
       = help: use the newer agentry that wrote it
     merging: error: agentry.lock:6: the lock has unresolved merge conflicts
@@ -341,7 +341,7 @@ fn a_full_disk_leaves_the_old_lock() {
 
 /// The same text wherever the workspace lies, wherever the program runs, and whatever the clock says.
 #[test]
-fn the_same_lock_on_two_machines() {
+fn locks_are_identical_on_all_machines() {
     let one = chain();
     one.run("lock").exits(0);
     let other = chain().env("ANTHROPIC_API_KEY", "x").env("OLLAMA_HOST", "http://127.0.0.1:9");
@@ -357,7 +357,7 @@ fn the_same_lock_on_two_machines() {
 }
 
 #[test]
-fn two_agents_of_one_name() {
+fn agents_with_the_same_name_are_locked_by_path() {
     let test = Test::new().file("a/helper.agent", HELPER).file("b/helper.agent", HELPER);
     test.run("lock").exits(0);
     let lock = test.read(LOCK);
@@ -374,7 +374,7 @@ fn two_agents_of_one_name() {
 }
 
 #[test]
-fn excluded_agents_are_not_locked_and_workspaces_have_their_own() {
+fn locks_skip_excluded_agents_and_nested_workspaces() {
     let test = Test::new()
         .file("agentry.toml", "[check]\nexclude = [\"old/**\"]\n")
         .file("old/x.agent", BROKEN)

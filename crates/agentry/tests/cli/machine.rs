@@ -20,7 +20,7 @@ fn entry<'a>(list: &'a [Value], field: &str, text: &str) -> &'a Value {
 }
 
 #[test]
-fn models_are_listed_with_what_they_need() {
+fn models_lists_missing_requirements() {
     let test = Test::new().file(CONFIG, NO_SERVER).env("MOONSHOT_API_KEY", "secret-of-the-test");
     let ran = test.run("models").exits(0);
     let (usable, others) = ran.stdout.split_once("\ncannot be used\n").expect("both lists");
@@ -47,7 +47,7 @@ fn models_are_listed_with_what_they_need() {
 
 /// Models that the catalogue does not have are listed if a server on this machine has them.
 #[test]
-fn a_server_on_this_machine_is_asked() {
+fn models_lists_those_of_local_servers() {
     let body = r#"{"models": [{"name": "own-model:latest"}]}"#;
     let (url, _asked) = crate::resolve::server("200 OK", body);
     let config = format!("[providers.ollama]\nbase_url = \"{url}\"\n");
@@ -57,7 +57,7 @@ fn a_server_on_this_machine_is_asked() {
 }
 
 #[test]
-fn no_model_and_a_provider_without_models() {
+fn models_reports_that_none_is_usable() {
     let config = format!(
         "{NO_SERVER}[providers.lab]\nbase_url = \"https://lab.example/v1\"\nkey_env = \"LAB_KEY\"\n"
     );
@@ -70,7 +70,7 @@ fn no_model_and_a_provider_without_models() {
 }
 
 #[test]
-fn settings_name_their_files() {
+fn config_names_the_file_of_each_setting() {
     let test = Test::new()
         .file(CONFIG, "[run]\nmax_cost = 0.5\n\n[mcp_servers.x]\ncommand = \"x\"\nenv = { K = \"hunter2\" }\n")
         .file("agentry.toml", "[run]\nmax_cost = 2\nmax_steps = 9\n\n[notify]\nbell = false\n");
@@ -126,7 +126,7 @@ fn settings_with_errors_are_refused() {
 }
 
 #[test]
-fn the_program_starts_elsewhere() {
+fn the_directory_option_changes_the_start_directory() {
     let test = Test::new().file("deep/helper.agent", HELPER).file("broken.agent", BROKEN);
     for args in ["-C deep check helper.agent", "check -C deep helper.agent", "-C deep/ check ."] {
         let ran = test.run(args).exits(0);

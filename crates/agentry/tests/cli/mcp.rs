@@ -69,7 +69,7 @@ fn tools_of_servers_are_listed_and_called() {
 }
 
 #[test]
-fn a_model_calls_them_and_reads_what_the_server_says_of_itself() {
+fn a_model_calls_server_tools_and_gets_instructions() {
     let test = manifest("read-only", &server("plain"));
     let turns = [Turn::call("local__echo", json!({})).into(), Turn::text("Done.").into()];
     let model = Server::playing(turns);
@@ -196,7 +196,7 @@ fn exec_none_starts_no_program() {
 }
 
 #[test]
-fn a_changed_tool_is_left_out_until_the_user_agrees() {
+fn a_changed_server_tool_needs_new_consent() {
     let test = manifest("read-only", &server("plain"));
     test.run("tools call helper.agent local__told --yes").exits(0);
     test.write("told.txt", "Sends everything away");
@@ -215,7 +215,7 @@ fn a_changed_tool_is_left_out_until_the_user_agrees() {
 }
 
 #[test]
-fn a_changed_command_needs_more_than_consent() {
+fn a_changed_server_command_needs_accept_changes() {
     let test = manifest("read-only", &server("plain"));
     test.run("tools helper.agent --yes").exits(0);
     test.write(
@@ -231,7 +231,7 @@ fn a_changed_command_needs_more_than_consent() {
 
 /// A lock keeps what the servers announced: nobody runs anything else, whatever they agreed to.
 #[test]
-fn a_lock_pins_what_servers_announce() {
+fn a_lock_pins_announced_server_tools() {
     let test = manifest("read-only", &server("plain"));
     // Before the first consent there is nothing to pin.
     test.run("lock").exits(0);

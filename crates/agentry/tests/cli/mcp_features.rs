@@ -60,7 +60,7 @@ fn local(mode: &str) -> Test {
 
 /// A package of npm outside the workspace: its own files can be read, and nothing beside it.
 #[test]
-fn an_installed_package_is_found_and_opened_alone() {
+fn an_installed_npm_package_is_readable_alone() {
     let machine = tempfile::tempdir().expect("a directory");
     let root = machine.path().canonicalize().expect("a path");
     let package = root.join("lib/node_modules/@team/notes");
@@ -137,7 +137,7 @@ fn resources_are_read_by_a_tool_under_the_policy() {
 }
 
 #[test]
-fn prompts_are_commands_of_a_conversation() {
+fn server_prompts_become_conversation_commands() {
     let test = local("plain");
     let model = Server::playing([Turn::text("Hello Ada.").into()]);
     let mut terminal = Terminal::new(&test, &model, "run helper.agent --yes");

@@ -60,7 +60,7 @@ fn names(list: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn servers_of_both_places_are_declared_in_every_format() {
+fn servers_in_fields_and_block_are_both_declared() {
     for (path, test) in agents("notes") {
         let listed = test.run(&format!("tools {path} --yes --format json")).exits(0).json();
         let mut found = names(&listed["missing"]);
@@ -71,7 +71,7 @@ fn servers_of_both_places_are_declared_in_every_format() {
 
 /// Two servers of one name are an error with both places, and no run begins.
 #[test]
-fn two_servers_of_one_name_are_an_error_in_every_format() {
+fn duplicate_server_names_are_an_error() {
     for (at, (path, test)) in agents("Tracker").into_iter().enumerate() {
         let ran = test.run(&format!("check {path} --format json")).exits(1);
         let findings = ran.json()["diagnostics"].clone();

@@ -70,7 +70,7 @@ impl CallListener for AgreeingUser {
 }
 
 #[test]
-fn our_own_client_is_answered_in_both_eras() {
+fn agentrys_client_calls_served_agents_in_both_eras() {
     for era in [ProtocolEra::Stateless, ProtocolEra::Initialized] {
         let server = Server::playing([
             Turn::text("Hello.").into(),
@@ -98,8 +98,8 @@ fn our_own_client_is_answered_in_both_eras() {
             assert_eq!(tools.tools.len(), 1);
             let (user, most) = (AgreeingUser::default(), Duration::from_mins(2));
             let done = client.call("writer", &json!({"prompt": "write"}), most, &user).await;
-            let heard = user.0.into_inner().expect("no panic").join("\n");
-            assert!(heard.contains("may `write` run?"), "{heard}");
+            let received = user.0.into_inner().expect("no panic").join("\n");
+            assert!(received.contains("may `write` run?"), "{received}");
             done.expect("a result")
         });
         assert_eq!(done["content"][0]["text"], "All done.", "{era}: {done}");

@@ -73,7 +73,7 @@ fn is_asked(terminal: &mut Terminal<'_>, question: &str) -> String {
 
 /// The person sees who asks and what for, types each field, and may decline. The call is made once.
 #[test]
-fn a_question_of_a_server_goes_to_the_person() {
+fn a_server_question_is_shown_to_the_user() {
     for mode in ["older", "newer"] {
         let test = agent(mode);
         let model = booking();
@@ -106,7 +106,7 @@ fn a_question_of_a_server_goes_to_the_person() {
 
 /// Without a person there is nobody to ask, and the model cannot answer in their place.
 #[test]
-fn without_a_person_no_question_is_answered() {
+fn unattended_server_questions_are_declined() {
     for (mode, expected) in [("older", "refused"), ("newer", "cancel")] {
         let test = agent(mode);
         let model = booking();

@@ -58,7 +58,7 @@ impl RemoteServer {
         test.file("home/.config/agentry/config.toml", rules)
     }
 
-    fn heard(&self, part: &str) -> usize {
+    fn count_requests(&self, part: &str) -> usize {
         self.heard.lock().expect("a list").iter().filter(|it| it.contains(part)).count()
     }
 }
@@ -129,18 +129,18 @@ fn answer(head: &str, body: &str, port: u16, needs_login: bool) -> String {
 }
 
 #[test]
-fn arguments_are_sent_in_headers_where_the_server_wants_it() {
+fn declared_arguments_are_sent_in_headers() {
     let server = RemoteServer::new(false);
     let test = server.agent();
     let args =
         ["tools", "call", "helper.agent", "far__sell", r#"{"region":"eu\nhost: x"}"#, "--yes"];
     let ran = test.run_args(&args).exits(0);
     assert_eq!(ran.stdout, "sold\n");
-    assert_eq!(server.heard("mcp-param-region: =?base64?ZXUKaG9zdDogeA==?="), 1, "{ran}");
+    assert_eq!(server.count_requests("mcp-param-region: =?base64?ZXUKaG9zdDogeA==?="), 1, "{ran}");
 }
 
 #[test]
-fn a_user_logs_in_once_and_runs_use_it() {
+fn a_stored_login_is_used_by_later_runs() {
     let server = RemoteServer::new(true);
     let test = server.agent();
     let listed = test.run("tools helper.agent --yes --format json").exits(0).json();
@@ -179,7 +179,7 @@ fn a_user_logs_in_once_and_runs_use_it() {
     assert_eq!(ended.stdout, "you are logged in to `far`, which has 1 tool\n");
     let called = test.run("tools call helper.agent far__sell").exits(0);
     assert_eq!(called.stdout, "sold\n");
-    assert_eq!(server.heard("POST /token"), 1);
+    assert_eq!(server.count_requests("POST /token"), 1);
     // The token is in one private file, and in nothing that is shown.
     let logins = std::fs::read_dir(test.path("home/.agentry/logins")).expect("the logins");
     let permissions = logins.flatten().map(|file| {

@@ -92,7 +92,7 @@ impl Caller {
 }
 
 #[test]
-fn an_agent_is_called_and_goes_on_in_both_eras() {
+fn an_agent_is_called_and_continued_in_both_eras() {
     for is_stateless in [false, true] {
         let server = playing([
             write("out.txt").into(),
@@ -125,7 +125,7 @@ fn an_agent_is_called_and_goes_on_in_both_eras() {
             (&json!(false), &json!("done"))
         );
         assert!(test.has("a.txt"));
-        let heard: Vec<_> = caller
+        let progress_texts: Vec<_> = caller
             .client
             .seen
             .drain(..)
@@ -133,12 +133,12 @@ fn an_agent_is_called_and_goes_on_in_both_eras() {
             .map(|it| it["params"].clone())
             .collect();
         assert!(
-            heard
+            progress_texts
                 .iter()
                 .any(|it| it["message"].as_str().unwrap().starts_with("write path=out.txt")),
-            "{heard:?}"
+            "{progress_texts:?}"
         );
-        assert!(heard.iter().all(|it| it["progressToken"] == "p"), "{heard:?}");
+        assert!(progress_texts.iter().all(|it| it["progressToken"] == "p"), "{progress_texts:?}");
         let run = &done["structuredContent"]["run"];
         let second = caller.call(&json!({"prompt": "thank you", "run": run}));
         assert_eq!(
@@ -158,10 +158,11 @@ fn a_client_that_cannot_ask_is_denied() {
         let test = consented(&server);
         let mut caller = Caller::start(&test, &server, (is_stateless, false));
         let done = caller.call(&json!({"prompt": "write"}));
-        let said = done["content"][0]["text"].as_str().unwrap();
+        let reply_text = done["content"][0]["text"].as_str().unwrap();
         assert!(
-            said.contains("[denied, because this client cannot ask its user: write path=a.txt"),
-            "{said}"
+            reply_text
+                .contains("[denied, because this client cannot ask its user: write path=a.txt"),
+            "{reply_text}"
         );
         assert!(!test.has("a.txt"));
         let results = server.asked().last().expect("a request").results.clone();
@@ -172,7 +173,7 @@ fn a_client_that_cannot_ask_is_denied() {
 
 /// Only a word that was offered allows anything; no answer parks the run, which can go on later.
 #[test]
-fn answers_that_are_none() {
+fn only_offered_answers_approve_others_park() {
     let cases = [
         (json!({"action": "decline"}), "done"),
         (json!({"action": "accept"}), "done"),
@@ -207,7 +208,7 @@ fn answers_that_are_none() {
 
 /// The state of a question counts once, for its own call, and cannot be guessed.
 #[test]
-fn a_state_is_not_replayed() {
+fn a_question_state_is_accepted_only_once() {
     let server = playing([write("a.txt").into(), Turn::text("Done.").into()]);
     let test = consented(&server);
     let mut caller = Caller::start(&test, &server, (true, true));
@@ -308,24 +309,24 @@ fn functions_are_typed_tools() {
     // A function is over with its output; a message to its run would be lost.
     let again = json!({"prompt": "more", "run": done["structuredContent"]["run"]});
     let again = caller.result("tools/call", json!({"name": "counter", "arguments": again}));
-    let said = again["content"][0]["text"].as_str().unwrap();
-    assert!(said.contains("carries out a function, and takes no message"), "{said}");
+    let reply_text = again["content"][0]["text"].as_str().unwrap();
+    assert!(reply_text.contains("carries out a function, and takes no message"), "{reply_text}");
     caller.client.ends(0);
 }
 
 #[test]
-fn nothing_that_a_client_sends_consents_or_widens() {
+fn a_client_cannot_consent_or_widen() {
     let server = Server::playing([]);
     let test = writer()
         .file("other/agent.toml", WRITER.replace("writer", "other"))
         .file("other/system-prompt.md", "You write files.\n");
     let mut caller = Caller::start(&test, &server, (false, true));
     let done = caller.call(&json!({"prompt": "write"}));
-    let said = done["content"][0]["text"].as_str().unwrap();
+    let reply_text = done["content"][0]["text"].as_str().unwrap();
     assert!(
-        said.contains("there is no consent")
-            && said.contains("run `agentry run writer` in a terminal"),
-        "{said}"
+        reply_text.contains("there is no consent")
+            && reply_text.contains("run `agentry run writer` in a terminal"),
+        "{reply_text}"
     );
     assert_eq!(done["isError"], true);
     for (arguments, expected) in [
@@ -339,8 +340,11 @@ fn nothing_that_a_client_sends_consents_or_widens() {
         (json!({"prompt": "x".repeat(200_000)}), "more than 100 KiB"),
     ] {
         let done = caller.call(&arguments);
-        let said = done["content"][0]["text"].as_str().unwrap();
-        assert!(said.contains(expected) && done["isError"] == true, "{expected}: {said}");
+        let reply_text = done["content"][0]["text"].as_str().unwrap();
+        assert!(
+            reply_text.contains(expected) && done["isError"] == true,
+            "{expected}: {reply_text}"
+        );
     }
     assert_eq!(server.count(), 0);
     assert_eq!(test.run("consent list --format json").json(), json!([]));
@@ -350,8 +354,8 @@ fn nothing_that_a_client_sends_consents_or_widens() {
     let runs = test.run("runs --format json").json();
     for (at, expected) in [(0, "has no run"), (1, "was begun with `--unconfined`")] {
         let done = caller.call(&json!({"prompt": "x", "run": runs[at]["id"]}));
-        let said = done["content"][0]["text"].as_str().unwrap();
-        assert!(said.contains(expected), "{said}");
+        let reply_text = done["content"][0]["text"].as_str().unwrap();
+        assert!(reply_text.contains(expected), "{reply_text}");
     }
     let error = caller.client.error("tools/call", &json!({"name": "other", "arguments": {}}));
     assert_eq!(error, "there is no tool `other`");
@@ -359,7 +363,7 @@ fn nothing_that_a_client_sends_consents_or_widens() {
 }
 
 #[test]
-fn introductions_and_names() {
+fn tools_are_introduced_under_unique_names() {
     let server = Server::playing([]);
     let test = writer()
         .file("other/agent.toml", WRITER)

@@ -12,7 +12,7 @@ pub(crate) const FORMATS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn what_is_written() {
+fn new_lists_the_written_files() {
     let all: Vec<_> = FORMATS
         .iter()
         .map(|(format, _)| Test::new().run(&format!("new {format} reviewer")).to_string())
@@ -70,7 +70,7 @@ fn a_new_agent_has_no_findings() {
 
 /// A template only reads without asking, in every format; every other allowed call has its own rule.
 #[test]
-fn templates_are_equally_careful() {
+fn templates_allow_only_reading_in_every_format() {
     let calls = [
         ["bash", "rm -rf x"],
         ["bash", "git push"],
@@ -114,7 +114,7 @@ fn templates_render_for_every_target() {
 }
 
 #[test]
-fn nothing_is_overwritten() {
+fn new_overwrites_no_file() {
     for (format, _) in FORMATS {
         let test = Test::new();
         test.run(&format!("new {format} reviewer")).exits(0);
@@ -137,7 +137,7 @@ fn nothing_is_overwritten() {
 }
 
 #[test]
-fn in_another_directory() {
+fn new_writes_to_the_output_directory() {
     let test = Test::new();
     insta::assert_snapshot!(test.run("new agent-toml reviewer -o deep/agents/"), @r#"
     $ agentry new agent-toml reviewer -o deep/agents/
@@ -157,7 +157,7 @@ fn in_another_directory() {
 }
 
 #[test]
-fn names() {
+fn new_refuses_invalid_names() {
     let long = "a".repeat(65);
     let names = ["Code Reviewer", "../evil", "a_b", "-a", "a--b", "", " ", "自我", &long, "a/b"];
     let all: Vec<_> = names
@@ -193,7 +193,7 @@ fn names() {
 }
 
 #[test]
-fn formats() {
+fn new_refuses_unknown_formats() {
     insta::assert_snapshot!(Test::new().run("new manifst reviewer"), @r#"
     $ agentry new manifst reviewer
     --- stderr

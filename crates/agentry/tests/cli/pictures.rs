@@ -118,7 +118,7 @@ fn edit() -> Turn {
 const README: &str = "# Example\n\nA small program.\n\nRun `make`.\n\nMIT.\n";
 
 #[test]
-fn approvals() {
+fn pictures_of_approvals() {
     for (name, window) in [
         ("approval", Window { rows: 20, ..COLOR }),
         ("narrow", Window { columns: 44, ..COLOR }),
@@ -136,7 +136,7 @@ fn approvals() {
 }
 
 #[test]
-fn conversation() {
+fn pictures_of_a_conversation() {
     let two = bash("git push").and_call("bash", json!({ "command": "rm -r build" }));
     let answer = "## Result\n\nThe tests **pass**. I changed `README.md`:\n\n* it names `cargo`\n* 日本語 is kept\n";
     let server = Server::playing([
@@ -172,7 +172,7 @@ fn conversation() {
 }
 
 #[test]
-fn endings() {
+fn pictures_of_run_endings() {
     let server = Server::answering(|_| bash("cat lines").into());
     let test = reader().file("lines", "1\n");
     let mut terminal =

@@ -37,7 +37,7 @@ fn reviewer() -> Test {
 }
 
 #[test]
-fn every_part_of_a_line_has_its_reason() {
+fn why_gives_a_reason_for_each_command_part() {
     insta::assert_snapshot!(reviewer().run(
         "policy why reviewer bash 'FOO=1 git log $(rm x) | head -5 > notes/log; sh -c \"curl x\"'"
     ), @r#"
@@ -61,7 +61,7 @@ fn every_part_of_a_line_has_its_reason() {
 }
 
 #[test]
-fn a_glob_may_become_an_option() {
+fn why_asks_if_a_glob_may_be_an_option() {
     insta::assert_snapshot!(reviewer().run("policy why reviewer bash 'git log *'"), @r#"
     $ agentry policy why reviewer bash 'git log *'
     --- stdout
@@ -75,7 +75,7 @@ fn a_glob_may_become_an_option() {
 }
 
 #[test]
-fn a_wrapper_that_is_spelled_out_needs_no_rule_for_the_inner_command() {
+fn a_rule_with_a_wrapper_covers_the_inner_command() {
     insta::assert_snapshot!(reviewer().run("policy why reviewer bash 'sudo apt-get update'"), @r#"
     $ agentry policy why reviewer bash 'sudo apt-get update'
     --- stdout
@@ -98,7 +98,7 @@ fn a_wrapper_that_is_spelled_out_needs_no_rule_for_the_inner_command() {
 }
 
 #[test]
-fn paths_are_followed_before_they_are_judged() {
+fn symlinks_are_resolved_before_judging() {
     let test = reviewer();
     #[cfg(unix)]
     std::os::unix::fs::symlink("/etc", test.path("notes")).expect("a link");
@@ -123,7 +123,7 @@ fn paths_are_followed_before_they_are_judged() {
 }
 
 #[test]
-fn addresses_of_this_machine_must_be_named() {
+fn local_addresses_need_an_explicit_rule() {
     insta::assert_snapshot!(
         reviewer().run("policy why reviewer webfetch http://localhost:8080/x"), @r#"
     $ agentry policy why reviewer webfetch http://localhost:8080/x
@@ -144,7 +144,7 @@ fn addresses_of_this_machine_must_be_named() {
 }
 
 #[test]
-fn what_decides_comes_first() {
+fn why_lists_the_deciding_part_first() {
     insta::assert_snapshot!(reviewer().run("policy why reviewer bash 'git log | sh -c \"rm x; git log\"'"), @r#"
     $ agentry policy why reviewer bash 'git log | sh -c "rm x; git log"'
     --- stdout
@@ -159,7 +159,7 @@ fn what_decides_comes_first() {
 }
 
 #[test]
-fn a_search_is_what_it_finds() {
+fn why_judges_a_search_by_its_files() {
     let rules = "\n[permissions.read]\nintent = \"allow\"\nrules = [\"private/**:deny\"]\n";
     let test = crate::render::agent(Test::new(), "finder", rules)
         .file("docs/a.md", "")
@@ -195,7 +195,7 @@ fn a_search_is_what_it_finds() {
 /// A search is judged by the files that its path and its glob reach; files ignored by Git are left out
 /// where the tools leave them out.
 #[test]
-fn a_search_of_packages() {
+fn why_judges_searches_of_ignored_directories() {
     let rules = "\n[permissions.read]\nintent = \"allow\"\n";
     let test = || {
         let test = Test::new().file("src/a.rs", "").file("node_modules/x/.env", "");
@@ -218,7 +218,7 @@ fn a_search_of_packages() {
 }
 
 #[test]
-fn programs_get_json() {
+fn why_prints_json() {
     insta::assert_snapshot!(
         reviewer().run("policy why reviewer bash 'git log; rm x' --format json"), @r#"
     $ agentry policy why reviewer bash 'git log; rm x' --format json
@@ -253,7 +253,7 @@ fn programs_get_json() {
 }
 
 #[test]
-fn the_user_can_only_take_away() {
+fn the_policy_of_the_user_only_narrows() {
     let test = reviewer().file(
         "home/.config/agentry/config.toml",
         "[policy.bash]\nintent = \"allow\"\nrules = [\"git log *:ask\"]\n",
@@ -285,7 +285,7 @@ fn the_user_can_only_take_away() {
 }
 
 #[test]
-fn what_a_new_version_gained() {
+fn diff_lists_gained_and_lost_permissions() {
     let new = REVIEWER
         .replace("  \"rm *:deny\",\n", "")
         .replace("\"git push ** --force*:deny\"", "\"git push *:allow\"")
@@ -351,7 +351,7 @@ fn what_a_new_version_gained() {
 
 /// Every section is listed, also those without a rule.
 #[test]
-fn all_that_an_agent_may_do() {
+fn show_lists_every_section() {
     let test = Test::new().file(
         "helper.agent",
         "name: helper\ndescription: Answers\nsoul: You answer.\n\
@@ -389,8 +389,8 @@ fn all_that_an_agent_may_do() {
     built-in rules only make it stricter: `agentry policy why` shows them for a call
     --- exit 0
     ");
-    let said = reviewer().run("policy show reviewer --format json").exits(0).json();
-    let sections = said["sections"].as_array().expect("sections");
+    let printed = reviewer().run("policy show reviewer --format json").exits(0).json();
+    let sections = printed["sections"].as_array().expect("sections");
     assert_eq!(sections.len(), 12);
     let layer = &sections[0]["layers"][0];
     assert_eq!((&sections[0]["section"], &layer["layer"]), (&"bash".into(), &"permissions".into()));
@@ -404,14 +404,14 @@ fn all_that_an_agent_may_do() {
 #[test]
 fn agents_with_errors_cannot_be_compared() {
     let test = reviewer().file("broken.agent", BROKEN);
-    let said = test.run("policy diff reviewer broken.agent --format json").exits(2).json();
-    assert_eq!(said["errors"][0]["path"], "broken.agent");
+    let printed = test.run("policy diff reviewer broken.agent --format json").exits(2).json();
+    assert_eq!(printed["errors"][0]["path"], "broken.agent");
     let ran = test.run("policy diff broken.agent reviewer").exits(2);
     assert!(ran.stdout.is_empty() && ran.stderr.contains("AG0104"), "{ran}");
 }
 
 #[test]
-fn examples_beside_the_rules() {
+fn policy_test_checks_the_written_examples() {
     insta::assert_snapshot!(reviewer().run("policy test reviewer"), @r#"
     $ agentry policy test reviewer
     --- stdout
@@ -465,7 +465,7 @@ fn examples_beside_the_rules() {
 }
 
 #[test]
-fn a_tool_that_is_none() {
+fn why_suggests_a_misspelt_tool() {
     insta::assert_snapshot!(reviewer().run("policy why reviewer bahs ls"), @r#"
     $ agentry policy why reviewer bahs ls
     --- stderr

@@ -80,7 +80,7 @@ fn wait_for(holds: impl Fn() -> bool) {
 }
 
 #[test]
-fn a_recording_beside_the_agent_stays_whatever_commands_ran() {
+fn a_recording_beside_the_agent_is_not_quarantined() {
     let Some(test) = worker() else { return };
     let path = "worker.cassette.jsonl";
     for word in ["first", "second"] {
@@ -98,7 +98,7 @@ const MINE: &[&str] =
     &[".mcp.json", ".vscode/settings.json", "sub/agentry.toml", "a.cassette.jsonl", ".claude/x"];
 
 #[test]
-fn what_the_user_makes_between_commands_stays_theirs() {
+fn files_made_by_the_user_are_not_quarantined() {
     let Some(test) = worker() else { return };
     let root = test.path("");
     let server = model(&["echo one", "echo two", "echo three"], move |at| {
@@ -127,7 +127,7 @@ fn what_the_user_makes_between_commands_stays_theirs() {
 const LINES: &[&str] = &["sh try.sh"; 12];
 
 #[test]
-fn what_is_replaced_from_outside_is_protected_anew() {
+fn externally_replaced_files_are_protected_again() {
     let Some(test) = worker() else { return };
     test.write("try.sh", "echo x >> .git/config; cat .git/config\n");
     let root = test.path("");
@@ -145,7 +145,7 @@ fn what_is_replaced_from_outside_is_protected_anew() {
 }
 
 #[test]
-fn what_a_command_makes_is_taken_away_and_told() {
+fn protected_files_made_by_a_command_are_quarantined() {
     let Some(test) = worker() else { return };
     test.write("try.sh", "mkdir -p zz/deep; echo evil > zz/deep/agentry.toml\necho '{\"a\": 1}' > .vscode/settings.json\n");
     let names = [
@@ -156,15 +156,15 @@ fn what_a_command_makes_is_taken_away_and_told() {
         let server = model(&["sh try.sh"], |_| {});
         let args = ["run", "worker", "go", "--yes", "--format", format];
         let output = program(&test, &server, &args).output().expect("the program runs");
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let output_text = String::from_utf8_lossy(&output.stdout).into_owned();
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{stderr}");
         let result = results(&server).remove(0);
         assert!(!test.has("zz/deep/agentry.toml"));
         assert_eq!(test.read(".vscode/settings.json"), "{}\n");
-        let lines = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let lines = output_text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let events: Vec<Value> = lines.filter(|it| it["type"] == "quarantined").collect();
-        assert_eq!(events.len(), if format == "json" { 2 } else { 0 }, "{said}");
+        assert_eq!(events.len(), if format == "json" { 2 } else { 0 }, "{output_text}");
         for (name, did, text) in names {
             assert!(result.contains(&format!("`{name}` was ")), "{result}");
             assert!(stderr.contains(&format!("warning: `{name}` was ")), "{stderr}");
@@ -196,7 +196,7 @@ fn what_a_command_makes_is_taken_away_and_told() {
 }
 
 #[test]
-fn a_command_is_looked_after_however_it_ends() {
+fn quarantine_follows_killed_and_background_commands() {
     let Some(test) = worker() else { return };
     test.write("try.sh", "mkdir -p sub; echo x > sub/agentry.toml; sleep 60\n");
     test.write("later.sh", "sleep 0.3; mkdir -p late; echo x > late/agentry.toml\n");
@@ -234,12 +234,15 @@ fn as_user(command: &Command) -> Command {
 fn worker_of_user() -> Option<Test> {
     let test = worker()?;
     let mut doctor = test.command(["doctor", "--format", "json"]);
-    let said = as_user(doctor.env("PATH", "/usr/bin:/bin")).output();
-    let said = said.map(|it| String::from_utf8_lossy(&it.stdout).into_owned());
-    if said.as_ref().is_ok_and(|said| said.contains("\"back_end\": \"namespaces\"")) {
+    let output_text = as_user(doctor.env("PATH", "/usr/bin:/bin")).output();
+    let output_text = output_text.map(|it| String::from_utf8_lossy(&it.stdout).into_owned());
+    if output_text
+        .as_ref()
+        .is_ok_and(|output_text| output_text.contains("\"back_end\": \"namespaces\""))
+    {
         return Some(test);
     }
-    eprintln!("SKIPPED: an ordinary user cannot be tried here: {said:?}");
+    eprintln!("SKIPPED: an ordinary user cannot be tried here: {output_text:?}");
     None
 }
 
@@ -323,7 +326,7 @@ const SHUT: &[Shut] = &[
 ];
 
 #[test]
-fn nothing_stays_because_it_is_shut_or_cannot_be_read() {
+fn unreadable_files_are_quarantined_too() {
     let Some(test) = worker_of_user() else { return };
     test.write("sub/agentry.toml", "# mine\n");
     fs::create_dir_all(test.path("drop")).expect("a directory");
@@ -354,7 +357,7 @@ fn nothing_stays_because_it_is_shut_or_cannot_be_read() {
 }
 
 #[test]
-fn a_directory_that_nobody_could_look_into_is_opened() {
+fn an_unreadable_directory_is_opened_for_quarantine() {
     let Some(test) = worker_of_user() else { return };
     let script = "mkdir -p a/b; echo x > a/b/agentry.toml; chmod 311 a/b a\n";
     test.write("try.sh", script);
@@ -374,7 +377,7 @@ fn a_directory_that_nobody_could_look_into_is_opened() {
 }
 
 #[test]
-fn a_run_that_was_killed_is_told_of_once_where_it_ran() {
+fn a_killed_run_is_reported_once_in_its_workspace() {
     let Some(test) = worker() else { return };
     let (server, slow) = (model(&["true"], |_| {}), model(&["touch ready; sleep 600"], |_| {}));
     let args = ["run", "worker", "go", "--yes", "--format", "json"];
@@ -383,9 +386,10 @@ fn a_run_that_was_killed_is_told_of_once_where_it_ran() {
     let mut child = command.spawn().expect("started");
     wait_for(|| test.has("ready"));
     child.kill().expect("killed");
-    let said = child.wait_with_output().expect("an end").stdout;
-    let said = String::from_utf8_lossy(&said).into_owned();
-    let first: Value = serde_json::from_str(said.lines().next().expect("a line")).expect("JSON");
+    let output_text = child.wait_with_output().expect("an end").stdout;
+    let output_text = String::from_utf8_lossy(&output_text).into_owned();
+    let first: Value =
+        serde_json::from_str(output_text.lines().next().expect("a line")).expect("JSON");
     let id = first["id"].as_str().expect("text").to_owned();
     // The user's changes since then.
     let mine = [".mcp.json", ".vscode/settings.json", "worker.cassette.jsonl", "sub/agentry.toml"];

@@ -68,8 +68,8 @@ fn filled(page: &str) -> String {
         let (block, rest) = part.split_once("```").expect("a closed block");
         out.push_str(MARK);
         for line in block.lines().filter_map(|line| line.strip_prefix("$ agentry ")) {
-            let said = test.run(line).stdout;
-            out.push_str(&format!("$ agentry {line}\n{}\n", said.trim_end()));
+            let printed = test.run(line).stdout;
+            out.push_str(&format!("$ agentry {line}\n{}\n", printed.trim_end()));
         }
         out.push_str("```");
         out.push_str(rest);

@@ -33,7 +33,7 @@ fn verified(test: &Test) -> usize {
 }
 
 #[test]
-fn every_run_has_one() {
+fn every_run_has_a_receipt() {
     let test = writer();
     assert_eq!(test.run("receipts list --format json").exits(0).json(), json!([]));
     assert_eq!(verified(&test), 0);
@@ -82,7 +82,7 @@ fn every_run_has_one() {
 }
 
 #[test]
-fn a_killed_run_has_one_at_the_next_start() {
+fn a_killed_run_gets_a_receipt_at_the_next_start() {
     let test = writer();
     let server = Server::playing([Turn::text("Hi.").into()]);
     with(&test, &server, &["run", "writer", "hello", "--yes"]).exits(0);
@@ -110,7 +110,7 @@ fn files(test: &Test) -> Vec<PathBuf> {
 }
 
 #[test]
-fn verify_finds_what_was_done_to_receipts() {
+fn verify_reports_changed_and_missing_receipts() {
     let test = writer();
     let server = Server::playing((0..3).map(|_| Turn::text("Hi.").into()));
     for _ in 0..3 {
@@ -153,7 +153,7 @@ fn receipts_survive_pruning() {
 
 /// Files that the run wrote and the person changed before the next run correct its receipt.
 #[test]
-fn a_person_who_edits_is_counted() {
+fn edits_by_the_user_are_counted_as_rework() {
     let test = writer();
     let server = || Server::playing([write("out.txt").into(), Turn::text("Done.").into()]);
     let args = ["run", "writer", "write it", "--yes"];
@@ -179,7 +179,7 @@ fn a_person_who_edits_is_counted() {
 
 /// The time in which the person was asked is measured, and a person's yes is no automatic completion.
 #[test]
-fn waiting_for_a_person_is_measured() {
+fn approval_time_is_measured() {
     let test = writer();
     let server = Server::playing([write("other.txt").into(), Turn::text("Done.").into()]);
     let mut terminal = Terminal::new(&test, &server, "run writer go --yes");
@@ -199,7 +199,7 @@ fn waiting_for_a_person_is_measured() {
 
 /// No secret reaches a receipt, and nothing of a run that can read private memories.
 #[test]
-fn secrets_and_private_memories_stay_out() {
+fn receipts_exclude_secrets_and_private_memories() {
     let test = writer();
     let server = Server::playing([Turn::text("I saw key-of-the-test.").into()]);
     with(&test, &server, &["run", "writer", "use key-of-the-test", "--yes"]).exits(0);

@@ -73,7 +73,7 @@ fn without_arguments_the_workspace_is_rendered() {
 }
 
 #[test]
-fn what_would_happen() {
+fn dry_run_lists_planned_changes() {
     let test = workspace();
     insta::assert_snapshot!(test.run("render --dry-run agents/helper").exits(0), @"
     $ agentry render --dry-run agents/helper
@@ -94,7 +94,7 @@ fn what_would_happen() {
 }
 
 #[test]
-fn drift_is_shown_as_a_difference() {
+fn check_shows_drift_as_a_diff() {
     let test = workspace();
     let ran = test.run("render --check").exits(1);
     assert!(ran.stdout.contains("--- /dev/null\n+++ .opencode/agents/helper.md\n"), "{ran}");
@@ -125,7 +125,7 @@ fn drift_is_shown_as_a_difference() {
 }
 
 #[test]
-fn as_json() {
+fn render_prints_json() {
     let test = workspace();
     let json = test.run("render agents/pusher --format json").exits(0).json();
     let path = ".opencode/agents/pusher.md";
@@ -150,7 +150,7 @@ fn as_json() {
 }
 
 #[test]
-fn any_loss_is_an_error_when_it_must_be_exact() {
+fn strict_refuses_any_loss() {
     let test = workspace();
     let ran = test.run("render --strict").exits(1);
     assert!(ran.stdout.contains("something would be lost, nothing was written"), "{ran}");
@@ -158,7 +158,7 @@ fn any_loss_is_an_error_when_it_must_be_exact() {
 }
 
 #[test]
-fn both_sides_are_explained() {
+fn explain_shows_source_and_target_rules() {
     let ran = workspace().run("render agents/pusher --dry-run --explain").exits(0);
     let bash = ran.stdout.split("  pusher  permissions.").find(|part| part.starts_with("bash"));
     insta::assert_snapshot!(bash.expect("a section"), @r#"
@@ -197,7 +197,7 @@ fn both_sides_are_explained() {
 /// Original grants may ask less than the source, which is reported as a gap. Copilot asks about commands and
 /// changes, but not about other agents.
 #[test]
-fn words_that_came_back_are_explained() {
+fn explain_shows_restored_original_grants() {
     let asks = ["bash", "edit", "delegate"]
         .map(|it| format!("[permissions.{it}]\nintent = \"ask\"\n"))
         .concat();
@@ -227,7 +227,7 @@ fn words_that_came_back_are_explained() {
 
 /// Equal losses of several agents or targets are one line; `--explain` and JSON keep each.
 #[test]
-fn losses_are_told_once() {
+fn equal_losses_are_reported_once() {
     let test = workspace();
     let args = "render --target opencode,claude-code,pi --dry-run";
     insta::assert_snapshot!(test.run(args).exits(0), @"
@@ -266,8 +266,8 @@ fn losses_are_told_once() {
     ");
     let json = test.run(&format!("{args} --format json")).json();
     let all = json["losses"].as_array().expect("a list").len();
-    let told = test.run(args).stdout;
-    assert!(told.contains(&format!("`--explain` lists all {all}, with")), "{told}");
+    let report = test.run(args).stdout;
+    assert!(report.contains(&format!("`--explain` lists all {all}, with")), "{report}");
     let each = test.run(&format!("{args} --explain")).stdout;
     for loss in json["losses"].as_array().expect("a list") {
         assert!(each.contains(loss["detail"].as_str().expect("a text")), "{loss} in {each}");
@@ -276,7 +276,7 @@ fn losses_are_told_once() {
 
 /// A loss is no drift, and leaves no empty line.
 #[test]
-fn losses_of_several_targets_are_not_checked() {
+fn check_does_not_count_losses_as_drift() {
     let test = workspace();
     test.run("render --target opencode,pi").exits(0);
     insta::assert_snapshot!(test.run("render --target opencode,pi --check").exits(0), @"
@@ -296,7 +296,7 @@ fn losses_of_several_targets_are_not_checked() {
 
 /// The example of a gap is a realistic command that the harness lets pass.
 #[test]
-fn examples_of_gaps() {
+fn gap_examples_are_realistic_commands() {
     let cases = [
         ("", "redirections", "echo hi > x"),
         ("\"git push:ask\", \"git status:allow\"", "redirections", "git status > x"),
@@ -308,13 +308,13 @@ fn examples_of_gaps() {
         let json = test.run("render --target opencode --dry-run --format json").exits(0).json();
         let losses = json["losses"].as_array().expect("a list").iter();
         let details: Vec<&str> = losses.map(|loss| loss["detail"].as_str().unwrap()).collect();
-        let told = details.iter().find(|detail| detail.starts_with(gap)).expect("a gap");
-        assert!(told.contains(&format!("; `{example}` is deny in the source")), "{told}");
+        let report = details.iter().find(|detail| detail.starts_with(gap)).expect("a gap");
+        assert!(report.contains(&format!("; `{example}` is deny in the source")), "{report}");
     }
 }
 
 #[test]
-fn a_directory_is_the_root_of_a_project() {
+fn the_output_directory_is_the_project_root() {
     let test = workspace();
     let json = test.run("render --target opencode -o out/deep --format json").exits(0).json();
     assert_eq!(json["files"][0]["path"], "out/deep/.opencode/agents/helper.md");
@@ -324,7 +324,7 @@ fn a_directory_is_the_root_of_a_project() {
 }
 
 #[test]
-fn for_the_user() {
+fn the_user_scope_renders_to_the_home_directory() {
     let test = workspace();
     let json = test.run("render --scope user --format json").exits(0).json();
     let path = json["files"][0]["path"].as_str().expect("a path").to_owned();
@@ -344,7 +344,7 @@ fn for_the_user() {
 }
 
 #[test]
-fn the_list_of_the_user_may_lie_elsewhere() {
+fn the_user_ledger_follows_agentry_home() {
     let test = workspace();
     let mut command = test.command(["render", "--scope", "user"]);
     assert!(
@@ -354,7 +354,7 @@ fn the_list_of_the_user_may_lie_elsewhere() {
 }
 
 #[test]
-fn names_and_targets_come_from_the_configuration() {
+fn configured_aliases_and_targets_are_used() {
     let config = "[render]\ntargets = [\"opencode\"]\n[render.aliases]\nplan = \"planner\"\n\
         helper = \"aide\"\n[render.opencode.aliases]\nhelper = \"hand\"\n";
     let test = Test::new().file("agentry.toml", config);
@@ -379,7 +379,7 @@ fn names_and_targets_come_from_the_configuration() {
 }
 
 #[test]
-fn a_configuration_with_mistakes() {
+fn mistakes_in_render_settings_are_reported() {
     let config =
         "[render]\ntargets = [\"opncode\"]\nscpe = \"user\"\n[render.pi]\nprimry = \"x\"\n";
     let test = agent(Test::new().file("agentry.toml", config), "helper", "");
@@ -418,7 +418,7 @@ fn a_configuration_with_mistakes() {
 
 /// Only Pi has one main session, and its agent must exist.
 #[test]
-fn a_primary_that_nobody_is() {
+fn a_primary_that_does_not_exist_is_an_error() {
     let config = |harness: &str, name: &str| {
         format!("[render]\ntargets = [\"{harness}\"]\n[render.{harness}]\nprimary = \"{name}\"\n")
     };
@@ -449,7 +449,7 @@ fn a_primary_that_nobody_is() {
 }
 
 #[test]
-fn what_cannot_be_rendered() {
+fn unrenderable_agents_and_missing_targets_are_errors() {
     let test = agent(Test::new(), "helper", "");
     insta::assert_snapshot!(test.run("render"), @r#"
     $ agentry render
@@ -487,7 +487,7 @@ fn what_cannot_be_rendered() {
 }
 
 #[test]
-fn workspaces_inside_are_projects_of_their_own() {
+fn nested_workspaces_are_not_rendered() {
     let test = workspace().file("examples/agentry.toml", "");
     let test = test.file("examples/third.agent", HELPER.replace("helper", "third"));
     let ran = test.run("render").exits(0);

@@ -29,9 +29,9 @@ fn example(detail: &str) -> Option<(&str, &str)> {
 }
 
 #[test]
-fn policy_why_agrees() {
+fn gap_examples_match_policy_why() {
     let test = agent(Test::new(), "helper", RULES);
-    let mut told: Vec<String> = Vec::new();
+    let mut examples: Vec<String> = Vec::new();
     for target in ["claude-code", "codex", "copilot", "gemini", "pi"] {
         let ran = test.run(&format!("render --dry-run --format json --target {target}")).exits(0);
         let json = ran.json();
@@ -42,12 +42,12 @@ fn policy_why_agrees() {
             let Some(section) = field("field").strip_prefix("permissions.") else { continue };
             let why = test.run_args(&["policy", "why", "agents/helper", section, example]);
             assert_eq!(why.stdout.lines().next(), Some(action), "{target} {loss} {why}");
-            told.push(format!("{section} `{example}` is {action}"));
+            examples.push(format!("{section} `{example}` is {action}"));
         }
     }
-    told.sort();
-    told.dedup();
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    examples.sort();
+    examples.dedup();
+    insta::assert_snapshot!(examples.join("\n"), @r#"
     bash `git status` is ask
     delegate `reviewer` is ask
     edit `docs/example.txt` is ask

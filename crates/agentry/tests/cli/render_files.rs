@@ -14,7 +14,7 @@ const SHARED: &str = "[render]\ntargets = [\"claude-code\"]\nshared = true\n";
 
 /// A file that the tool did not produce is never removed; one that it produced goes with its agent.
 #[test]
-fn t54_stale_files_are_removed_and_no_others() {
+fn t54_only_stale_rendered_files_are_removed() {
     let test = workspace();
     test.run("render").exits(0);
     test.write(".opencode/agents/mine.md", "mine");
@@ -40,7 +40,7 @@ fn t54_stale_files_are_removed_and_no_others() {
 }
 
 #[test]
-fn nothing_is_left_behind() {
+fn removing_all_agents_removes_all_rendered_files() {
     let test = workspace();
     test.run("render").exits(0);
     fs::remove_dir_all(test.path("agents")).expect("a folder");
@@ -50,7 +50,7 @@ fn nothing_is_left_behind() {
 }
 
 #[test]
-fn a_target_that_is_not_listed_any_more() {
+fn files_of_a_removed_target_are_kept() {
     let test = workspace();
     test.run("render").exits(0);
     test.write("agentry.toml", "[render]\ntargets = []\n");
@@ -61,7 +61,7 @@ fn a_target_that_is_not_listed_any_more() {
 }
 
 #[test]
-fn other_agents_are_left_alone() {
+fn rendering_one_agent_keeps_files_of_others() {
     let test = workspace();
     test.run("render agents/helper").exits(0);
     assert!(test.has(HELPER) && !test.has(PUSHER));
@@ -75,7 +75,7 @@ fn other_agents_are_left_alone() {
 }
 
 #[test]
-fn what_was_edited_by_hand_stays() {
+fn edited_files_are_kept_without_force() {
     let test = workspace();
     test.run("render").exits(0);
     test.write(HELPER, "mine");
@@ -109,7 +109,7 @@ fn what_was_edited_by_hand_stays() {
 }
 
 #[test]
-fn an_edited_file_that_is_stale_stays_too() {
+fn stale_edited_files_are_kept_without_force() {
     let test = workspace();
     test.run("render").exits(0);
     test.write(PUSHER, "mine");
@@ -121,7 +121,7 @@ fn an_edited_file_that_is_stale_stays_too() {
 }
 
 #[test]
-fn what_somebody_else_wrote_stays() {
+fn foreign_files_are_kept_without_force() {
     let test = workspace().file(HELPER, "mine");
     insta::assert_snapshot!(test.run("render").exits(1), @"
     $ agentry render
@@ -150,7 +150,7 @@ fn what_somebody_else_wrote_stays() {
 
 /// A clone without the ledger: unchanged files are adopted.
 #[test]
-fn the_list_can_be_made_again() {
+fn a_missing_ledger_is_rebuilt() {
     let test = workspace();
     test.run("render").exits(0);
     let list = test.read(LEDGER);
@@ -167,7 +167,7 @@ fn the_list_can_be_made_again() {
 
 #[cfg(unix)]
 #[test]
-fn nothing_is_written_through_a_link() {
+fn rendering_through_a_symlink_is_refused() {
     let outside = Test::new().file("keep", "outside");
     let target = outside.path("").to_string_lossy().into_owned();
     let file = outside.path("keep").to_string_lossy().into_owned();
@@ -189,7 +189,7 @@ fn nothing_is_written_through_a_link() {
 }
 
 #[test]
-fn something_else_in_the_way() {
+fn a_directory_in_place_of_a_file_is_refused() {
     let test = workspace();
     fs::create_dir_all(test.path(HELPER)).expect("a folder");
     let ran = test.run("render --force").exits(1);
@@ -203,7 +203,7 @@ fn something_else_in_the_way() {
 
 #[cfg(unix)]
 #[test]
-fn a_directory_that_cannot_be_written_to() {
+fn an_unwritable_directory_changes_nothing() {
     use std::os::unix::fs::PermissionsExt as _;
     let test = workspace();
     test.run("render").exits(0);
@@ -224,7 +224,7 @@ fn a_directory_that_cannot_be_written_to() {
 
 /// If one file cannot be written, none is; the ledger is the last of them.
 #[test]
-fn all_or_nothing() {
+fn an_unwritable_ledger_writes_no_file() {
     let test = workspace();
     fs::create_dir_all(test.path(LEDGER)).expect("a folder");
     test.run("render").exits(2);
@@ -232,7 +232,7 @@ fn all_or_nothing() {
 }
 
 #[test]
-fn two_agents_of_one_name() {
+fn two_agents_with_the_same_name_are_refused() {
     let test = agent(Test::new(), "helper", "");
     let test = test.file("helper.agent", crate::test::HELPER);
     let ran = test.run("render --target opencode").exits(1);
@@ -246,7 +246,7 @@ fn two_agents_of_one_name() {
 }
 
 #[test]
-fn odd_texts_survive() {
+fn special_texts_are_rendered_unchanged() {
     let long = "All work and no play makes a dull agent.\n".repeat(2500);
     let prompts =
         [long.as_str(), "---\nname: x\n---\n", "a\r\nb\r\n", "{{ x }} $HOME `x` \u{1F600}\n"];
@@ -266,19 +266,19 @@ fn odd_texts_survive() {
 }
 
 #[test]
-fn a_list_of_rendered_files_reaches_no_other_file() {
+fn a_forged_ledger_changes_no_other_file() {
     let forged = r#"{"version":1,"files":[{"path":".git/config","target":"claude-code","agent":"","sha256":"","merge":[{"at":0,"removed":["evil\n"],"added":["[core]\n"]}]}]}"#;
     let test = workspace().file(".git/config", "[core]\n").file(".agentry/rendered.json", forged);
-    let said = test.run("render").exits(2).to_string();
+    let report = test.run("render").exits(2).to_string();
     assert!(
-        said.contains("`.git/config` is not a file that is rendered for claude-code"),
-        "{said}"
+        report.contains("`.git/config` is not a file that is rendered for claude-code"),
+        "{report}"
     );
     assert_eq!(test.read(".git/config"), "[core]\n");
 }
 
 #[test]
-fn a_broken_definition_does_not_take_its_denials_from_an_agent_that_stays() {
+fn a_broken_definition_keeps_its_shared_denials() {
     let rules = "[permissions.bash]\nintent = \"allow\"\nrules = [\"git push*:deny\"]\n";
     let test = agent(Test::new().file("agentry.toml", SHARED), "b", rules);
     test.run("render").exits(0);
@@ -291,7 +291,7 @@ fn a_broken_definition_does_not_take_its_denials_from_an_agent_that_stays() {
 }
 
 #[test]
-fn an_edited_file_whose_agent_is_gone_keeps_its_denials() {
+fn an_edited_file_of_a_removed_agent_keeps_its_denials() {
     let test = Test::new().file("agentry.toml", SHARED);
     let rules = "[permissions.bash]\nintent = \"allow\"\nrules = [\"git push*:deny\"]\n";
     let test = agent(test, "one", rules);
@@ -313,7 +313,7 @@ fn an_edited_file_whose_agent_is_gone_keeps_its_denials() {
 }
 
 #[test]
-fn an_edited_file_keeps_its_denials_until_it_is_rendered_again() {
+fn an_edited_file_keeps_its_shared_denials() {
     let (file, settings) = (".claude/agents/one.md", ".claude/settings.json");
     for lost in [false, true] {
         let test = Test::new().file("agentry.toml", SHARED);
@@ -336,7 +336,7 @@ fn an_edited_file_keeps_its_denials_until_it_is_rendered_again() {
 }
 
 #[test]
-fn nothing_is_allowed_to_a_file_that_has_the_name_of_an_agent() {
+fn no_shared_allow_is_written_beside_a_foreign_file() {
     let (file, settings) = (".claude/agents/one.md", ".claude/settings.json");
     let mine = "---\nname: one\ndescription: mine\ntools: Bash\n---\nx\n";
     let test = Test::new().file("agentry.toml", SHARED).file(file, mine);
@@ -352,7 +352,7 @@ fn nothing_is_allowed_to_a_file_that_has_the_name_of_an_agent() {
 }
 
 #[test]
-fn agents_of_the_user_that_get_an_allow_are_named() {
+fn user_agents_affected_by_a_shared_allow_are_listed() {
     let test = Test::new()
         .file("agentry.toml", SHARED)
         .file("home/.claude/agents/other.md", "---\nname: other\ntools: Bash\n---\nx\n");
@@ -363,7 +363,7 @@ fn agents_of_the_user_that_get_an_allow_are_named() {
 }
 
 #[test]
-fn what_is_not_as_locked_is_not_rendered() {
+fn an_agent_that_differs_from_the_lock_is_not_rendered() {
     let test = workspace();
     test.run("lock agents/pusher").exits(0);
     let ran = test.run("render --target claude-code --shared").exits(0);
@@ -402,7 +402,7 @@ fn what_is_not_as_locked_is_not_rendered() {
 
 /// Two workspaces that render to one directory: neither removes or weakens the files of the other.
 #[test]
-fn the_files_of_another_workspace_stay() {
+fn files_of_another_workspace_are_kept() {
     let test = Test::new();
     let rules = "[permissions.bash]\nintent = \"allow\"\nrules = [\"git push*:deny\"]\n";
     for (place, name, lines) in [("one", "first", rules), ("two", "second", rules)] {
@@ -442,7 +442,7 @@ fn the_files_of_another_workspace_stay() {
 
 /// What was allowed to an agent that is refused now does not hold for another one, which must ask.
 #[test]
-fn an_allow_of_a_refused_agent_is_not_left_to_others() {
+fn a_shared_allow_of_a_refused_agent_is_removed() {
     let allows = "[permissions.bash]\nintent = \"allow\"\n";
     let test = agent(Test::new().file("agentry.toml", SHARED), "one", allows);
     test.run("render").exits(0);

@@ -66,7 +66,7 @@ fn many_files_are_a_line_a_directory() {
 
 /// Files that the user must look at are always named, however many there are.
 #[test]
-fn what_is_removed_refused_or_replaced_is_named() {
+fn removed_refused_and_replaced_files_are_always_listed() {
     let test = workspace();
     test.run("render --shared").exits(0);
     change(&test);
@@ -99,7 +99,7 @@ fn what_is_removed_refused_or_replaced_is_named() {
 
 /// JSON has every file, and `--check` shows each difference.
 #[test]
-fn programs_and_checks_name_every_file() {
+fn json_and_check_list_every_file() {
     let test = workspace();
     let ran = test.run("render --dry-run --format json").exits(0);
     let check = test.run("render --check").exits(1);

@@ -17,7 +17,7 @@ const REFUSING: &str = "[render.claude-code.aliases]\nasks = \"explore\"\n";
 
 /// The files of the last rendering stay, with their rules.
 #[test]
-fn alone_it_keeps_what_was_proved() {
+fn a_refused_agent_alone_keeps_its_last_files() {
     let test = agent(Test::new(), "asks", ASKS);
     test.run("render --target claude-code --shared").exits(0);
     let before = test.read(SETTINGS);
@@ -30,7 +30,7 @@ fn alone_it_keeps_what_was_proved() {
 
 /// Shared rules that are written for others do not fit it: its old files are removed.
 #[test]
-fn beside_others_it_goes() {
+fn a_refused_agent_beside_others_loses_its_files() {
     let test = agent(agent(Test::new(), "asks", ASKS), "reads", READS);
     test.run("render --target claude-code --shared").exits(0);
     assert!(test.read(SETTINGS).contains("Bash(rm *)"));
@@ -42,18 +42,18 @@ fn beside_others_it_goes() {
 }
 
 #[test]
-fn settings_of_the_user_are_told_and_change_nothing() {
+fn user_settings_are_reported_and_change_no_files() {
     let test = agent(Test::new(), "asks", ASKS);
     test.run("render --target claude-code --shared").exits(0);
     let before = (test.read(".claude/agents/asks.md"), test.read(SETTINGS));
     for settings in ["home/.claude/settings.json", LOCAL] {
         test.write(settings, WIDE);
         let ran = test.run("render --target claude-code --shared").exits(0);
-        let is_told = |line: &str| {
+        let is_reported = |line: &str| {
             line.contains("your own settings in ")
                 && line.contains("ask in the source and allow here by `Edit`")
         };
-        assert!(ran.stdout.lines().any(is_told), "{ran}");
+        assert!(ran.stdout.lines().any(is_reported), "{ran}");
         assert_eq!((test.read(".claude/agents/asks.md"), test.read(SETTINGS)), before);
         test.write(settings, "{}");
     }
@@ -64,7 +64,7 @@ fn settings_of_the_user_are_told_and_change_nothing() {
 
 /// A user who runs agents unattended must not rely on a guard that does not exist.
 #[test]
-fn a_guard_that_is_not_there_is_told_once() {
+fn a_missing_guard_is_reported_once() {
     for (harness, title) in [
         ("codex", "Codex"),
         ("gemini", "Gemini CLI"),
@@ -73,15 +73,15 @@ fn a_guard_that_is_not_there_is_told_once() {
         ("agent-skills", "Agent Skills"),
     ] {
         let test = agent(agent(Test::new(), "one", ""), "two", "");
-        let told = |args: &str| test.run(&format!("render --target {harness} {args}")).exits(0);
+        let report = |args: &str| test.run(&format!("render --target {harness} {args}")).exits(0);
         let line = format!("  no guard: there is none for {title}: only what is rendered holds");
-        let ran = told("--guard");
+        let ran = report("--guard");
         let lines = ran.stdout.lines().filter(|it| it.contains("no guard"));
         assert_eq!(lines.collect::<Vec<_>>(), [line.as_str()], "{ran}");
-        assert!(!told("").stdout.contains("no guard"), "{harness}");
+        assert!(!report("").stdout.contains("no guard"), "{harness}");
         // The gap that the guard would close is reported as before.
         let json = |args: &str| {
-            let json = told(&format!("{args} --format json")).json();
+            let json = report(&format!("{args} --format json")).json();
             json["losses"].as_array().expect("losses").clone()
         };
         let (mut with, without) = (json("--guard"), json(""));
@@ -103,7 +103,7 @@ fn a_guard_that_is_not_there_is_told_once() {
 /// An entry that blocks a file is named, with a hint, and stays.
 #[cfg(unix)]
 #[test]
-fn what_stands_in_the_way_is_named() {
+fn blocking_files_are_named_in_the_refusal() {
     let test = || agent(Test::new(), "helper", "");
     let cases: Vec<(&str, Test)> = vec![
         ("opencode", test().file(".opencode", "mine\n")),
@@ -123,8 +123,8 @@ fn what_stands_in_the_way_is_named() {
         .map(|(target, test)| {
             let ran = test.run(&format!("render --target {target}"));
             assert_ne!(ran.code, Some(0), "{ran}");
-            let is_told = |line: &&str| !line.starts_with("  gap ") && !line.is_empty();
-            ran.to_string().lines().filter(is_told).collect::<Vec<_>>().join("\n")
+            let is_reported = |line: &&str| !line.starts_with("  gap ") && !line.is_empty();
+            ran.to_string().lines().filter(is_reported).collect::<Vec<_>>().join("\n")
         })
         .collect();
     insta::assert_snapshot!(all.join("\n\n"), @r#"
@@ -223,7 +223,7 @@ fn what_stands_in_the_way_is_named() {
 /// A directory that cannot be written to: no other target is written either.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_directory_that_is_shut() {
+fn an_unwritable_directory_writes_nothing() {
     use std::fs::{Permissions, set_permissions};
     use std::io::Write as _;
     use std::os::unix::fs::PermissionsExt as _;
@@ -249,7 +249,7 @@ fn a_directory_that_is_shut() {
 
 /// `check` reports names that `render` would refuse.
 #[test]
-fn t55_names_that_no_harness_can_have() {
+fn t55_check_reports_names_that_render_refuses() {
     let toml = |name: &str| format!("name = \"{name}\"\ndescription = \"Answers questions\"\n");
     for (name, hint) in [("a--b", "use `a-b`"), ("con", "use another one, such as `con-agent`")] {
         let test = Test::new()

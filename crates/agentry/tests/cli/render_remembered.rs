@@ -45,7 +45,7 @@ fn anew(test: &Test) -> Ran {
 }
 
 #[test]
-fn nothing_changed() {
+fn an_unchanged_check_is_answered_from_the_cache() {
     let test = settled();
     let first = anew(&test).exits(0);
     let (second, is_remembered) = check(&test);
@@ -107,7 +107,7 @@ const HAPPENINGS: &[(&str, Happening)] = &[
 ];
 
 #[test]
-fn each_change_is_seen() {
+fn each_change_invalidates_the_cache() {
     for (case, happens) in HAPPENINGS {
         let test = settled();
         assert!(check(&test).1, "{case}");
@@ -118,7 +118,7 @@ fn each_change_is_seen() {
 }
 
 #[test]
-fn what_was_forged_or_torn_is_not_believed() {
+fn forged_or_truncated_cache_entries_are_ignored() {
     let test = settled();
     let whole = fs::read_to_string(remembered(&test)).expect("a file");
     test.write(".opencode/agents/helper.md", "mine");
@@ -147,7 +147,7 @@ fn name_of(test: &Test) -> String {
 
 /// Without a key or a cache directory, a run is only slower.
 #[test]
-fn without_a_place_to_remember() {
+fn render_works_without_a_cache_directory() {
     let test =
         workspace().env("XDG_CACHE_HOME", "/dev/null/cache").env("AGENTRY_HOME", "/dev/null/home");
     test.run("render").exits(0);

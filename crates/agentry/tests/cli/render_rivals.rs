@@ -86,7 +86,7 @@ fn t54_stale_files_go_in_every_harness() {
 }
 
 #[test]
-fn another_file_of_the_same_name_goes_once_and_by_force_only() {
+fn a_rival_file_is_replaced_only_by_force() {
     for (harness, rival, text, own) in RIVALS {
         let test = agent(Test::new(), "one", "").file(rival, text);
         let ran = test.run(&format!("render --target {harness}")).exits(1);
@@ -107,7 +107,7 @@ fn another_file_of_the_same_name_goes_once_and_by_force_only() {
 
 /// An agent that Pi finds in `.agents` never wins over one of the project, and is reported.
 #[test]
-fn t52_agents_of_pi_elsewhere_are_told() {
+fn t52_pi_agents_in_other_directories_are_reported() {
     let other = "---\nname: one\ndescription: x\n---\nx\n";
     let own = ".pi/agents/one.md";
     let starts = "has the same name: Pi starts that one where `.pi/agents/one.md` is missing";

@@ -64,7 +64,7 @@ fn a_guard_keeps_earlier_denials_and_adds_its_hook() {
 }
 
 #[test]
-fn a_change_of_one_agent_leaves_the_others_alone() {
+fn changing_one_agent_keeps_files_of_others() {
     let test = claude(agent(agent(Test::new(), "careful", DENIES), "free", ""));
     test.run("render --shared").exits(0);
     let free = test.read(".claude/agents/free.md");
@@ -114,7 +114,7 @@ const DISABLED: &str = "---\ntitle: Helper\nversion: \"1.0.0\"\nstatus: disabled
                         Answers questions.\n\n## System\n\nYou answer.\n";
 
 #[test]
-fn a_disabled_agent_is_not_rendered_and_its_files_go() {
+fn a_disabled_agent_is_not_rendered_and_its_files_removed() {
     let path = "agents/tools_helper.agent.md";
     let test = Test::new()
         .file(path, DISABLED.replace("status: disabled\n", ""))
@@ -190,7 +190,7 @@ fn a_guard_in_another_directory_finds_its_definition() {
 }
 
 #[test]
-fn a_pattern_of_a_key_is_no_secret_and_a_key_is_a_loss() {
+fn a_private_key_in_a_prompt_is_masked() {
     let line = "-----BEGIN PRIVATE KEY-----";
     let key = format!(
         "{line}\nMIIEpAIBAAKCAQEAy8Dbv8prpJ0kKhlGeJYozo2t60EG8L0561g13R29LvMR5hy\n\
@@ -210,7 +210,7 @@ fn a_pattern_of_a_key_is_no_secret_and_a_key_is_a_loss() {
 
 /// What was rendered for runs without a person stays so until it is revoked.
 #[test]
-fn unattended_is_remembered() {
+fn unattended_is_kept_until_revoked() {
     let test = workspace();
     test.run("render --unattended").exits(0);
     let before = test.read(".opencode/agents/helper.md");

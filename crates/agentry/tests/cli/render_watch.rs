@@ -63,7 +63,7 @@ impl Drop for Watching {
 }
 
 #[test]
-fn each_change_is_rendered_until_it_is_interrupted() {
+fn watch_renders_each_change_until_interrupted() {
     let test = workspace();
     let watching = Watching::start(&test);
     let first = watching.until("rendered");
@@ -82,7 +82,7 @@ fn each_change_is_rendered_until_it_is_interrupted() {
 }
 
 #[test]
-fn what_is_refused_is_told_with_its_reason() {
+fn watch_reports_refusals_with_their_reason() {
     let test = workspace();
     test.write(".opencode/agents/helper.md", "mine");
     let watching = Watching::start(&test);
@@ -93,7 +93,7 @@ fn what_is_refused_is_told_with_its_reason() {
 }
 
 #[test]
-fn a_broken_definition_ends_nothing() {
+fn watch_continues_after_a_broken_definition() {
     let test = workspace();
     let watching = Watching::start(&test);
     watching.until("2 created");

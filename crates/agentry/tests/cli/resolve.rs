@@ -32,7 +32,7 @@ fn researcher() -> Test {
 }
 
 #[test]
-fn the_plan_with_its_reasons() {
+fn resolve_shows_the_plan_with_reasons() {
     let test = researcher().env("ANTHROPIC_API_KEY", "k");
     insta::assert_snapshot!(test.run("resolve researcher.agent"), @r#"
     $ agentry resolve researcher.agent
@@ -79,7 +79,7 @@ fn the_plan_with_its_reasons() {
 }
 
 #[test]
-fn without_any_key_nothing_can_be_used() {
+fn without_a_key_no_model_is_usable() {
     insta::assert_snapshot!(researcher().run("resolve researcher.agent"), @r#"
     $ agentry resolve researcher.agent
     --- stdout
@@ -127,7 +127,7 @@ fn without_any_key_nothing_can_be_used() {
 }
 
 #[test]
-fn a_skill_that_nothing_provides() {
+fn a_missing_skill_is_an_error() {
     let agent =
         "name: a\ndescription: A\nskills: [web-search]\nmodel: {preferred: [openai/o3]}\nsoul: A\n";
     let test =
@@ -162,7 +162,7 @@ fn a_skill_that_nothing_provides() {
 }
 
 #[test]
-fn for_programs() {
+fn resolve_prints_json() {
     let test = researcher().env("ANTHROPIC_API_KEY", "k");
     let plan = test.run("resolve researcher.agent --format json").exits(0).json();
     assert_eq!(plan["model"], "anthropic/claude-sonnet-4-6");
@@ -214,7 +214,7 @@ pub(crate) fn server(status: &str, body: &str) -> (String, Receiver<String>) {
 }
 
 #[test]
-fn a_local_server_is_asked() {
+fn local_servers_are_queried_for_models() {
     let (address, asked) = server("200 OK", r#"{"models": [{"name": "llama3:70b"}]}"#);
     let test = researcher();
     let agent = RESEARCHER.replace("tools:", "x-tools:").replace("skills:", "x-skills:");
@@ -261,15 +261,18 @@ fn hosted_providers_are_asked_live_with_their_key() {
         let ran = test.run("resolve a.agent --live --format json");
         assert!(!ran.stdout.contains("k-live") && !ran.stderr.contains("k-live"), "{ran}");
         let first = &ran.json()["models"][0];
-        let said = first["reason"].as_str().or(first["outcome"].as_str());
-        assert!(said.is_some_and(|said| said.ends_with(outcome)), "{provider} {status}: {said:?}");
+        let outcome_text = first["reason"].as_str().or(first["outcome"].as_str());
+        assert!(
+            outcome_text.is_some_and(|outcome_text| outcome_text.ends_with(outcome)),
+            "{provider} {status}: {outcome_text:?}"
+        );
         let request = asked.recv().expect("a request");
         assert!(request.contains(sent), "{provider} {status}: {request}");
     }
 }
 
 #[test]
-fn a_configuration_that_cannot_be_read() {
+fn an_invalid_user_configuration_is_an_error() {
     let test = researcher();
     test.write("home/.config/agentry/config.toml", "[[models]]\nid = \"x\"\n");
     insta::assert_snapshot!(test.run("resolve researcher.agent"), @r#"

@@ -3,7 +3,7 @@
 use crate::test::Test;
 
 #[test]
-fn all_rules() {
+fn rules_lists_all_rules() {
     let ran = Test::new().run("rules").exits(0);
     let head: Vec<_> = ran.stdout.lines().take(6).collect();
     insta::assert_snapshot!(head.join("\n"), @r#"
@@ -24,7 +24,7 @@ fn all_rules() {
 }
 
 #[test]
-fn one_rule() {
+fn rules_explains_one_rule() {
     insta::assert_snapshot!(Test::new().run("rules ambiguous-directory"), @r#"
     $ agentry rules ambiguous-directory
     --- stdout
@@ -108,7 +108,7 @@ fn every_rule_can_be_explained() {
 }
 
 #[test]
-fn no_such_rule() {
+fn an_unknown_rule_is_an_error_with_a_suggestion() {
     insta::assert_snapshot!(Test::new().run("rules name-takn"), @r#"
     $ agentry rules name-takn
     --- stderr

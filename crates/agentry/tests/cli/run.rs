@@ -43,7 +43,7 @@ pub(crate) fn events(ran: &Ran) -> Vec<Value> {
 }
 
 #[test]
-fn an_agent_does_its_job() {
+fn a_run_writes_its_file_and_prints_the_answer() {
     let server = Server::playing([write("out.txt").into(), Turn::text("All done.").into()]);
     let test = writer();
     let ran = with(&test, &server, &["run", "writer", "write it", "--yes"]).exits(0);
@@ -62,7 +62,7 @@ fn an_agent_does_its_job() {
 }
 
 #[test]
-fn nothing_happens_without_consent() {
+fn a_run_without_consent_is_refused() {
     let server = Server::playing([Turn::text("Hello.").into()]);
     let test = writer();
     let ran = with(&test, &server, &["run", "writer", "hi"]).exits(3);
@@ -87,7 +87,7 @@ fn nothing_happens_without_consent() {
 
 /// A cost limit is a hard stop: a model without a known price is not asked.
 #[test]
-fn a_limit_on_money_needs_a_price() {
+fn a_cost_limit_needs_a_known_price() {
     let server = Server::playing([Turn::text("Hello.").into(), Turn::text("Hello.").into()]);
     let test = writer();
     let args = ["run", "writer", "hi", "--yes", "--model", "anthropic/made-up"];
@@ -99,7 +99,7 @@ fn a_limit_on_money_needs_a_price() {
 }
 
 #[test]
-fn a_closed_gate_asks_nobody() {
+fn an_unmet_start_condition_sends_no_request() {
     let agent = |metadata: &str| {
         format!("---\ntitle: Helper\ndescription: Helps\n{metadata}---\n\n## System\n\nYou help.\n")
     };
@@ -120,7 +120,7 @@ fn a_closed_gate_asks_nobody() {
 }
 
 #[test]
-fn what_is_asked_is_not_cut() {
+fn an_oversized_prompt_is_refused() {
     let (server, test) = (Server::playing([]), writer());
     let mut command = keyed(&test, &server, &["run", "writer", "--yes"]);
     test.write("long", "a".repeat(1024 * 1024 + 1));
@@ -130,7 +130,7 @@ fn what_is_asked_is_not_cut() {
 }
 
 #[test]
-fn a_variable_that_is_denied_keeps_the_gate_closed() {
+fn a_denied_required_variable_refuses_the_run() {
     let agent = "---\ntitle: Helper\ndescription: Helps\nrequired:\n  env: [SOME_TOKEN]\n---\n\n\
         ## System\n\nYou help.\n";
     let server = Server::playing([]);
@@ -146,7 +146,7 @@ fn a_variable_that_is_denied_keeps_the_gate_closed() {
 }
 
 #[test]
-fn verdicts_are_told_to_the_model() {
+fn denials_are_returned_to_the_model() {
     let turn = write("secret/a").and_call("write", json!({ "path": "b", "content": "x" }));
     let server = Server::playing([turn.into(), Turn::text("I could not.").into()]);
     let test = writer();
@@ -204,7 +204,7 @@ fn limits_end_a_run() {
 }
 
 #[test]
-fn nobody_wants_more_time() {
+fn the_time_limit_ends_a_silent_run() {
     let server = Server::answering(|_| Reply::Silent);
     let test = Test::new().file("late.agent", LATE);
     let ran = with(&test, &server, &["run", "late.agent", "go", "--yes", "--max-time", "1s"]);
@@ -272,7 +272,7 @@ fn a_recorded_run_is_replayed_and_tested() {
 }
 
 #[test]
-fn a_cassette_that_no_test_plays_is_named() {
+fn an_unused_cassette_is_reported() {
     let test = writer().file("writer/go.cassette.jsonl", "").file("notes/x.cassette.jsonl", "");
     let ran = test.run("test").exits(1);
     let line = "`writer/go.cassette.jsonl` is not played: a cassette is looked for as \
@@ -290,7 +290,7 @@ fn a_cassette_that_no_test_plays_is_named() {
 }
 
 #[test]
-fn runs_that_did_not_end_well_are_replayed_too() {
+fn failed_runs_are_replayed_too() {
     let test = writer();
     let cassette = "writer.cassette.jsonl";
     let cases: [(&[&str], i32, Reply); 3] = [
@@ -309,7 +309,7 @@ fn runs_that_did_not_end_well_are_replayed_too() {
 }
 
 #[test]
-fn a_run_in_fewer_words_is_replayed() {
+fn a_compacted_run_is_replayed() {
     let server = Server::playing([
         write("out.txt").into(),
         write("out.txt").into(),
@@ -328,7 +328,7 @@ fn a_run_in_fewer_words_is_replayed() {
 }
 
 #[test]
-fn without_a_model_it_says_what_it_looked_for() {
+fn without_a_model_the_missing_keys_are_listed() {
     let ran = writer().run("run writer hi").exits(1);
     for words in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "writer.cassette.*"] {
         assert!(ran.stderr.contains(words), "{words}: {ran}");
@@ -336,7 +336,7 @@ fn without_a_model_it_says_what_it_looked_for() {
 }
 
 #[test]
-fn a_recording_has_its_place_before_the_run() {
+fn an_unwritable_recording_path_is_refused_before_the_run() {
     let server = Server::playing([Turn::text("Hello.").into()]);
     let test = writer().file("agentry.toml", "# ours\n");
     for (place, why) in [
@@ -351,7 +351,7 @@ fn a_recording_has_its_place_before_the_run() {
 }
 
 #[test]
-fn tools_leave_what_others_run() {
+fn tools_never_write_files_that_programs_run() {
     let patch = "*** Begin Patch\n*** Update File: run.sh\n*** Move to: .git/hooks/pre-commit\n\
                  -a\n+b\n*** End Patch";
     let config = json!({ "path": ".git/config", "content": "[core]\nfsmonitor = x\n" });
@@ -384,7 +384,7 @@ fn tools_leave_what_others_run() {
 
 #[cfg(not(feature = "otel"))]
 #[test]
-fn who_names_a_collector_hears_that_nobody_is_told() {
+fn tracing_without_the_otel_feature_warns() {
     let server = Server::playing([Turn::text("Done.").into(), Turn::text("Done.").into()]);
     let test = writer();
     let quiet = with(&test, &server, &["run", "writer", "go", "--yes"]).exits(0);

@@ -29,7 +29,7 @@ fn count(test: &Test, kind: &str) -> usize {
 }
 
 #[test]
-fn a_limit_is_raised_by_whoever_goes_on() {
+fn resume_can_raise_a_limit() {
     let server = Server::answering(|asked| match asked.results.len() {
         0..=2 => write("out.txt").into(),
         _ => Turn::text("All done.").into(),
@@ -48,7 +48,7 @@ fn a_limit_is_raised_by_whoever_goes_on() {
 }
 
 #[test]
-fn a_failed_run_hears_what_is_said() {
+fn a_failed_run_is_resumed_with_a_message() {
     let server = Server::playing([Reply::status(401), Turn::text("Better now.").into()]);
     let test = writer();
     with(&test, &server, &["run", "writer", "go", "--yes"]).exits(1);
@@ -60,7 +60,7 @@ fn a_failed_run_hears_what_is_said() {
 }
 
 #[test]
-fn what_has_changed_is_not_gone_on_with() {
+fn a_changed_definition_is_not_resumed() {
     let server = Server::answering(|_| Turn::text("Done.").into());
     let test = writer();
     with(&test, &server, &["run", "writer", "go", "--yes"]).exits(0);
@@ -87,7 +87,7 @@ fn what_has_changed_is_not_gone_on_with() {
 }
 
 #[test]
-fn a_policy_that_allows_more_is_accepted_only_by_name() {
+fn resuming_with_a_wider_policy_needs_accept_changes() {
     let server = Server::answering(|_| Turn::text("Done.").into());
     let test = writer();
     let config = "home/.config/agentry/config.toml";
@@ -100,7 +100,7 @@ fn a_policy_that_allows_more_is_accepted_only_by_name() {
 }
 
 #[test]
-fn what_is_taken_back_is_written_down() {
+fn undo_is_recorded_in_the_journal() {
     let server = Server::playing([write("out.txt").into(), Turn::text("Done.").into()]);
     let test = writer();
     with(&test, &server, &["run", "writer", "go", "--yes"]).exits(0);
@@ -115,7 +115,7 @@ fn what_is_taken_back_is_written_down() {
 }
 
 #[test]
-fn a_run_goes_on_in_its_own_workspace() {
+fn a_run_is_resumed_in_its_own_workspace() {
     let server = Server::playing([
         Turn::text("Hello.").into(),
         write("out.txt").into(),
@@ -131,7 +131,7 @@ fn a_run_goes_on_in_its_own_workspace() {
 }
 
 #[test]
-fn a_run_goes_on_with_the_format_that_it_began_with() {
+fn a_run_is_resumed_in_its_original_format() {
     let server = Server::answering(|_| Turn::text("Done.").into());
     let agent = json!({ "name": "writer", "description": "Writes files" });
     let test = writer().file("writer/agent.json", agent.to_string());
@@ -153,7 +153,7 @@ fn a_run_goes_on_with_the_format_that_it_began_with() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_confined_command_is_killed_with_its_run_which_goes_on() {
+fn a_killed_run_kills_its_command_and_can_resume() {
     let test = Test::new()
         .file(
             "worker/agent.toml",
@@ -206,7 +206,7 @@ fn signal(child: &Child, name: &str) {
 }
 
 #[test]
-fn signals_end_a_run_cleanly_and_it_goes_on() {
+fn a_signalled_run_is_cancelled_and_can_resume() {
     // One Ctrl-C stops the turn, and with it the prompt; the other signals stop the run.
     for (name, ends) in [("-INT", "cancelled"), ("-TERM", "cancelled"), ("-HUP", "cancelled")] {
         let server = Server::playing([Reply::Silent, Turn::text("Here I am.").into()]);
@@ -224,7 +224,7 @@ fn signals_end_a_run_cleanly_and_it_goes_on() {
 }
 
 #[test]
-fn nobody_reads_any_more() {
+fn a_closed_output_pipe_cancels_the_run() {
     let server = Server::answering(|_| write("out.txt").into());
     let test = writer();
     let mut command = keyed(&test, &server, &["run", "writer", "go", "--yes", "--format", "json"]);

@@ -30,7 +30,7 @@ fn taken(text: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn the_person_is_told_what_was_taken_away() {
+fn quarantined_files_are_reported_to_the_user() {
     for format in ["human", "json"] {
         let server = Server::playing([bash("sh makes.sh").into(), Turn::text("Done.").into()]);
         let test = worker().file("makes.sh", MAKES);
@@ -39,11 +39,11 @@ fn the_person_is_told_what_was_taken_away() {
         }
         let args = ["run", "worker", "go", "--yes", "--format", format];
         let ran = with(&test, &server, &args).exits(0);
-        let told = taken(&ran.stderr);
-        let names: Vec<&str> = told.iter().map(|(name, _)| name.as_str()).collect();
+        let quarantined = taken(&ran.stderr);
+        let names: Vec<&str> = quarantined.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, [".git/commondir", "nested/agentry.toml"], "{ran}");
         assert!(!test.has(".git/commondir") && !test.has("nested/agentry.toml"));
-        for ((_, place), text) in told.iter().zip(["../elsewhere\n", "[run]\n"]) {
+        for ((_, place), text) in quarantined.iter().zip(["../elsewhere\n", "[run]\n"]) {
             let place = place.strip_prefix("[DIR]/").expect("in the home");
             assert_eq!(test.read(place), text, "it was moved");
         }
@@ -54,7 +54,7 @@ fn the_person_is_told_what_was_taken_away() {
 }
 
 #[test]
-fn a_person_at_a_terminal_is_told_as_well() {
+fn quarantined_files_are_reported_at_a_terminal() {
     let server = Server::playing([bash("sh makes.sh").into(), Turn::text("Done.").into()]);
     let test = worker().file("makes.sh", MAKES);
     if cannot_be_confined(&test) {
@@ -73,7 +73,7 @@ fn texts(events: &[Value], kind: &str) -> String {
 }
 
 #[test]
-fn a_secret_that_is_printed_in_pieces_is_seen_by_nobody() {
+fn a_secret_printed_in_chunks_is_masked() {
     const SECRET: &str = "key-of-the-test";
     let letters: String = SECRET.chars().map(|c| format!("{c} ")).collect();
     let lines = [

@@ -110,7 +110,7 @@ fn a_program_answers_and_sends_messages() {
 
 /// Whatever a program sends, nothing of it consents or approves by accident.
 #[test]
-fn commands_that_are_not_understood_are_rejected() {
+fn unknown_control_commands_are_rejected() {
     let server = Server::playing([
         Turn::text("Hello.").into(),
         bash("touch made").into(),
@@ -146,7 +146,7 @@ fn commands_that_are_not_understood_are_rejected() {
 }
 
 #[test]
-fn without_consent_nothing_starts() {
+fn a_controlled_run_without_consent_is_refused() {
     let server = Server::playing([]);
     let test = asked();
     let mut program = Steering::start(&test, &server, &RUN);
@@ -160,7 +160,7 @@ fn without_consent_nothing_starts() {
 
 /// The program goes away while a question is open: the question gets the answer of a run without a person.
 #[test]
-fn a_program_that_goes_away_takes_nothing_with_it() {
+fn a_disconnected_controller_does_not_end_the_run() {
     let turns =
         || [Turn::text("Hello.").into(), bash("touch made").into(), Turn::text("Then not.").into()];
     let server = Server::playing(turns());

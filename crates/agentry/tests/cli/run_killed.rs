@@ -70,7 +70,7 @@ fn gated(test: &Test) {
 }
 
 #[test]
-fn what_was_started_is_put_to_a_person_in_every_format() {
+fn resuming_asks_about_a_command_that_was_running() {
     for (agent, test) in agents() {
         gated(&test);
         let server = Server::playing([bash(COMMAND).into(), Turn::text("Done.").into()]);
@@ -99,7 +99,7 @@ fn what_was_started_is_put_to_a_person_in_every_format() {
 
 /// The format `agent-dir` has no permissions, so the command itself needs an approval.
 #[test]
-fn what_a_person_approved_is_put_to_the_person_again() {
+fn resuming_asks_again_about_an_approved_command() {
     let test = Test::new().file("worker/instructions.md", "You work.\n");
     let test = test.file("worker/agent.acl", "");
     gated(&test);

@@ -24,18 +24,18 @@ fn runs(test: &Test, agent: &str) {
 }
 
 #[test]
-fn what_is_not_as_it_was_locked_does_not_run() {
+fn an_agent_that_differs_from_the_lock_does_not_run() {
     let test = writer();
     runs(&test, "writer");
     test.run("lock").exits(0);
     runs(&test, "writer");
-    let says = "`writer` is not as `agentry.lock` says: ";
+    let difference = "`writer` is not as `agentry.lock` says: ";
     let hint = "`agentry lock --update writer` after a look";
     test.write("writer/agent.toml", WRITER.replace("\"deny\"", "\"ask\""));
-    is_refused(&test, "writer", &[says, "it gained", hint]);
+    is_refused(&test, "writer", &[difference, "it gained", hint]);
     test.write("writer/agent.toml", WRITER);
     test.write("writer/system-prompt.md", "You write many files.\n");
-    is_refused(&test, "writer", &[says, "file `writer/system-prompt.md` changed", hint]);
+    is_refused(&test, "writer", &[difference, "file `writer/system-prompt.md` changed", hint]);
     test.run("lock --update writer").exits(0);
     runs(&test, "writer");
     test.write("agentry.lock", "nonsense");
@@ -64,7 +64,7 @@ fn gains_are_shown_before_losses() {
 }
 
 #[test]
-fn a_base_that_changed_counts() {
+fn a_changed_base_refuses_a_locked_agent() {
     let base = "name: base\ndescription: Answers\nsoul: You answer.\ntrust: {network: none}\n";
     let test = Test::new()
         .file("base.agent", base)
@@ -93,7 +93,7 @@ fn an_agent_that_the_lock_does_not_know_does_not_run() {
 }
 
 #[test]
-fn a_run_does_not_go_on_with_what_the_lock_does_not_know() {
+fn an_agent_missing_from_the_lock_is_not_resumed() {
     let server = Server::answering(|_| Turn::text("Done.").into());
     let test = writer();
     with(&test, &server, &["run", "writer", "hi", "--yes"]).exits(0);

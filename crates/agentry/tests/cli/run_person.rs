@@ -23,7 +23,7 @@ pub(crate) fn asked() -> Test {
 }
 
 #[test]
-fn a_person_answers_in_four_ways() {
+fn a_question_accepts_yes_no_always_and_exact() {
     let server = Server::playing([
         bash("echo one").into(),
         bash("echo two").into(),
@@ -65,7 +65,7 @@ fn a_person_answers_in_four_ways() {
 
 /// Whichever rule asks, only what the user saw is approved.
 #[test]
-fn always_covers_other_files_only_of_what_reads() {
+fn always_covers_other_files_only_for_readers() {
     for rules in ["", "rules = [\"rm *:ask\", \"cat *:ask\"]\n"] {
         let server = Server::playing([
             bash("rm a").into(),
@@ -101,7 +101,7 @@ fn always_covers_other_files_only_of_what_reads() {
 }
 
 #[test]
-fn a_conversation_is_left_and_found_again() {
+fn a_conversation_can_be_left_and_resumed() {
     let server = Server::playing([
         write("out.txt").into(),
         Turn::text("First answer.").into(),
@@ -139,7 +139,7 @@ fn a_conversation_is_left_and_found_again() {
 }
 
 #[test]
-fn an_agent_says_something_first() {
+fn the_greeting_is_shown_first() {
     let server = Server::playing([]);
     let agent = json!({ "name": "Helper", "description": "Helps", "greeting": "Good day." });
     let test = Test::new()
@@ -154,7 +154,7 @@ fn an_agent_says_something_first() {
 }
 
 #[test]
-fn a_question_is_left_by_interrupting_it() {
+fn ctrl_c_at_a_question_ends_the_run() {
     let server = Server::playing([bash("echo one").into(), Reply::Silent]);
     let test = asked();
     let mut terminal = Terminal::new(&test, &server, "run asked go --yes --unconfined");

@@ -31,7 +31,7 @@ fn stopped(events: &[Value]) -> Vec<bool> {
 }
 
 #[test]
-fn once_stops_the_turn_and_the_conversation_goes_on() {
+fn one_ctrl_c_stops_only_the_turn() {
     let server = Server::playing([
         Reply::Silent,
         bash("sleep 600 & sleep 601").into(),
@@ -69,7 +69,7 @@ fn once_stops_the_turn_and_the_conversation_goes_on() {
 }
 
 #[test]
-fn twice_stops_the_run() {
+fn two_ctrl_c_stop_the_run() {
     for flags in ["", " --unconfined"] {
         let server = Server::playing([bash("sleep 600").into(), Turn::text("On it.").into()]);
         let test = worker();
@@ -99,7 +99,7 @@ fn twice_stops_the_run() {
 }
 
 #[test]
-fn whoever_ends_the_program_ends_its_commands() {
+fn a_signal_kills_the_running_commands() {
     for (name, flags) in [("-INT", ""), ("-TERM", ""), ("-HUP", ""), ("-TERM", "--unconfined")] {
         let server = Server::playing([bash("sleep 600").into(), Turn::text("On it.").into()]);
         let test = worker();
@@ -126,7 +126,7 @@ fn whoever_ends_the_program_ends_its_commands() {
 }
 
 #[test]
-fn a_conversation_is_left_by_interrupting_it_twice() {
+fn two_ctrl_c_leave_a_conversation() {
     let server = Server::playing([Turn::text("Hello.").into()]);
     let test = writer();
     let mut terminal = Terminal::new(&test, &server, "run writer --yes");
@@ -140,7 +140,7 @@ fn a_conversation_is_left_by_interrupting_it_twice() {
 }
 
 #[test]
-fn a_question_is_left_by_a_signal_and_the_conversation_goes_on() {
+fn ctrl_c_at_a_question_keeps_the_conversation() {
     let server = Server::playing([bash("echo one").into(), Turn::text("Well.").into()]);
     let test = asked();
     let mut terminal = Terminal::new(&test, &server, "run asked --yes --unconfined");
@@ -161,7 +161,7 @@ fn a_question_is_left_by_a_signal_and_the_conversation_goes_on() {
 }
 
 #[test]
-fn a_question_of_the_agent_is_left_as_well() {
+fn ctrl_c_dismisses_a_question_of_the_agent() {
     let question = json!({ "question": "Which one?", "choices": ["this", "that"] });
     let server =
         Server::playing([Turn::call("question", question).into(), Turn::text("Well.").into()]);
@@ -184,7 +184,7 @@ const PROMPTS: [(&str, &str, &str); 3] = [
 ];
 
 #[test]
-fn whoever_ends_the_program_at_a_question_finds_the_terminal_as_it_was() {
+fn a_signal_at_a_question_restores_the_terminal() {
     for (args, prompt, state) in PROMPTS {
         for name in ["-TERM", "-HUP"] {
             let server = Server::answering(|_| bash("echo one").into());
@@ -228,7 +228,7 @@ fn a_sandbox_ends_with_the_conversation() {
 }
 
 #[test]
-fn a_window_that_is_closed_ends_everything() {
+fn closing_the_window_ends_the_run() {
     for (args, prompt, state) in PROMPTS {
         let server = Server::answering(|_| bash("echo one").into());
         let test = asked();
@@ -247,7 +247,7 @@ fn a_window_that_is_closed_ends_everything() {
 }
 
 #[test]
-fn a_running_command_ends_with_its_window() {
+fn closing_the_window_kills_a_running_command() {
     let server = Server::playing([bash("sleep 600").into()]);
     let test = worker();
     if cannot_be_confined(&test) {

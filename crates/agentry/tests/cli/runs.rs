@@ -82,7 +82,7 @@ fn append(journal: &mut Journal, events: &[RunEvent]) {
 }
 
 #[test]
-fn no_runs() {
+fn an_empty_run_list_is_reported() {
     insta::assert_snapshot!(Test::new().run("runs"), @r#"
     $ agentry runs
     --- stderr
@@ -102,7 +102,7 @@ fn no_runs() {
 }
 
 #[test]
-fn runs_are_listed_with_how_they_stand() {
+fn runs_are_listed_with_their_state() {
     let test = Test::new();
     let prompt = Some("write it\u{202e}\nand more".to_owned());
     let mut done = create(&test, &RunDescription { prompt, ..about() });
@@ -156,7 +156,7 @@ fn runs_are_listed_with_how_they_stand() {
 }
 
 #[test]
-fn one_run_is_shown() {
+fn runs_show_prints_one_run() {
     let test = Test::new();
     let mut journal = create(&test, &about());
     append(&mut journal, &events());
@@ -221,7 +221,7 @@ fn one_run_is_shown() {
 }
 
 #[test]
-fn a_run_is_followed_until_its_process_is_gone() {
+fn runs_tail_follows_until_the_process_ends() {
     let test = Test::new();
     let mut journal = create(&test, &about());
     append(&mut journal, &events()[..2]);
@@ -241,13 +241,13 @@ fn a_run_is_followed_until_its_process_is_gone() {
     next("turned");
     drop(journal);
     let output = child.wait_with_output().expect("an end");
-    let said = String::from_utf8(output.stderr).expect("text");
+    let errors = String::from_utf8(output.stderr).expect("text");
     let expected = format!("no process runs it any more; `agentry resume {id}` continues it\n");
-    assert_eq!((said, output.status.code()), (expected, Some(0)));
+    assert_eq!((errors, output.status.code()), (expected, Some(0)));
 }
 
 #[test]
-fn old_runs_are_removed() {
+fn prune_removes_only_old_finished_runs() {
     let test = Test::new();
     let old =
         create(&test, &RunDescription { started: 1_600_000_000_000, ..about() }).id().to_owned();
@@ -287,7 +287,7 @@ fn old_runs_are_removed() {
 }
 
 #[test]
-fn changes_are_taken_back() {
+fn undo_restores_changed_files() {
     let test = Test::new().file("a.txt", "before").file("b.txt", "before");
     let journal = create(&test, &about());
     let id = journal.id().to_owned();
@@ -351,7 +351,7 @@ fn changes_are_taken_back() {
 }
 
 #[test]
-fn what_commands_changed_is_not_taken_back() {
+fn undo_reports_that_command_changes_stay() {
     let test = Test::new();
     let mut journal = create(&test, &about());
     let mut events = events();
@@ -375,7 +375,7 @@ fn what_commands_changed_is_not_taken_back() {
 
 #[cfg(unix)]
 #[test]
-fn a_directory_that_became_a_link_is_not_undone() {
+fn undo_refuses_a_directory_that_became_a_symlink() {
     let test = Test::new().file("d/key", "before").file("outside/x", "x");
     let journal = create(&test, &about());
     let images = BeforeImages::new(journal.images()).expect("images");
@@ -400,7 +400,7 @@ fn a_directory_that_became_a_link_is_not_undone() {
 }
 
 #[test]
-fn a_run_that_was_meant_is_named() {
+fn a_misspelt_run_id_is_suggested() {
     let test = Test::new();
     let none = test.run("runs show nothing").exits(2);
     assert!(none.stderr.contains("= help: there are no runs yet"), "{none}");

@@ -33,7 +33,7 @@ fn list(value: &Value, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn an_agent_is_explained() {
+fn explain_lists_the_sandbox_of_an_agent() {
     let agent = careful();
     let value = agent.run("sandbox explain careful --format json").exits(0).json();
     assert_eq!(list(&value, "writes"), ["notes"]);
@@ -46,7 +46,7 @@ fn an_agent_is_explained() {
 }
 
 #[test]
-fn what_a_run_protects_is_explained() {
+fn explain_lists_protected_paths() {
     let open = CAREFUL.replacen("\"deny\"", "\"allow\"", 1);
     let agent = careful().file("careful/agent.toml", open).file(".claude/settings.json", "{}\n");
     let value = agent.run("sandbox explain careful --format json").exits(0).json();
@@ -61,7 +61,7 @@ fn what_a_run_protects_is_explained() {
 }
 
 #[test]
-fn a_machine_is_looked_at() {
+fn doctor_reports_the_checks_of_this_machine() {
     let ran = Test::new().run("doctor --format json");
     let value = ran.json();
     let checks = value["checks"].as_array().expect("a list");

@@ -59,7 +59,7 @@ fn shell(test: &Test, line: &str) -> Output {
 }
 
 #[test]
-fn streams_and_exit_code_are_those_of_the_command() {
+fn exec_passes_streams_and_exit_code_through() {
     let test = boxed();
     if cannot_be_confined(&test) {
         return;
@@ -98,8 +98,8 @@ fn a_command_is_confined_or_refused() {
         for line in cases {
             let mut command = test.command(["sandbox", "exec", "boxed.agent", "--"]);
             let output = command.args(["bash", "-c", &line]).output().expect("it runs");
-            let said = String::from_utf8_lossy(&output.stdout).into_owned();
-            assert!(!said.contains("hush"), "{line}: {said}");
+            let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(!printed.contains("hush"), "{line}: {printed}");
             assert!(!outside.path().join("made").exists(), "{line}");
             assert_eq!(test.read("boxed.agent"), BOXED, "{line}");
             assert!(!test.has("sub/.claude/settings.json"), "{line}");
@@ -123,7 +123,7 @@ fn a_command_is_confined_or_refused() {
 }
 
 #[test]
-fn leaving_the_sandbox_is_refused_for_an_agent_that_needs_it() {
+fn unconfined_is_refused_for_a_sandboxed_agent() {
     let test = boxed();
     let ran = test.run("run boxed.agent go --yes --unconfined").exits(3);
     assert!(ran.stderr.contains("`--unconfined` is refused"), "{ran}");
@@ -233,8 +233,8 @@ fn every_guard_confines_or_denies() {
         let question = json!({"tool_name": tool, "cwd": directory, "tool_input": input});
         let mut command = test.command(["guard", "claude-code", "boxed.agent"]);
         let output = piped(&mut command, &question.to_string());
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(said.contains("\"deny\""), "{tool}: {said}");
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(printed.contains("\"deny\""), "{tool}: {printed}");
     }
     // What the policy denies stays denied.
     test.write("none.agent", BOXED.replace("sandboxed", "none"));
@@ -248,7 +248,7 @@ fn every_guard_confines_or_denies() {
 }
 
 #[test]
-fn an_agent_that_must_not_start_is_denied_every_call() {
+fn unmet_start_conditions_deny_every_call() {
     let agent = |metadata: &str| {
         format!(
             "---\ntitle: Helper\ndescription: Helps\nabilities: [sh, fs, env]\n{metadata}---\n\n\
@@ -287,16 +287,16 @@ fn an_agent_that_must_not_start_is_denied_every_call() {
                 command.env("SOME_TOKEN", value);
             }
             let output = piped(&mut command, &question.to_string());
-            let said = String::from_utf8_lossy(&output.stdout).into_owned();
+            let printed = String::from_utf8_lossy(&output.stdout).into_owned();
             match expected {
                 Some(reason) => {
-                    assert_eq!(output.status.code(), Some(2), "{metadata}: {said}");
+                    assert_eq!(output.status.code(), Some(2), "{metadata}: {printed}");
                     assert!(
-                        said.contains("\"deny\"") && said.contains(reason),
-                        "{metadata}: {said}"
+                        printed.contains("\"deny\"") && printed.contains(reason),
+                        "{metadata}: {printed}"
                     );
                 }
-                None => assert!(said.contains("\"allow\""), "{metadata} {harness}: {said}"),
+                None => assert!(printed.contains("\"allow\""), "{metadata} {harness}: {printed}"),
             }
         }
     }
@@ -304,7 +304,7 @@ fn an_agent_that_must_not_start_is_denied_every_call() {
 
 /// What the policy allows, the sandbox offers: in every format, a command with the verdict `allow` works.
 #[test]
-fn what_is_allowed_works_confined() {
+fn allowed_commands_work_in_the_sandbox() {
     let outside = tempfile::tempdir().expect("a directory");
     let out = outside.path().canonicalize().expect("a path");
     let out = out.to_str().expect("text");

@@ -24,7 +24,7 @@ pub(crate) fn agent(schedules: &[(&str, &str)]) -> Test {
 }
 
 #[test]
-fn next_is_a_function_of_the_definitions() {
+fn schedule_next_lists_the_planned_times() {
     let test = agent(&[
         ("berlin", "cron: 30 2 * * *\ntimezone: Europe/Berlin"),
         ("weekly", "cron: 0 9 * * mon"),
@@ -54,7 +54,7 @@ fn next_is_a_function_of_the_definitions() {
 }
 
 #[test]
-fn a_pause_is_remembered() {
+fn a_paused_schedule_stays_paused() {
     let test = agent(&[("daily", "cron: '@daily'"), ("yearly", "cron: '@yearly'")]);
     let states = |test: &Test| {
         let rows = test.run("schedule list --format json").exits(0).json();
@@ -89,7 +89,7 @@ fn a_damaged_ledger_is_reported_and_kept() {
 }
 
 #[test]
-fn a_schedule_is_run_by_hand() {
+fn schedule_run_starts_a_schedule_manually() {
     let test = agent(&[("daily", "cron: '@daily'")]);
     let server = Server::playing([Turn::text("The report.").into()]);
     let args = ["schedule", "run", "reporter", "daily"];
@@ -115,7 +115,7 @@ fn runs(test: &Test) -> Vec<Value> {
 
 /// Every second one firing: kills of the keeper make none run twice, and a run outlives its keeper.
 #[test]
-fn the_keeper_fires_and_survives_kills() {
+fn a_killed_scheduler_fires_nothing_twice() {
     let test = agent(&[("often", "cron: '* * * * * *'\noverlap: queue\nmisfire: all")]);
     let replies = (0..200).map(|_| Reply::from(Turn::text("Done.")));
     let server = Server::playing(replies);
@@ -177,7 +177,7 @@ fn every_firing_has_a_receipt() {
 
 /// Times that were missed while nothing kept the schedule are skipped, and each has a receipt.
 #[test]
-fn skipped_times_have_receipts_also_after_a_kill() {
+fn missed_times_are_skipped_with_receipts() {
     let test = agent(&[("often", "cron: '*/10 * * * * *'\nmisfire: skip")]);
     let server = Server::playing([]);
     let mut keeper = serve(&test, &server);
@@ -208,7 +208,7 @@ fn skipped_times_have_receipts_also_after_a_kill() {
 
 /// A changed, an added and a removed schedule take effect while `serve` runs.
 #[test]
-fn definitions_are_read_again() {
+fn changed_schedules_take_effect_while_serving() {
     let test = agent(&[("daily", "cron: '@daily'")]);
     let server = Server::playing((0..50).map(|_| Reply::from(Turn::text("Done."))));
     with(&test, &server, &["run", "reporter", "hello", "--yes"]).exits(0);
@@ -285,7 +285,7 @@ fn installed_agents_keep_their_schedules() {
 
 /// The runs of a day stay within the smaller limit of the workspace and the user.
 #[test]
-fn a_day_has_a_limit() {
+fn the_daily_cost_limit_stops_scheduled_runs() {
     let test = agent(&[("daily", "cron: '@daily'")]);
     test.write("agentry.toml", "[run]\nmax_scheduled_cost = 0.5\nmax_scheduled_cost_per_day = 5\n");
     let config = "home/.config/agentry/config.toml";
@@ -310,7 +310,7 @@ fn a_day_has_a_limit() {
     with(&test, &server, &["run", "reporter", "hello"]).exits(0);
 }
 
-fn heart(text: &str) -> Test {
+fn heartbeat_agent(text: &str) -> Test {
     Test::new()
         .file("heart/agent.json", "{\"name\": \"heart\", \"heartbeat\": {\"enabled\": true}, \"llm\": {\"provider\": \"anthropic\", \"model\": \"claude-sonnet-4-5\"}}")
         .file("heart/persona.md", "You watch.\n")
@@ -321,7 +321,7 @@ fn heart(text: &str) -> Test {
 #[test]
 fn an_empty_heartbeat_calls_no_model() {
     let args = ["schedule", "run", "heart", "heartbeat"];
-    let test = heart("# Heartbeat\n\n<!-- check the mail -->\n");
+    let test = heartbeat_agent("# Heartbeat\n\n<!-- check the mail -->\n");
     let listed = test.run("schedule list --format json").exits(0).json();
     assert_eq!(
         (&listed[0]["schedule"], &listed[0]["cron"]),
@@ -336,7 +336,7 @@ fn an_empty_heartbeat_calls_no_model() {
     let receipt = receipt(&test, 0);
     assert_eq!(receipt["task"]["outcome"]["status"], "skipped");
     assert_eq!(receipt["firing"]["schedule"], "heartbeat");
-    let test = heart("---\nmin_interval: 2h\n---\n\n# Heartbeat\n\n- check the mail\n");
+    let test = heartbeat_agent("---\nmin_interval: 2h\n---\n\n# Heartbeat\n\n- check the mail\n");
     let listed = test.run("schedule list --format json").exits(0).json();
     assert_eq!(listed[0]["cron"], "0 */2 * * *");
     let server = Server::playing([Turn::text("Hi.").into(), Turn::text("HEARTBEAT_OK").into()]);

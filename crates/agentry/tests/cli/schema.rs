@@ -33,7 +33,7 @@ fn documents(format: &str) -> Vec<String> {
 }
 
 #[test]
-fn schemas_are_schemas() {
+fn every_schema_is_a_valid_json_schema() {
     for (format, _) in FORMATS {
         for document in documents(format) {
             let schema = Test::new().run_args(&["schema", format, &document]).exits(0).json();
@@ -51,7 +51,7 @@ fn schemas_are_schemas() {
 
 /// Editors distinguish schemas by their addresses.
 #[test]
-fn every_schema_has_its_own_address() {
+fn every_schema_has_a_unique_id() {
     let mut seen = Vec::new();
     for (format, _) in FORMATS {
         for document in documents(format) {
@@ -86,7 +86,7 @@ fn new_agents_fit_their_schema() {
 
 /// The schema refuses what the parser refuses.
 #[test]
-fn names_rules_abilities_and_icons_have_a_form() {
+fn schemas_refuse_what_the_parser_refuses() {
     let toml = |name: &str, rule: &str| {
         json!({
             "name": name,
@@ -118,7 +118,7 @@ fn names_rules_abilities_and_icons_have_a_form() {
 }
 
 #[test]
-fn the_start_of_one() {
+fn schema_prints_the_document() {
     let ran = Test::new().run("schema agent-toml").exits(0);
     let head: Vec<_> = ran.stdout.lines().take(12).collect();
     insta::assert_snapshot!(head.join("\n"), @r#"
@@ -139,7 +139,7 @@ fn the_start_of_one() {
 }
 
 #[test]
-fn a_document_that_is_not_there() {
+fn an_unknown_document_is_an_error() {
     insta::assert_snapshot!(Test::new().run("schema agent-toml agent.yaml"), @r#"
     $ agentry schema agent-toml agent.yaml
     --- stderr

@@ -28,7 +28,7 @@ fn has_no_traces(screen: &str) {
 }
 
 #[test]
-fn the_answer_to_one_call_leaves_the_question_about_the_next() {
+fn answering_one_call_keeps_the_next_question() {
     let calls = bash("echo first").and_call("bash", json!({ "command": "echo second" }));
     let server = Server::playing([calls.into(), Turn::text("That is all.").into()]);
     let test = asked();
@@ -53,7 +53,7 @@ fn the_answer_to_one_call_leaves_the_question_about_the_next() {
 }
 
 #[test]
-fn the_region_leaves_no_copies_at_any_width() {
+fn redraws_leave_no_copies_at_any_width() {
     for columns in [20, 40, 79, 80, 120, 200] {
         let server = Server::playing([
             bash("cat gate").into(),
@@ -99,7 +99,7 @@ fn a_resized_window_has_one_region() {
 }
 
 #[test]
-fn wide_and_combining_characters_keep_the_region_whole() {
+fn wide_characters_do_not_break_the_live_region() {
     for columns in [30, 40, 81] {
         let wide = "日本語のとても長いファイル名です-e\u{301}e\u{301}-👩\u{200d}🚀-終わり";
         let server = Server::playing([
@@ -181,7 +181,7 @@ fn a_running_command_shows_its_last_lines_and_expands() {
 }
 
 #[test]
-fn without_colours_and_without_a_screen_no_sequence_is_sent() {
+fn without_colour_or_screen_no_escapes_are_sent() {
     for (term, color) in [("xterm", false), ("xterm", true), ("dumb", false)] {
         let server = Server::playing([
             bash("cat one").into(),
@@ -217,7 +217,7 @@ fn a_line_without_end_is_shown_while_it_streams() {
 }
 
 #[test]
-fn a_list_of_tools_is_whole() {
+fn the_tool_list_is_not_truncated() {
     let server = Server::playing([]);
     let test = asked();
     let window = Window { columns: 60, ..Window::default() };
@@ -339,7 +339,7 @@ fn run_hostile(way: &str, reply: Reply, hostile: &str, color: bool) -> Vec<u8> {
 /// Nothing that a model, a tool, a file name, a diff or an error contains reaches the terminal: each text on
 /// each way is a row.
 #[test]
-fn hostile_output_is_spelt_out_wherever_it_comes_from() {
+fn hostile_output_is_escaped_from_every_source() {
     let rows = HOSTILE.iter().flat_map(|(what, text)| {
         ways(text).into_iter().map(move |(way, reply)| (*what, *text, way, reply))
     });
@@ -379,7 +379,7 @@ fn hostile_output_is_spelt_out_all_at_once() {
 }
 
 #[test]
-fn a_very_long_line_is_cut_where_it_is_folded_and_whole_in_the_answer() {
+fn a_long_line_is_cut_in_a_fold_and_whole_in_the_answer() {
     let long = "x".repeat(1 << 20);
     let server = Server::playing([bash("cat long gate").into(), Turn::text(long.clone()).into()]);
     let test = reader().file("long", &long);
@@ -396,7 +396,7 @@ fn a_very_long_line_is_cut_where_it_is_folded_and_whole_in_the_answer() {
 
 /// A refusal says why, also where there is no terminal.
 #[test]
-fn a_refusal_without_a_person_is_shown() {
+fn an_unattended_refusal_shows_its_reason() {
     let server = Server::playing([bash("echo one").into(), Turn::text("Well.").into()]);
     let test = asked();
     let ran = crate::run::with(&test, &server, &["run", "asked", "go", "--yes"]).exits(0);
@@ -405,7 +405,7 @@ fn a_refusal_without_a_person_is_shown() {
 }
 
 #[test]
-fn a_resumed_call_has_its_name() {
+fn a_resumed_call_is_shown_with_its_name() {
     let server = Server::playing([bash("echo one").into(), Turn::text("That is all.").into()]);
     let test = asked();
     let args = ["run", "asked", "go", "--yes", "--unconfined", "--on-ask", "park"];
@@ -420,7 +420,7 @@ fn a_resumed_call_has_its_name() {
 }
 
 #[test]
-fn a_reached_limit_says_what_to_do() {
+fn a_reached_limit_suggests_its_option() {
     let server = Server::answering(|_| bash("cat a").into());
     let test = reader().file("a", "1\n");
     let cases = [("--max-turns 1", "--max-turns N"), ("--max-steps 1", "--max-steps N")];
@@ -433,7 +433,7 @@ fn a_reached_limit_says_what_to_do() {
 }
 
 #[test]
-fn a_home_that_cannot_be_written_says_what_to_do() {
+fn an_unwritable_home_is_an_error_with_a_hint() {
     let server = Server::playing([]);
     let test = asked().file("taken", "a file, no directory");
     let args = ["run", "asked", "go", "--yes", "--unconfined"];
@@ -540,7 +540,7 @@ fn a_command_of_the_user_stays_within_the_policy() {
 }
 
 #[test]
-fn a_question_calls_the_user() {
+fn a_question_rings_the_bell_and_notifies() {
     let off = "[notify]\nbell = false\nmessage = false\n";
     let user = "home/.config/agentry/config.toml";
     let cases = [

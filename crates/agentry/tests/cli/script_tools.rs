@@ -63,7 +63,7 @@ fn a_script_is_listed_and_called() {
 }
 
 #[test]
-fn calls_stay_within_their_bounds() {
+fn inner_calls_obey_allowed_tools_and_policy() {
     let all = "return { out: (await ctx.tool(inputs.tool, inputs.args)).output };";
     let cases = [
         ("allowed_tools: [read]\n", json!({"tool": "read", "args": {"path": "a.txt"}}), Ok("one")),
@@ -149,7 +149,7 @@ fn calls_stay_within_their_bounds() {
 }
 
 #[test]
-fn limits_hold() {
+fn script_limits_end_the_script() {
     let cases = [
         (
             "limits: {maxToolCalls: 3}\nallowed_tools: [read]\n",
@@ -190,7 +190,7 @@ fn limits_hold() {
 
 /// A script gets the whole of a file, or an error: never a part that looks like the whole.
 #[test]
-fn a_file_is_read_whole_or_not_at_all() {
+fn scripts_read_files_whole_or_get_an_error() {
     let front =
         |most: usize| format!("limits: {{maxOutputBytes: {most}}}\nallowed_tools: [read, grep]\n");
     let lines = |count: usize| "a line of the file\n".repeat(count);
@@ -230,7 +230,7 @@ fn a_file_is_read_whole_or_not_at_all() {
 }
 
 #[test]
-fn imports_stay_in_the_directory() {
+fn script_imports_outside_the_directory_are_refused() {
     let cases = [
         ("import '../../secret.mjs';", "leaves the agent's directory"),
         ("import '/etc/passwd';", "cannot import `/etc/passwd`"),
@@ -251,7 +251,7 @@ fn imports_stay_in_the_directory() {
 }
 
 #[test]
-fn inner_calls_are_written_down_and_undone() {
+fn inner_calls_are_journaled_and_undone() {
     let body = "await ctx.tool('write', { path: 'made.txt', content: 'made' });\nawait ctx.tool('edit', { path: 'a.txt', old_string: 'one', new_string: 'two' });\nreturn (await ctx.tool('bash', { command: 'cat a.txt' })).output;";
     let test = opened(
         agent("allowed_tools: [write, edit, bash, read]\n", &run(body)).file("a.txt", "one\n"),
@@ -296,7 +296,7 @@ fn a_refused_call_throws_in_the_script() {
 /// The run is killed inside a script: what it had finished is not done again, what it had not is asked about.
 #[test]
 #[cfg(target_os = "linux")]
-fn nothing_is_done_twice_after_a_kill() {
+fn a_killed_script_repeats_no_finished_call() {
     use crate::terminal::{Terminal, wait_for};
     let body = "await ctx.bash('echo first >> log');\nawait ctx.bash('echo second >> log; while [ ! -e gate ]; do sleep 0.05; done');\nawait ctx.bash('echo third >> log');\nreturn 'finished';";
     let front = "allowed_tools: [bash, write, read]\nlimits: {timeoutMs: 600000}\n";
@@ -331,7 +331,7 @@ fn nothing_is_done_twice_after_a_kill() {
 /// A question about an inner call parks the run; when it is answered, the script goes on where it was.
 #[test]
 #[cfg(target_os = "linux")]
-fn a_parked_script_goes_on() {
+fn a_parked_script_is_resumed() {
     use crate::terminal::Terminal;
     let body = "await ctx.tool('write', { path: 'one.txt', content: '1' });\nconst made = await ctx.tool('bash', { command: 'echo two >> log' });\nreturn made.exitCode;";
     let rules = "[policy.edit]\nintent = \"allow\"\n[policy.bash]\nintent = \"ask\"\n";
@@ -353,7 +353,7 @@ fn a_parked_script_goes_on() {
 }
 
 #[test]
-fn what_is_left_out_stays_left_out() {
+fn a_tool_excluded_with_without_stays_excluded() {
     let test = agent("", &run("return 1;"));
     let server = Server::playing([Turn::text("Hello.").into(), Turn::text("Again.").into()]);
     with(&test, &server, &["run", "helper", "hi", "--yes", "--without", "Probe"]).exits(0);
@@ -383,7 +383,7 @@ fn agentfs(front_matter: &str, script: &str) -> Test {
 }
 
 #[test]
-fn tools_of_agentfs_get_a_snapshot() {
+fn agentfs_tools_run_on_a_snapshot() {
     let front = "executor: script\ncommand: run.mjs\nscript:\n  runtime: node\n  io:\n    protocol: snapshot-v1\n    input_path_params: [source]\n    output_path_param: target\n    max_input_bytes: 100\ninput_schema:\n  type: object\n  properties: {source: {type: string}, target: {type: string}, word: {type: string}}\n";
     let script = run(
         "const [file] = inputs.files.source;\nif (JSON.stringify(inputs).includes('.txt')) throw new Error('a path');\nreturn inputs.arguments.word + file.content + file.sha256.length + Object.keys(inputs.arguments);",
@@ -403,7 +403,7 @@ fn tools_of_agentfs_get_a_snapshot() {
 }
 
 #[test]
-fn other_runtimes_are_not_ready() {
+fn unsupported_script_runtimes_are_reported_missing() {
     let cases = [
         (
             "executor: script\ncommand: run.mjs\nscript: {runtime: python}\n",
@@ -436,7 +436,7 @@ fn other_runtimes_are_not_ready() {
 }
 
 #[test]
-fn a_tool_that_wants_a_confirmation_gets_one() {
+fn requires_confirmation_asks_the_user() {
     let front = "executor: script\ncommand: run.mjs\nrequires_confirmation: true\n";
     let test = agentfs(front, &run("return 1;"));
     let ran = call(&test, "{}").exits(3);
@@ -445,7 +445,7 @@ fn a_tool_that_wants_a_confirmation_gets_one() {
 
 /// A conversion keeps the tools of AgentFS where the format has them, and names them where it has not.
 #[test]
-fn a_conversion_keeps_or_reports_tools_of_agentfs() {
+fn converting_keeps_or_reports_agentfs_tools() {
     let front = "executor: script\ncommand: run.mjs\nrequires_confirmation: false\nscript:\n  runtime: node\n  timeout_ms: 500\n  io: {protocol: snapshot-v1, input_path_params: [source]}\ninput_schema: {type: object, properties: {source: {type: string}}}\n";
     let script = "import { size } from './size.mjs';\nexport function run(_ctx, { files }) { return size(files.source[0]); }\n";
     let test = agentfs(front, script)
@@ -460,8 +460,8 @@ fn a_conversion_keeps_or_reports_tools_of_agentfs() {
     assert_eq!(test.run(called).exits(0).json()["result"], 3);
     for format in ["agent-toml", "manifest", "agent-md"] {
         let ran = test.run(&format!("convert helper --to {format} -o lost-{format}"));
-        let told = format!("{}{}", ran.stdout, ran.stderr);
-        assert!(told.contains("tools.scripts"), "{format}: {ran}");
+        let printed = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(printed.contains("tools.scripts"), "{format}: {ran}");
     }
     // A script of an agent directory gets other inputs, so it would not work as `TOOL.md`.
     let test = agent("", &run("return 1;"));

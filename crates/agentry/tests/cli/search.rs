@@ -20,7 +20,7 @@ fn ignoring(test: Test) -> Test {
 }
 
 #[test]
-fn what_git_ignores_is_passed_over() {
+fn gitignored_agents_are_skipped() {
     for test in [ignoring(Test::new()), ignoring(Test::outside_git())] {
         let ran = test.run("check --format json");
         assert_eq!(found(&ran), ["a.agent", "agents/build/c.agent"], "{ran}");
@@ -28,14 +28,14 @@ fn what_git_ignores_is_passed_over() {
 }
 
 #[test]
-fn what_is_named_is_looked_at_all_the_same() {
+fn explicitly_named_ignored_agents_are_checked() {
     let test = ignoring(Test::new());
     let ran = test.run("check build/b.agent agents/old.agent --format json");
     assert_eq!(found(&ran), ["agents/old.agent", "build/b.agent"], "{ran}");
 }
 
 #[test]
-fn repositories_and_packages_are_passed_over() {
+fn git_and_node_modules_directories_are_skipped() {
     let test = Test::new()
         .file(".git/a.agent", HELPER)
         .file("node_modules/b/b.agent", HELPER)
@@ -66,7 +66,7 @@ fn paths_are_shown_as_they_were_given() {
 }
 
 #[test]
-fn two_formats_in_one_directory() {
+fn a_directory_of_two_formats_is_an_error() {
     let test = Test::new()
         .file("helper/agent.toml", "name = \"helper\"\ndescription = \"Answers questions\"\n")
         .file("helper/system-prompt.md", "You answer questions.\n")

@@ -296,7 +296,7 @@ fn a_parked_run_continues_when_it_is_answered() {
 
 /// A run that was parked at a terminal waits on the page as well.
 #[test]
-fn a_run_of_another_process_is_answered() {
+fn a_run_parked_at_a_terminal_is_answered_by_the_server() {
     let server = Server::playing([write("other.txt").into(), Turn::text("All done.").into()]);
     let test = writer();
     with(&test, &server, &["run", "writer", "go", "--yes", "--on-ask", "park"]).exits(3);
@@ -316,7 +316,7 @@ fn a_run_of_another_process_is_answered() {
 
 /// The server ends, and the run that waits is parked, not lost.
 #[test]
-fn a_waiting_run_outlives_the_server() {
+fn stopping_the_server_parks_a_waiting_run() {
     let server = Server::playing([write("other.txt").into(), Turn::text("All done.").into()]);
     let test = writer();
     let serving = Serving::start(&test, &server);
@@ -384,7 +384,7 @@ fn a_run_is_cancelled_and_continued_by_a_message() {
 }
 
 #[test]
-fn a_path_is_no_agent() {
+fn paths_are_refused_as_agent_names() {
     let server = Server::playing([]);
     let test = writer();
     let serving = Serving::start(&test, &server);
@@ -400,7 +400,7 @@ fn a_path_is_no_agent() {
 }
 
 #[test]
-fn two_servers_do_not_share_a_home() {
+fn a_second_server_on_one_home_is_refused() {
     let server = Server::playing([]);
     let test = writer();
     let serving = Serving::start(&test, &server);
@@ -422,7 +422,7 @@ fn two_servers_do_not_share_a_home() {
 
 /// A client of a model gets an answer. What needs a person is denied, and the file is not written.
 #[test]
-fn an_agent_is_a_model_for_other_programs() {
+fn agents_are_served_as_chat_models() {
     let server = Server::playing([write("other.txt").into(), Turn::text("I may not.").into()]);
     let test = writer();
     let serving = Serving::start(&test, &server);

@@ -65,7 +65,7 @@ fn proposals_are_accepted_and_rejected() {
 
 /// A run that was parked at a terminal goes on in the server, and asks there.
 #[test]
-fn a_run_is_resumed() {
+fn a_parked_run_is_resumed_in_the_server() {
     let server = Server::playing([write("other.txt").into(), Turn::text("All done.").into()]);
     let test = writer();
     with(&test, &server, &["run", "writer", "go", "--yes", "--on-ask", "park"]).exits(3);
@@ -109,7 +109,7 @@ fn schedules_are_listed() {
 }
 
 #[test]
-fn metrics_count_what_happens() {
+fn metrics_count_runs_and_approvals() {
     let server = Server::playing([write("other.txt").into(), Turn::text("All done.").into()]);
     let test = writer();
     let serving = Serving::start(&test, &server);

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use crate::test::Test;
 
 #[test]
-fn a_program_gets_its_token_once() {
+fn pairing_a_program_prints_its_token_once() {
     let test = Test::new();
     let ran = test.run("serve pair --program ci --scope run").exits(0);
     let token = ran.stdout.trim();
@@ -32,7 +32,7 @@ fn a_program_gets_its_token_once() {
 }
 
 #[test]
-fn a_device_gets_a_link_and_a_picture() {
+fn pairing_a_device_prints_a_link_and_a_qr_code() {
     let test = Test::new();
     let ran = test.run("serve pair --public-url https://agents.example --scope read").exits(0);
     let link = ran.stdout.lines().last().expect("a link");
@@ -42,7 +42,7 @@ fn a_device_gets_a_link_and_a_picture() {
 }
 
 #[test]
-fn a_link_that_leads_nowhere_or_is_open_is_refused() {
+fn unreachable_or_unencrypted_pairing_links_are_refused() {
     let test = Test::new();
     let cases = [
         ("serve pair", "it is not known where the device reaches the server"),

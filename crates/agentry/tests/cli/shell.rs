@@ -24,7 +24,7 @@ fn completions_for_every_shell() {
 }
 
 #[test]
-fn manual_pages() {
+fn man_writes_the_manual_pages() {
     let test = Test::new();
     insta::assert_snapshot!(test.run("man -o share/man"), @r#"
     $ agentry man -o share/man
@@ -138,7 +138,7 @@ fn manual_pages() {
 
 /// Without a directory the page is printed, and nothing is written.
 #[test]
-fn a_page_is_printed() {
+fn man_prints_one_page() {
     let test = Test::new();
     let page = test.run("man policy why").exits(0).stdout;
     assert!(page.contains(".TH agentry-policy-why 1"), "{page}");
@@ -155,14 +155,14 @@ fn a_page_is_printed() {
 
 /// `help COMMAND` is the help of the command.
 #[test]
-fn help_is_a_command_too() {
+fn help_command_equals_the_help_option() {
     let test = Test::new();
     assert_eq!(test.run("help policy why").exits(0).stdout, test.run("policy why --help").stdout);
 }
 
 /// `--color` wins over `NO_COLOR` and over the kind of the output; it stands before or behind the command.
 #[test]
-fn colors_as_the_option_says() {
+fn the_color_option_overrides_the_environment() {
     let test = Test::new().file("x.agent", "nothing\n");
     let has_color = |arguments: &str| test.run(arguments).stdout.contains("\u{1b}[");
     assert!(has_color("check x.agent --color always"));

@@ -17,7 +17,7 @@ fn configured(test: &Test, config: &str) {
 }
 
 #[test]
-fn a_signature_is_made_and_verified() {
+fn sign_and_verify_a_stored_agent() {
     let (test, key) = signed();
     let unsigned = test.run("verify helper").exits(1);
     assert!(unsigned.stderr.contains("`helper@0.1.0` is not signed"), "{unsigned}");
@@ -25,8 +25,8 @@ fn a_signature_is_made_and_verified() {
     test.run("verify helper").exits(0);
     test.run(&format!("verify helper@0.1.0 --key {key}")).exits(0);
     test.run("verify helper.agent --key default").exits(0);
-    let said = test.run("verify helper --format json").exits(0).json();
-    assert_eq!(said["signers"], serde_json::json!([{"key": key, "trusted": false}]));
+    let report = test.run("verify helper --format json").exits(0).json();
+    assert_eq!(report["signers"], serde_json::json!([{"key": key, "trusted": false}]));
     let other = test.run("keygen other").exits(0).stdout;
     test.run(&format!("verify helper --key {}", other.trim())).exits(1);
     test.run("sign helper --key other").exits(0);
@@ -34,7 +34,7 @@ fn a_signature_is_made_and_verified() {
 }
 
 #[test]
-fn what_is_not_signed_by_a_trusted_key_is_refused() {
+fn an_agent_without_a_trusted_signature_is_refused() {
     let (test, key) = signed();
     let other = test.run("keygen other").exits(0).stdout.trim().to_owned();
     let required = |key: &str| format!("[signing]\nrequired = true\ntrusted = [\"{key}\"]\n");
@@ -66,7 +66,7 @@ fn what_is_not_signed_by_a_trusted_key_is_refused() {
 
 /// A file of the workspace can neither require fewer signatures nor trust more keys.
 #[test]
-fn only_the_user_says_whom_to_trust() {
+fn a_workspace_cannot_relax_signing() {
     let (test, key) = signed();
     configured(&test, "[signing]\nrequired = true\n");
     test.run("sign helper").exits(0);
@@ -75,7 +75,7 @@ fn only_the_user_says_whom_to_trust() {
 }
 
 #[test]
-fn a_configuration_that_cannot_be_read_trusts_nothing() {
+fn an_invalid_signing_configuration_trusts_no_key() {
     let (test, _) = signed();
     for text in ["[signing]\nrequired = \"no\"\n", "[signing\n", "[signing]\ntrusted = [\"x\"]\n"] {
         configured(&test, text);
@@ -86,7 +86,7 @@ fn a_configuration_that_cannot_be_read_trusts_nothing() {
 }
 
 #[test]
-fn a_wrong_signature_is_found() {
+fn an_invalid_signature_is_reported() {
     let (test, key) = signed();
     test.run("sign helper").exits(0);
     configured(&test, &format!("[signing]\nrequired = true\ntrusted = [\"{key}\"]\n"));
@@ -115,7 +115,7 @@ fn a_wrong_signature_is_found() {
 
 #[cfg(unix)]
 #[test]
-fn keys_are_for_their_owner_alone_and_never_shown() {
+fn private_keys_are_owner_only_and_never_printed() {
     use std::os::unix::fs::PermissionsExt as _;
     let (test, _) = signed();
     let path = test.path("home/.agentry/keys/default.key");

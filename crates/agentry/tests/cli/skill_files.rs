@@ -43,7 +43,7 @@ fn a_changed_skill_needs_a_new_consent() {
 
 /// Running a script of a pack reads it; writing it stays denied, whatever the rules allow.
 #[test]
-fn scripts_of_a_pack_are_run_like_any_command() {
+fn skill_scripts_run_as_commands_and_are_never_written() {
     let rules =
         "[permissions.bash]\nintent = \"allow\"\n\n[permissions.edit]\nintent = \"allow\"\n";
     let test = worker()
@@ -141,7 +141,7 @@ fn a_killed_skill_continues_where_it_was() {
 }
 
 #[test]
-fn the_list_of_tools_says_where_skills_are_written() {
+fn tools_lists_skills_with_their_file() {
     let test = worker();
     let listed = test.run("tools worker --format json").exits(0).json();
     let tools = listed["tools"].as_array().expect("a list");

@@ -39,7 +39,7 @@ fn playing(calls: Vec<Turn>) -> Server {
 }
 
 #[test]
-fn all_edits_are_those_that_only_rules_ask_about() {
+fn all_edits_covers_only_edits_that_a_rule_asks_about() {
     let server = playing(vec![
         write("one.txt"),
         write("two.txt"),
@@ -76,7 +76,7 @@ fn all_edits_are_those_that_only_rules_ask_about() {
 }
 
 #[test]
-fn a_call_that_more_than_rules_ask_about_has_no_wider_answer() {
+fn protected_calls_offer_no_standing_approval() {
     for call in [
         write(".env"),
         bash("cat .env"),
@@ -99,7 +99,7 @@ fn a_call_that_more_than_rules_ask_about_has_no_wider_answer() {
 }
 
 #[test]
-fn what_is_remembered_answers_later_runs_until_the_policy_changes() {
+fn standing_approvals_hold_until_the_policy_changes() {
     let test = careful().file("b", "2\n");
     let calls = || vec![bash("cat a"), bash("cat b"), bash("cat .env"), bash("rm b")];
     let shown =
@@ -140,7 +140,7 @@ fn what_is_remembered_answers_later_runs_until_the_policy_changes() {
 
 /// A standing approval answers `ask`; a denial stays.
 #[test]
-fn a_denial_is_never_remembered_away() {
+fn a_standing_approval_never_overrides_a_denial() {
     let test = careful();
     questions(&test, &playing(vec![bash("cat a")]), "r", &["bash cat a"]);
     let denied = CAREFUL.replace(

@@ -110,7 +110,7 @@ fn a_home_without_a_store_is_empty() {
 }
 
 #[test]
-fn all_references_lead_to_the_agent() {
+fn every_reference_form_pulls_the_agent() {
     let test = Test::new().file("helper.agent", VERSIONED);
     let full = test.run("push helper.agent").exits(0).stdout.trim().to_owned();
     let short = test.run("hash helper.agent").exits(0).stdout.trim().to_owned();
@@ -145,7 +145,7 @@ fn a_bare_name_is_the_latest_release() {
 }
 
 #[test]
-fn a_version_never_changes() {
+fn pushing_a_changed_agent_under_a_used_version_fails() {
     let test = Test::new().file("helper.agent", VERSIONED);
     test.run("push helper.agent").exits(0);
     test.write("helper.agent", VERSIONED.replace("questions.", "nothing."));
@@ -170,7 +170,7 @@ fn a_version_never_changes() {
 }
 
 #[test]
-fn versions_may_be_given_where_a_format_has_none() {
+fn push_takes_a_version_for_formats_without_one() {
     let test = Test::new()
         .file("writer/agent.toml", TOML)
         .file("writer/system-prompt.md", "You write.\n")
@@ -197,7 +197,7 @@ fn versions_may_be_given_where_a_format_has_none() {
 }
 
 #[test]
-fn every_file_that_takes_part_comes_along_and_no_other() {
+fn push_stores_exactly_the_files_of_the_agent() {
     let test = writer();
     let pushed = test.run("push agents/writer --format json").exits(0).json();
     let files = serde_json::json!([
@@ -231,7 +231,7 @@ fn every_file_that_takes_part_comes_along_and_no_other() {
 
 /// The digest does not cover additional files of a skill of the workspace; the store does.
 #[test]
-fn files_that_are_only_carried_along_never_change_either() {
+fn changed_extra_files_need_a_new_version() {
     let test = writer();
     test.run("push agents/writer").exits(0);
     test.write("skills/review/scripts/run.sh", "exit 1\n");
@@ -246,7 +246,7 @@ fn files_that_are_only_carried_along_never_change_either() {
 }
 
 #[test]
-fn a_directory_goes_to_the_path_unless_its_name_matters() {
+fn pull_keeps_the_directory_name_only_if_needed() {
     let test = writer()
         .file("agents/keeper/instructions.md", "# Keeper\n\nYou keep things.\n")
         .file("agents/keeper/agent.acl", "default_model = \"openai/gpt-5\"\n")
@@ -266,7 +266,7 @@ fn a_directory_goes_to_the_path_unless_its_name_matters() {
 }
 
 #[test]
-fn pull_replaces_only_by_force_and_never_mixes() {
+fn pull_replaces_files_only_by_force() {
     let test = Test::new()
         .file("keeper/instructions.md", "# Keeper\n\nYou keep things.\n")
         .file("keeper/skills/review/SKILL.md", SKILL)
@@ -298,7 +298,7 @@ fn pull_replaces_only_by_force_and_never_mixes() {
 
 #[cfg(unix)]
 #[test]
-fn pull_writes_through_no_link() {
+fn pull_through_a_symlink_is_refused() {
     let test = writer().file("elsewhere/x", "").link("out/rules", "../elsewhere");
     test.run("push agents/writer").exits(0);
     for force in ["", "--force"] {
@@ -309,7 +309,7 @@ fn pull_writes_through_no_link() {
 }
 
 #[test]
-fn secrets_and_errors_stay_here() {
+fn agents_with_secrets_or_errors_are_not_pushed() {
     let key = "sk-ant-a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8";
     let test = Test::new()
         .file(
@@ -341,7 +341,7 @@ fn secrets_and_errors_stay_here() {
 }
 
 #[test]
-fn nothing_of_people_and_runs_is_pushed() {
+fn user_and_run_files_are_not_pushed() {
     let test = Test::new()
         .file("agents/x/agent.json", "{\"name\": \"X\", \"role\": \"x\", \"version\": \"1.0.0\"}\n")
         .file("agents/x/persona.md", "You are x.\n")
@@ -367,7 +367,7 @@ fn nothing_of_people_and_runs_is_pushed() {
 
 #[cfg(unix)]
 #[test]
-fn names_that_other_systems_cannot_keep_apart_are_refused() {
+fn unportable_file_names_are_not_pushed() {
     let test = Test::new()
         .file("keeper/instructions.md", "# Keeper\n\nYou keep things.\n")
         .file("keeper/skills/review/SKILL.md", SKILL)
@@ -401,7 +401,7 @@ fn the_default_version_is_the_one_of_the_format() {
 }
 
 #[test]
-fn a_lost_index_is_made_anew() {
+fn a_missing_store_index_is_rebuilt() {
     let test = Test::new().file("helper.agent", VERSIONED);
     test.run("push helper.agent").exits(0);
     let before = test.run("list --format json").stdout;
@@ -411,7 +411,7 @@ fn a_lost_index_is_made_anew() {
 }
 
 #[test]
-fn an_agent_of_the_store_that_was_meant_is_named() {
+fn a_misspelt_store_reference_is_suggested() {
     let test = Test::new().file("helper.agent", crate::test::HELPER);
     test.run("push helper.agent").exits(0);
     for (given, meant) in [("helpr", "helper"), ("helper@0.1.1", "helper@0.1.0")] {

@@ -57,7 +57,7 @@ fn spawn(test: &Test, args: &[&str], step: Option<usize>) -> Child {
 
 /// The push is killed at every step that changes the disk, the first push of a store included.
 #[test]
-fn a_push_that_dies_at_any_step_leaves_all_or_nothing() {
+fn a_killed_push_stores_all_or_nothing() {
     let mut last = 0;
     for step in 1.. {
         let test = Test::new();
@@ -80,7 +80,7 @@ fn a_push_that_dies_at_any_step_leaves_all_or_nothing() {
 }
 
 #[test]
-fn two_hundred_killed_pushes_leave_a_store_that_verifies() {
+fn killed_pushes_leave_a_store_that_verifies() {
     let test = Test::new();
     let started = Instant::now();
     write_agent(&test, "keeper", 0);
@@ -117,7 +117,7 @@ fn two_hundred_killed_pushes_leave_a_store_that_verifies() {
 }
 
 #[test]
-fn several_push_at_once() {
+fn parallel_pushes_keep_the_store_intact() {
     let test = Test::new();
     for agent in 0..4 {
         write_agent(&test, &format!("a{agent}"), agent);
@@ -146,7 +146,7 @@ fn several_push_at_once() {
 /// A file size limit stands for a full disk: a write fails half way.
 #[cfg(unix)]
 #[test]
-fn a_full_disk_leaves_nothing_behind() {
+fn a_push_on_a_full_disk_leaves_no_files() {
     let test = Test::new();
     write_agent(&test, "keeper", 0);
     test.run("push keeper").exits(0);
@@ -194,7 +194,7 @@ fn files(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 #[test]
-fn every_changed_byte_is_found_and_the_object_named() {
+fn every_changed_byte_is_reported_with_its_object() {
     let test = Test::new();
     write_agent(&test, "keeper", 0);
     let digest = test.run("push keeper").exits(0).stdout.trim().to_owned();
@@ -205,9 +205,9 @@ fn every_changed_byte_is_found_and_the_object_named() {
         let wrong = |bytes: &[u8], what: &str| {
             fs::write(path, bytes).expect("a writable store");
             let error = store.read(&digest).map(drop).expect_err(what);
-            let said = error.to_string();
-            assert!(matches!(error, StoreError::Damaged { .. }), "{what}: {said}");
-            assert!(said.contains(&digest), "{what}: {said}");
+            let message = error.to_string();
+            assert!(matches!(error, StoreError::Damaged { .. }), "{what}: {message}");
+            assert!(message.contains(&digest), "{what}: {message}");
         };
         for at in 0..bytes.len() {
             let mut changed = bytes.clone();
@@ -226,7 +226,7 @@ fn every_changed_byte_is_found_and_the_object_named() {
 
 /// A damaged object is refused, reported, and repaired by pushing again.
 #[test]
-fn damage_is_said_and_mended() {
+fn a_damaged_object_is_reported_and_repaired() {
     let test = Test::new()
         .file("helper.agent", HELPER)
         .file("other.agent", HELPER.replace("helper", "other"));
@@ -266,7 +266,7 @@ fn damage_is_said_and_mended() {
 /// A manifest with paths to write to may come from an attacker; it is never trusted.
 #[cfg(unix)]
 #[test]
-fn a_link_in_the_store_is_no_file() {
+fn a_symlink_in_the_store_is_refused() {
     let test = Test::new().file("helper.agent", HELPER);
     test.run("push helper.agent").exits(0);
     let digest = test.run("hash --full helper.agent").stdout;
@@ -279,7 +279,7 @@ fn a_link_in_the_store_is_no_file() {
 }
 
 #[test]
-fn layouts_of_other_times() {
+fn unknown_store_layouts_are_refused() {
     let test = Test::new().file("helper.agent", HELPER);
     test.run("push helper.agent").exits(0);
     let listed = test.run("list --format json").stdout;
@@ -313,7 +313,7 @@ fn layouts_of_other_times() {
 }
 
 #[test]
-fn no_clock_decides_anything() {
+fn store_order_does_not_depend_on_file_times() {
     let test = Test::new();
     for version in [2, 1, 3] {
         write_agent(&test, "keeper", version);

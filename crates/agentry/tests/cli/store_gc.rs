@@ -10,7 +10,7 @@ const VERSIONED: &str =
     "name: helper\nversion: 1.0.0\ndescription: Answers questions\nsoul: You answer questions.\n";
 
 #[test]
-fn gc_removes_what_nobody_needs_and_names_stay_taken() {
+fn gc_removes_unreferenced_objects_and_keeps_names() {
     let test = Test::new().file("helper.agent", VERSIONED).file("other.agent", HELPER);
     test.run("push helper.agent").exits(0);
     test.run("push other.agent").exits(0);
@@ -65,7 +65,7 @@ fn gc_removes_what_nobody_needs_and_names_stay_taken() {
 }
 
 #[test]
-fn gc_keeps_what_the_lock_needs() {
+fn gc_keeps_objects_of_the_lock() {
     let test = Test::new().file("helper.agent", VERSIONED);
     let digest = test.run("push helper.agent").exits(0).stdout.trim().to_owned();
     test.write("agentry.lock", format!("digest = \"{digest}\"\n"));
@@ -79,25 +79,25 @@ fn gc_keeps_what_the_lock_needs() {
     test.run("pull helper -o by-name").exits(0);
     // As if a process was killed after it dropped the name, and the agent was locked later.
     test.write("home/.agentry/store/dropped/helper/1.0.0", format!("{digest}\n"));
-    let said = test.run("gc --format json").exits(0).json();
+    let report = test.run("gc --format json").exits(0).json();
     assert_eq!(
-        said["kept"],
+        report["kept"],
         serde_json::json!([{"what": digest, "name": "helper@1.0.0", "reason": "locked"}])
     );
-    assert_eq!(said["removed"], Value::Array(Vec::new()));
+    assert_eq!(report["removed"], Value::Array(Vec::new()));
     test.run("pull helper -o none").exits(2);
     test.run(&format!("pull {digest} -o by-digest")).exits(0);
     fs::remove_file(test.path("agentry.lock")).expect("a file");
-    let said = test.run("gc --format json").exits(0).json();
+    let report = test.run("gc --format json").exits(0).json();
     let gone = serde_json::json!([
         {"what": digest, "name": "helper@1.0.0", "reason": "unreferenced"}
     ]);
-    assert_eq!(said["removed"], gone);
+    assert_eq!(report["removed"], gone);
 }
 
 /// A bare name would mean another version each time.
 #[test]
-fn gc_drops_no_bare_name() {
+fn gc_drop_refuses_a_name_without_a_version() {
     let test = Test::new();
     for version in ["0.10.0", "0.9.0"] {
         test.write("helper.agent", VERSIONED.replace("1.0.0", version));

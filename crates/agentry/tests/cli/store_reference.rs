@@ -17,7 +17,7 @@ fn stored() -> (Test, String) {
 }
 
 #[test]
-fn every_command_takes_a_reference() {
+fn every_command_accepts_a_store_reference() {
     let (test, digest) = stored();
     let short = test.run("show helper@1.0.0 --format json").exits(0).json();
     assert_eq!(short["name"], "helper");
@@ -80,7 +80,7 @@ fn a_stored_agent_runs_in_the_current_workspace() {
 }
 
 #[test]
-fn a_damaged_agent_is_not_used() {
+fn a_damaged_stored_agent_is_refused() {
     let (test, digest) = stored();
     let digits = digest.strip_prefix("sha256:").expect("a digest");
     let file = format!("home/.agentry/store/objects/{}/{digits}/files/helper.agent", &digits[..2]);

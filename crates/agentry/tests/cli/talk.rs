@@ -20,7 +20,7 @@ fn types(terminal: &mut Terminal<'_>, line: &str) {
 
 /// Types a message, and waits for the answer.
 #[track_caller]
-fn says(terminal: &mut Terminal<'_>, line: &str, answer: &str) {
+fn types_and_sees(terminal: &mut Terminal<'_>, line: &str, answer: &str) {
     types(terminal, line);
     terminal.shows(answer);
 }
@@ -48,7 +48,7 @@ fn model_of(asked: &Asked) -> String {
 }
 
 #[test]
-fn the_last_turn_is_undone_and_the_model_is_told() {
+fn undo_restores_files_and_informs_the_model() {
     let read = Turn::call("read", json!({ "path": "made.txt" }));
     let server = Server::playing([
         write("one\n").into(),
@@ -60,15 +60,15 @@ fn the_last_turn_is_undone_and_the_model_is_told() {
     ]);
     let test = editor();
     let mut terminal = Terminal::new(&test, &server, TALK);
-    says(&mut terminal, "/undo", "no turn that could be undone changed a file");
-    says(&mut terminal, "write", "First.");
-    says(&mut terminal, "again", "Second.");
+    types_and_sees(&mut terminal, "/undo", "no turn that could be undone changed a file");
+    types_and_sees(&mut terminal, "write", "First.");
+    types_and_sees(&mut terminal, "again", "Second.");
     assert_eq!(test.read("made.txt"), "two\n");
-    says(&mut terminal, "/undo", "restored: ");
+    types_and_sees(&mut terminal, "/undo", "restored: ");
     assert_eq!(test.read("made.txt"), "one\n");
-    says(&mut terminal, "and?", "Third.");
-    let said = server.asked().last().expect("a request").said.clone();
-    assert!(format!("{said:?}").contains("I have undone your changes to"), "{said:?}");
+    types_and_sees(&mut terminal, "and?", "Third.");
+    let user_texts = server.asked().last().expect("a request").said.clone();
+    assert!(format!("{user_texts:?}").contains("I have undone your changes to"), "{user_texts:?}");
     types(&mut terminal, "/undo");
     terminal.shows_that("the second undo", |screen| screen.matches("restored: ").count() == 2);
     assert!(!test.has("made.txt"));
@@ -89,132 +89,140 @@ fn a_turn_of_an_earlier_process_is_undone() {
     ]);
     let test = editor();
     let mut terminal = Terminal::new(&test, &server, TALK);
-    says(&mut terminal, "write", "First.");
-    says(&mut terminal, "again", "Second.");
+    types_and_sees(&mut terminal, "write", "First.");
+    types_and_sees(&mut terminal, "again", "Second.");
     leaves(&mut terminal);
     let mut terminal = Terminal::new(&test, &server, "resume last");
-    says(&mut terminal, "and?", "Third.");
+    types_and_sees(&mut terminal, "and?", "Third.");
     is_prompted(&mut terminal);
     assert!(!terminal.scrollback().contains("made.txt  +"), "{}", terminal.screen());
-    says(&mut terminal, "/undo", "restored: ");
+    types_and_sees(&mut terminal, "/undo", "restored: ");
     assert_eq!(test.read("made.txt"), "one\n");
     types(&mut terminal, "/undo");
     terminal.shows_that("the second undo", |screen| screen.matches("restored: ").count() == 2);
     assert!(!test.has("made.txt"));
-    says(&mut terminal, "/undo", "no turn that could be undone changed a file");
+    types_and_sees(&mut terminal, "/undo", "no turn that could be undone changed a file");
     leaves(&mut terminal);
 }
 
 #[test]
-fn what_the_user_changed_since_is_not_undone() {
+fn undo_keeps_files_that_the_user_changed() {
     let server = Server::playing([write("one\n").into(), Turn::text("First.").into()]);
     let test = editor();
     let mut terminal = Terminal::new(&test, &server, TALK);
-    says(&mut terminal, "write", "First.");
+    types_and_sees(&mut terminal, "write", "First.");
     test.write("made.txt", "mine\n");
-    says(&mut terminal, "/undo", "made.txt: it was changed since");
+    types_and_sees(&mut terminal, "/undo", "made.txt: it was changed since");
     leaves(&mut terminal);
     assert_eq!(test.read("made.txt"), "mine\n");
 }
 
 #[test]
-fn another_model_is_chosen_and_stays_after_a_resume() {
+fn a_model_switch_survives_a_resume() {
     let server = Server::answering(|asked| Turn::text(format!("Answer {}.", asked.number)).into());
     let agent = "name: helper\ndescription: Helps\nmodel:\n  \
         preferred: [claude/claude-sonnet-4-6, claude/claude-haiku-4-5]\n";
     let test = Test::new().file("helper.agent", agent);
     let mut terminal = Terminal::new(&test, &server, "run helper.agent --yes --unconfined");
-    says(&mut terminal, "hi", "Answer 0.");
+    types_and_sees(&mut terminal, "hi", "Answer 0.");
     types(&mut terminal, "/model");
     let screen = terminal.shows("* anthropic/");
     let other = screen.lines().find_map(|line| line.strip_prefix("  anthropic/"));
     let other = other.expect("a second model").trim().to_owned();
     let first = model_of(&server.asked()[0]);
     assert_ne!(first, other);
-    says(&mut terminal, "/model none", "is none of the models of this run");
-    says(&mut terminal, &format!("/model {other}"), &format!("* anthropic/{other}"));
-    says(&mut terminal, "more", "Answer 1.");
+    types_and_sees(&mut terminal, "/model none", "is none of the models of this run");
+    types_and_sees(&mut terminal, &format!("/model {other}"), &format!("* anthropic/{other}"));
+    types_and_sees(&mut terminal, "more", "Answer 1.");
     leaves(&mut terminal);
     let mut terminal = Terminal::new(&test, &server, "resume last");
     terminal.shows(&format!("model      anthropic/{other}"));
-    says(&mut terminal, "and more", "Answer 2.");
+    types_and_sees(&mut terminal, "and more", "Answer 2.");
     leaves(&mut terminal);
     let models: Vec<String> = server.asked().iter().map(model_of).collect();
     assert_eq!(models, [first, other.clone(), other]);
 }
 
 #[test]
-fn a_cleared_conversation_is_new_for_the_model_and_after_a_resume() {
+fn a_cleared_conversation_survives_a_resume() {
     let server = Server::answering(|asked| Turn::text(format!("Answer {}.", asked.number)).into());
     let test = asked();
     let mut terminal = Terminal::new(&test, &server, TALK);
-    says(&mut terminal, "one", "Answer ");
-    says(&mut terminal, "/clear", "a new conversation");
-    says(&mut terminal, "two", "Answer 1.");
+    types_and_sees(&mut terminal, "one", "Answer ");
+    types_and_sees(&mut terminal, "/clear", "a new conversation");
+    types_and_sees(&mut terminal, "two", "Answer 1.");
     types(&mut terminal, "/cost");
     // The line at the end of the turn, and the answer to the command.
     terminal.shows_that("the cost", |screen| screen.matches("2 of 200 turns").count() == 2);
     leaves(&mut terminal);
     let mut terminal = Terminal::new(&test, &server, "resume last");
-    says(&mut terminal, "three", "Answer 2.");
+    types_and_sees(&mut terminal, "three", "Answer 2.");
     leaves(&mut terminal);
-    let said: Vec<Vec<String>> = server.asked().iter().map(|asked| asked.said.clone()).collect();
-    let has = |at: usize, text: &str| format!("{:?}", said[at]).contains(text);
-    assert!(!has(1, "one") && has(1, "two"), "{said:?}");
-    assert!(!has(2, "one") && has(2, "two") && has(2, "three"), "{said:?}");
+    let user_texts: Vec<Vec<String>> =
+        server.asked().iter().map(|asked| asked.said.clone()).collect();
+    let has = |at: usize, text: &str| format!("{:?}", user_texts[at]).contains(text);
+    assert!(!has(1, "one") && has(1, "two"), "{user_texts:?}");
+    assert!(!has(2, "one") && has(2, "two") && has(2, "three"), "{user_texts:?}");
 }
 
 #[test]
-fn a_compacted_conversation_is_shorter_and_stays_so_after_a_resume() {
+fn a_compacted_conversation_survives_a_resume() {
     let server = Server::answering(|asked: &Asked| {
-        let sums_up = asked.said.last().is_some_and(|said| said.contains("Sum this up."));
+        let sums_up =
+            asked.said.last().is_some_and(|user_texts| user_texts.contains("Sum this up."));
         let text =
             if sums_up { "the-summary".to_owned() } else { format!("Answer {}.", asked.number) };
         Turn::text(text).into()
     });
     let test = asked();
     let mut terminal = Terminal::new(&test, &server, TALK);
-    says(&mut terminal, "/compact", "there is nothing to compact");
-    says(&mut terminal, "the first message", "Answer ");
-    says(&mut terminal, "the second message", "Answer 1.");
-    says(&mut terminal, "/compact", "2 messages were compacted");
-    says(&mut terminal, "the third message", "Answer 3.");
+    types_and_sees(&mut terminal, "/compact", "there is nothing to compact");
+    types_and_sees(&mut terminal, "the first message", "Answer ");
+    types_and_sees(&mut terminal, "the second message", "Answer 1.");
+    types_and_sees(&mut terminal, "/compact", "2 messages were compacted");
+    types_and_sees(&mut terminal, "the third message", "Answer 3.");
     leaves(&mut terminal);
     let mut terminal = Terminal::new(&test, &server, "resume last");
-    says(&mut terminal, "the fourth message", "Answer 4.");
+    types_and_sees(&mut terminal, "the fourth message", "Answer 4.");
     leaves(&mut terminal);
     for at in [3, 4] {
-        let said = server.asked()[at].said.join("\n");
-        assert!(said.contains("the-summary") && said.contains("the second message"), "{said}");
-        assert!(!said.contains("the first message"), "{said}");
+        let user_texts = server.asked()[at].said.join("\n");
+        assert!(
+            user_texts.contains("the-summary") && user_texts.contains("the second message"),
+            "{user_texts}"
+        );
+        assert!(!user_texts.contains("the first message"), "{user_texts}");
     }
 }
 
 #[test]
-fn another_conversation_is_continued() {
+fn the_resume_command_continues_another_conversation() {
     let server = Server::answering(|asked| Turn::text(format!("Answer {}.", asked.number)).into());
     let test = asked();
     let mut terminal = Terminal::new(&test, &server, TALK);
-    says(&mut terminal, "/resume", "there is no other conversation here");
-    says(&mut terminal, "about the moon", "Answer ");
+    types_and_sees(&mut terminal, "/resume", "there is no other conversation here");
+    types_and_sees(&mut terminal, "about the moon", "Answer ");
     leaves(&mut terminal);
     let mut terminal = Terminal::new(&test, &server, TALK);
-    says(&mut terminal, "about the sun", "Answer ");
+    types_and_sees(&mut terminal, "about the sun", "Answer ");
     types(&mut terminal, "/resume");
     let screen = terminal.shows("about the moon");
     let row = screen.lines().find(|line| line.contains("about the moon")).expect("a row");
     let id = row.split_whitespace().next().expect("an id").to_owned();
-    says(&mut terminal, "/resume nothing-like-it", "nothing-like-it");
+    types_and_sees(&mut terminal, "/resume nothing-like-it", "nothing-like-it");
     types(&mut terminal, &format!("/resume {id}"));
     terminal.shows_that("a banner after it", |screen| {
         let left = screen.find("continues the conversation that you leave");
         left.is_some_and(|at| screen[at..].contains("/help lists"))
     });
-    says(&mut terminal, "and the stars?", "Answer 2.");
+    types_and_sees(&mut terminal, "and the stars?", "Answer 2.");
     leaves(&mut terminal);
-    let said = server.asked()[2].said.join("\n");
-    assert!(said.contains("about the moon") && said.contains("and the stars?"), "{said}");
-    assert!(!said.contains("about the sun"), "{said}");
+    let user_texts = server.asked()[2].said.join("\n");
+    assert!(
+        user_texts.contains("about the moon") && user_texts.contains("and the stars?"),
+        "{user_texts}"
+    );
+    assert!(!user_texts.contains("about the sun"), "{user_texts}");
 }
 
 #[test]
@@ -222,25 +230,25 @@ fn a_command_of_the_user_is_in_the_journal() {
     let server = Server::playing([bash("cat here").into(), Turn::text("Done.").into()]);
     let test = editor().file("sub/here", "in the directory\n").file("notes", "the notes\n");
     let mut terminal = Terminal::new(&test, &server, TALK);
-    says(&mut terminal, "!cat notes", "the notes");
-    says(&mut terminal, "!cd sub", "done, without output");
+    types_and_sees(&mut terminal, "!cat notes", "the notes");
+    types_and_sees(&mut terminal, "!cd sub", "done, without output");
     leaves(&mut terminal);
     let shown = test.run("runs show last").stdout;
     assert!(shown.contains("the person runs: cat notes\n    the notes\n"), "{shown}");
     // The agent continues where the command of the user went.
     let mut terminal = Terminal::new(&test, &server, "resume last");
-    says(&mut terminal, "look", "Done.");
+    types_and_sees(&mut terminal, "look", "Done.");
     leaves(&mut terminal);
     let results = server.asked().last().expect("a request").results.clone();
     assert!(results[0].1.contains("in the directory"), "{results:?}");
 }
 
 #[test]
-fn the_memory_of_an_agent_is_shown() {
+fn the_memory_command_shows_memories() {
     let server = Server::playing([]);
     let test = asked();
     let mut terminal = Terminal::new(&test, &server, TALK);
-    says(&mut terminal, "/memory", "it remembers nothing between runs");
+    types_and_sees(&mut terminal, "/memory", "it remembers nothing between runs");
     leaves(&mut terminal);
     let agent = json!({ "name": "Helper", "description": "Helps" });
     let test = Test::new()
@@ -248,12 +256,12 @@ fn the_memory_of_an_agent_is_shown() {
         .file("helper/persona.md", "You help.\n");
     test.run("memory add helper I-like-tea").exits(0);
     let mut terminal = Terminal::new(&test, &server, "run helper --yes --as agentfs");
-    says(&mut terminal, "/memory", "I-like-tea");
+    types_and_sees(&mut terminal, "/memory", "I-like-tea");
     leaves(&mut terminal);
 }
 
 #[test]
-fn a_recorded_conversation_takes_no_such_command() {
+fn a_recorded_conversation_refuses_state_commands() {
     let server = Server::playing([]);
     let test = asked();
     let args = "run asked --yes --unconfined --record asked.cassette.one.jsonl";
@@ -289,12 +297,12 @@ fn ctrl_o_shows_the_whole_result_while_the_agent_works() {
 }
 
 #[test]
-fn the_cost_stands_against_the_budget() {
+fn the_cost_is_shown_against_the_budget() {
     let server = Server::playing([Turn::text("Done.").used(1_000, 0, 1_000).into(), Reply::Silent]);
     let test = asked();
     let args = "run asked --yes --unconfined --max-cost 1";
     let mut terminal = Terminal::new(&test, &server, args);
-    says(&mut terminal, "go", "Done.");
+    types_and_sees(&mut terminal, "go", "Done.");
     types(&mut terminal, "/cost");
     let screen = terminal.shows_that("the cost", |screen| screen.matches(" of $1").count() == 2);
     let of = screen.lines().find(|line| line.contains(" of $1")).expect("a line");
@@ -311,11 +319,11 @@ fn the_cost_stands_against_the_budget() {
 }
 
 #[test]
-fn messages_of_earlier_conversations_are_found_again() {
+fn earlier_messages_are_in_the_input_history() {
     let server = Server::answering(|asked| Turn::text(format!("Answer {}.", asked.number)).into());
     let test = asked();
     let mut terminal = Terminal::new(&test, &server, TALK);
-    says(&mut terminal, "a message to find", "Answer ");
+    types_and_sees(&mut terminal, "a message to find", "Answer ");
     leaves(&mut terminal);
     let mut terminal = Terminal::new(&test, &server, TALK);
     is_prompted(&mut terminal);

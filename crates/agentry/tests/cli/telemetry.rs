@@ -13,7 +13,7 @@ use crate::test::Test;
 fn collector() -> (String, thread::JoinHandle<(String, Vec<u8>)>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = format!("http://{}", listener.local_addr().expect("an address"));
-    let heard = thread::spawn(move || {
+    let collected = thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("somebody comes");
         let mut bytes = Vec::new();
         let mut piece = [0; 4096];
@@ -33,7 +33,7 @@ fn collector() -> (String, thread::JoinHandle<(String, Vec<u8>)>) {
             bytes.extend_from_slice(&piece[..count]);
         }
     });
-    (address, heard)
+    (address, collected)
 }
 
 fn has(bytes: &[u8], text: &str) -> bool {
@@ -41,8 +41,8 @@ fn has(bytes: &[u8], text: &str) -> bool {
 }
 
 #[test]
-fn a_collector_is_told_of_the_run_the_answers_and_the_calls_but_not_what_was_said() {
-    let (address, heard) = collector();
+fn spans_of_a_run_carry_no_message_text() {
+    let (address, collected) = collector();
     let call = Turn::call("read", json!({ "path": "notes.txt" }));
     let server = Server::playing([call.into(), Turn::text("The word is zebra.").into()]);
     let test = Test::new()
@@ -53,12 +53,12 @@ fn a_collector_is_told_of_the_run_the_answers_and_the_calls_but_not_what_was_sai
     command.env("ANTHROPIC_API_KEY", "key-of-the-test").env("OTEL_EXPORTER_OTLP_ENDPOINT", address);
     command.env("ANTHROPIC_BASE_URL", server.base(Protocol::Anthropic));
     test.ended("run", &command.output().expect("the program runs")).exits(0);
-    let (line, body) = heard.join().expect("the collector was asked");
+    let (line, body) = collected.join().expect("the collector was asked");
     assert_eq!(line, "post /v1/traces http/1.1");
     for name in ["invoke_agent reader", "execute_tool read", "chat ", "gen_ai.usage.input_tokens"] {
         assert!(has(&body, name), "{name}");
     }
-    for said in ["zebra", "okapi", "notes.txt", "what is the word", "key-of-the-test"] {
-        assert!(!has(&body, said), "{said}");
+    for private_text in ["zebra", "okapi", "notes.txt", "what is the word", "key-of-the-test"] {
+        assert!(!has(&body, private_text), "{private_text}");
     }
 }

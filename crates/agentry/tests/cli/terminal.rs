@@ -114,7 +114,7 @@ impl<'a> Terminal<'a> {
             if holds(&screen) {
                 return screen;
             }
-            assert!(Instant::now() < until && self.hears(), "never {what}:\n{screen}");
+            assert!(Instant::now() < until && self.read_output(), "never {what}:\n{screen}");
         }
     }
 
@@ -179,12 +179,12 @@ impl<'a> Terminal<'a> {
                 let rest = self.shown.split_off(at + text.len());
                 return std::mem::replace(&mut self.shown, rest);
             }
-            assert!(Instant::now() < until && self.hears(), "no `{text}` in {}", self.shown);
+            assert!(Instant::now() < until && self.read_output(), "no `{text}` in {}", self.shown);
         }
     }
 
     /// Reads the next output; returns false at its end.
-    fn hears(&mut self) -> bool {
+    fn read_output(&mut self) -> bool {
         let next = self.output.recv_timeout(PATIENCE);
         let Ok(bytes) = next else { return false };
         self.shown.push_str(&String::from_utf8_lossy(&bytes));
@@ -236,7 +236,7 @@ impl<'a> Terminal<'a> {
     /// Waits for the end of the program. Checks that the terminal is restored.
     #[track_caller]
     pub(crate) fn is_over(&mut self, code: i32) {
-        while self.hears() {}
+        while self.read_output() {}
         assert_eq!(self.child.wait().expect("it ends").code(), Some(code), "{}", self.shown);
         assert_eq!(self.test.read("home/after"), self.test.read("home/before"), "{}", self.shown);
         let (on, off) = (self.shown.rfind("[?2004h"), self.shown.rfind("[?2004l"));

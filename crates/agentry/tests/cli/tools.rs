@@ -66,7 +66,7 @@ fn names_of_tools_have_no_case() {
 /// A tool that is described wrongly does not take the others with it, and can be left out. A name that no tool has
 /// cannot.
 #[test]
-fn one_bad_tool_leaves_the_others() {
+fn an_invalid_tool_does_not_remove_the_others() {
     let good = tool("double", "return args.n * 2;");
     let code = good.replacen(
         "return {",
@@ -89,7 +89,7 @@ fn one_bad_tool_leaves_the_others() {
 
 /// Servers of `x-agentry` stand beside those of the format; none is ignored.
 #[test]
-fn servers_of_both_places_are_declared() {
+fn servers_in_fields_and_block_are_both_declared() {
     let manifest = "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n\
         tools:\n  mcp: [{name: tracker, transport: stdio, command: tracker}]\n\
         x-agentry:\n  mcp_servers: {notes: {command: notes}}\n";
@@ -102,7 +102,7 @@ fn servers_of_both_places_are_declared() {
 
 /// What a description computes is cleaned before a model sees it.
 #[test]
-fn computed_descriptions_hide_nothing() {
+fn computed_tool_descriptions_are_sanitised() {
     let code = tool("double", "return 1;").replacen(
         "description: \"",
         "description: String.fromCharCode(0x202e, 27) + \"",
@@ -124,7 +124,7 @@ fn opened(test: Test, port: u16) -> Test {
 }
 
 #[test]
-fn a_model_calls_the_tools_of_the_file() {
+fn a_model_calls_javascript_tools() {
     let code = tool("double", "log('doubling', args.n); return { twice: args.n * 2 };");
     let test = Test::new().file(PATH, agent("", &code));
     let server = Server::playing([
@@ -142,7 +142,7 @@ fn a_model_calls_the_tools_of_the_file() {
 }
 
 #[test]
-fn nothing_of_the_code_runs_without_consent() {
+fn javascript_tools_need_consent_before_running() {
     let test = Test::new().file(PATH, agent("", &tool("touch", "return 1;")));
     for args in
         ["tools agents/team_helper.agent.md", "tools call agents/team_helper.agent.md touch"]
@@ -159,7 +159,7 @@ fn nothing_of_the_code_runs_without_consent() {
 }
 
 #[test]
-fn the_tools_are_listed() {
+fn tools_lists_javascript_tools() {
     let metadata = "abilities:\n  allow: [fs, tool]\n";
     let test = Test::new().file(PATH, agent(metadata, &tool("double", "return 1;")));
     let listed = test.run("tools agents/team_helper.agent.md --yes --format json").exits(0).json();
@@ -184,7 +184,7 @@ fn the_tools_are_listed() {
 }
 
 #[test]
-fn what_cannot_be_used_is_listed() {
+fn unusable_tools_are_listed_with_their_reason() {
     let cases = [
         (tool("bash", "return 1;"), "`bash` is the name of a built-in tool"),
         (format!("JSON.parse('no');\n{}", tool("double", "")), "(agents/team_helper.agent.md:13:"),
@@ -253,7 +253,7 @@ fn one_tool_is_called() {
 
 /// The example of the format's document, with its slips repaired, against a server on this machine.
 #[test]
-fn a_start_up_tool_is_a_gate() {
+fn a_startup_tool_must_succeed_before_a_run() {
     let port = guarded_server();
     let body = format!(
         "    const res = await fetch(\"http://127.0.0.1:{port}/v1/models\", {{\n      method: \"GET\",\n      \
@@ -290,7 +290,7 @@ fn a_start_up_tool_is_a_gate() {
 }
 
 #[test]
-fn a_rule_about_a_tool_holds() {
+fn a_rule_on_a_javascript_tool_applies() {
     let server =
         Server::playing([Turn::call("deploy", json!({})).into(), Turn::text("Well.").into()]);
     let test = Test::new().file(PATH, agent("", &tool("Deploy", "return 'deployed';")));
@@ -331,7 +331,7 @@ fn a_replay_runs_no_code() {
 
 /// `tool_timeout_ms` is the time of every call; what is no time is an error of the definition.
 #[test]
-fn a_definition_sets_the_time_of_its_tools() {
+fn tool_timeout_ms_limits_every_call() {
     let endless = tool("spin", "for (;;) {}");
     let slow = tool("wait", "await new Promise((done) => setTimeout(done, 300)); return 1;");
     let cases = [

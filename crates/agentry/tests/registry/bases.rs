@@ -9,7 +9,7 @@ fn child(name: &str, base: &str) -> String {
 }
 
 #[test]
-fn a_base_in_a_registry() {
+fn a_base_is_fetched_from_a_registry() {
     let (_, registry) = pushed();
     let host = registry.host();
     let test =
@@ -44,7 +44,7 @@ fn a_base_in_a_registry() {
 
 /// The lock pins what the tag was.
 #[test]
-fn a_tag_that_moves_is_noticed_by_the_lock() {
+fn a_moved_tag_differs_from_the_lock() {
     let (pusher, registry) = pushed();
     let host = registry.host();
     let test =
@@ -60,7 +60,7 @@ fn a_tag_that_moves_is_noticed_by_the_lock() {
 }
 
 #[test]
-fn a_base_without_the_required_signature() {
+fn an_unsigned_registry_base_is_refused() {
     let (_, registry) = pushed();
     let host = registry.host();
     let test =
@@ -76,7 +76,7 @@ fn a_base_without_the_required_signature() {
 
 /// Three registries, each with an agent whose base is the next one's.
 #[test]
-fn a_circle_over_three_registries() {
+fn a_base_cycle_over_three_registries_is_refused() {
     let registries =
         [ScriptedRegistry::start(), ScriptedRegistry::start(), ScriptedRegistry::start()];
     let test = Test::new().file("seed.agent", HELPER);
@@ -99,7 +99,7 @@ fn a_circle_over_three_registries() {
 }
 
 #[test]
-fn a_pinned_url() {
+fn a_url_base_needs_a_matching_digest() {
     let registry = ScriptedRegistry::start();
     registry.lie(|request, _| match request.path.as_str() {
         "/agents/helper.agent" => Some(ScriptedAnswer::body(HELPER)),

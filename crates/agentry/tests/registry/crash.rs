@@ -127,7 +127,7 @@ fn a_pull_that_dies_leaves_no_half_copy() {
 
 /// A file size limit stands for a full disk: a write fails half way.
 #[test]
-fn a_full_disk_leaves_nothing_behind() {
+fn a_pull_on_a_full_disk_leaves_no_files() {
     let registry = ScriptedRegistry::start();
     let pusher = Test::new();
     keeper(&pusher);
@@ -140,15 +140,15 @@ fn a_full_disk_leaves_nothing_behind() {
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", &script]).current_dir(test.path("")).env("HOME", test.path("home"));
     let output = shell.env_remove("AGENTRY_HOME").output().expect("a shell");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("cannot be written: file too large"), "{said}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("cannot be written: file too large"), "{errors}");
     assert!(!test.has("out") && !test.has("home/.agentry/remote/artifacts"));
     test.run(&format!("pull {place} -o out")).exits(0);
 }
 
 #[test]
-fn several_push_and_pull_at_once() {
+fn parallel_pushes_and_pulls_succeed() {
     let (test, registry) = pushed();
     let host = registry.host();
     for at in 0..3 {

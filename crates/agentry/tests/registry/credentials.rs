@@ -28,7 +28,7 @@ fn docker_config(test: &Test, host: &str) {
 }
 
 #[test]
-fn a_password_of_docker() {
+fn docker_credentials_are_used() {
     let (test, registry) = pushed();
     locked(&registry, BASIC, "Basic realm=\"r\"".to_owned());
     let pull = format!("pull oci://{}/team/helper:0.1.0 -o out", registry.host());
@@ -42,7 +42,7 @@ fn a_password_of_docker() {
 }
 
 #[test]
-fn credentials_that_expired() {
+fn rejected_credentials_are_an_error() {
     let (test, registry) = pushed();
     docker_config(&test, &registry.host());
     locked(&registry, "Basic other", "Basic realm=\"r\"".to_owned());
@@ -56,7 +56,7 @@ fn credentials_that_expired() {
 }
 
 #[test]
-fn a_token_server_gets_the_password_and_the_registry_the_token() {
+fn the_password_goes_only_to_the_token_server() {
     let (test, registry) = pushed();
     docker_config(&test, &registry.host());
     let realm = format!("http://{}/token", registry.host());
@@ -76,7 +76,7 @@ fn a_token_server_gets_the_password_and_the_registry_the_token() {
 
 /// A helper is asked for exactly the registry.
 #[test]
-fn a_credential_helper() {
+fn a_docker_credential_helper_is_used() {
     let (test, registry) = pushed();
     locked(&registry, BASIC, "Basic realm=\"r\"".to_owned());
     let host = registry.host();
@@ -102,7 +102,7 @@ fn a_credential_helper() {
 
 /// A blob may lie on another host. It gets no credentials, and its bytes are verified all the same.
 #[test]
-fn credentials_do_not_follow_a_redirect() {
+fn credentials_are_not_sent_to_a_redirect_target() {
     let (test, registry) = pushed();
     docker_config(&test, &registry.host());
     let elsewhere = ScriptedRegistry::start();
@@ -128,7 +128,7 @@ fn credentials_do_not_follow_a_redirect() {
 
 /// An upload may go to another host as well.
 #[test]
-fn credentials_do_not_follow_an_upload() {
+fn credentials_are_not_sent_to_another_upload_host() {
     let registry = ScriptedRegistry::start();
     let elsewhere = ScriptedRegistry::start();
     let test = Test::new().file("helper.agent", crate::test::HELPER);

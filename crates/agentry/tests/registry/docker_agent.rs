@@ -30,7 +30,7 @@ fn holding(yaml: &str, change: impl FnOnce(&mut Value)) -> ScriptedRegistry {
 }
 
 #[test]
-fn what_can_be_understood_is_imported_without_rights() {
+fn docker_agents_are_imported_without_permissions() {
     let registry = holding(YAML, |_| {});
     let place = format!("oci://{}/pirate:1", registry.host());
     let test = Test::new();
@@ -52,7 +52,7 @@ fn what_can_be_understood_is_imported_without_rights() {
 }
 
 #[test]
-fn what_cannot_be_understood_is_refused() {
+fn unsupported_docker_agents_are_refused() {
     type Change = fn(&mut Value);
     let none: Change = |_| {};
     let two = "agents:\n  a: {instruction: x}\n  b: {instruction: y}\n";

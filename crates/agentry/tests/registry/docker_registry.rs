@@ -114,7 +114,7 @@ fn skopeo(args: &[&str]) -> Output {
 }
 
 #[test]
-fn tls_and_a_login_and_a_copy_to_another_registry() {
+fn push_and_pull_work_with_tls_login_and_mirror() {
     let test = Test::new().file("helper.agent", HELPER);
     let (Some(first), Some(second)) =
         (DockerRegistry::start(&test.path("first")), DockerRegistry::start(&test.path("second")))

@@ -5,7 +5,7 @@ use crate::scripted::{ScriptedAnswer, ScriptedRegistry};
 use crate::test::{HELPER, Test};
 
 #[test]
-fn an_agent_comes_back_as_the_same_agent() {
+fn a_pushed_agent_pulls_with_the_same_digest() {
     let (test, registry) = pushed();
     let host = registry.host();
     let full = test.run("hash --full helper.agent").exits(0).stdout;
@@ -28,7 +28,7 @@ fn an_agent_comes_back_as_the_same_agent() {
 }
 
 #[test]
-fn several_files_keep_their_places() {
+fn pulled_files_keep_their_paths() {
     let registry = ScriptedRegistry::start();
     let test = Test::new();
     test.write("keeper/agent.yaml", "name: keeper\nversion: 1.0.0\ndescription: Keeps things\n");
@@ -48,7 +48,7 @@ fn several_files_keep_their_places() {
 
 /// An agent that names files of its workspace finds them in its copy too, whatever lies around the copy.
 #[test]
-fn files_of_a_workspace_come_along() {
+fn files_of_the_workspace_are_pushed_too() {
     let registry = ScriptedRegistry::start();
     let test = Test::new();
     test.write(
@@ -67,7 +67,7 @@ fn files_of_a_workspace_come_along() {
 }
 
 #[test]
-fn a_tag_is_not_replaced_by_chance() {
+fn a_tag_is_replaced_only_by_force() {
     let (test, registry) = pushed();
     let push = format!("push helper.agent oci://{}/team/helper:0.1.0", registry.host());
     test.write("helper.agent", HELPER.replace("questions", "riddles"));
@@ -80,7 +80,7 @@ fn a_tag_is_not_replaced_by_chance() {
 }
 
 #[test]
-fn what_was_pulled_needs_no_network() {
+fn pulled_agents_are_cached_for_offline_use() {
     let (test, registry) = pushed();
     let host = registry.host();
     let tag = format!("oci://{host}/team/helper:0.1.0");
@@ -124,7 +124,7 @@ fn walk(dir: &std::path::Path, name: &str) -> std::path::PathBuf {
 
 /// A workspace with an agent of the registry in it: the agent is used as it is, and nothing of it is written.
 #[test]
-fn an_agent_of_a_registry_stands_where_agents_do() {
+fn every_command_accepts_an_oci_reference() {
     let (test, registry) = pushed();
     let place = format!("oci://{}/team/helper:0.1.0", registry.host());
     let other = Test::new();
@@ -143,7 +143,7 @@ fn an_agent_of_a_registry_stands_where_agents_do() {
 }
 
 #[test]
-fn a_private_agent_stays_at_home() {
+fn a_private_agent_is_not_pushed_without_consent() {
     let registry = ScriptedRegistry::start();
     let test = Test::new();
     let definition = r#"{"id": "keeper", "name": "keeper", "version": "1.0.0", "description": "Keeps", "access_control": {"visibility": "private"}}"#;
@@ -159,7 +159,7 @@ fn a_private_agent_stays_at_home() {
 }
 
 #[test]
-fn references_that_are_none() {
+fn invalid_oci_references_are_usage_errors() {
     let test = Test::new().file("helper.agent", HELPER);
     for reference in
         ["oci://", "oci://host", "oci://host/UP", "oci://host/a@sha256:1", "https://host/x"]
@@ -173,7 +173,7 @@ fn references_that_are_none() {
 
 /// Tags come in pages, and the next page is asked of the same registry.
 #[test]
-fn tags_of_several_pages() {
+fn paged_tag_lists_are_joined() {
     let (test, registry) = pushed();
     registry.lie(|request, _| {
         let page = |tags: &str| ScriptedAnswer::body(format!("{{\"tags\": [{tags}]}}"));

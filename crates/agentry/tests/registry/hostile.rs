@@ -25,7 +25,7 @@ fn refused(
 }
 
 #[test]
-fn answers_that_are_errors() {
+fn error_statuses_of_the_registry_are_reported() {
     let cases = [
         (401, "wants a login of a kind that is not known"),
         (403, "does not permit to read `127.0.0.1"),
@@ -45,7 +45,7 @@ fn answers_that_are_errors() {
 
 /// A registry that is busy for a moment is asked again.
 #[test]
-fn a_registry_that_was_busy() {
+fn a_busy_registry_is_retried() {
     let (_, registry) = pushed();
     let count = std::sync::atomic::AtomicUsize::new(0);
     registry.lie(move |_, _| {
@@ -58,7 +58,7 @@ fn a_registry_that_was_busy() {
 }
 
 #[test]
-fn bytes_that_are_wrong() {
+fn wrong_or_truncated_bytes_are_refused() {
     refused(("truncated", 2, "ended its answer too early"), |request, content| {
         let digest = request.path.split_once("/blobs/")?.1;
         let bytes = content.blobs.get(digest)?;
@@ -130,7 +130,7 @@ fn with_path(path: &'static str) -> impl Fn(&mut Value, &mut Value) + Send + Syn
 }
 
 #[test]
-fn paths_that_leave() {
+fn hostile_paths_in_artifacts_are_refused() {
     for path in [
         "../evil",
         "/etc/evil",
@@ -200,7 +200,7 @@ fn a_large_layer_is_refused_before_it_is_downloaded() {
 
 /// The tag moves after the tags were listed, and again after its manifest was read: what was read counts.
 #[test]
-fn a_tag_that_moves() {
+fn a_tag_that_moves_during_a_pull_is_pinned() {
     let (test, registry) = pushed();
     let host = registry.host();
     let first = registry.content().manifests["team/helper:0.1.0"].clone();
@@ -222,7 +222,7 @@ fn a_tag_that_moves() {
 }
 
 #[test]
-fn without_tls_only_on_this_machine() {
+fn plain_http_is_allowed_only_for_loopback() {
     let test = Test::new().file("helper.agent", HELPER);
     // The host does not exist: without TLS nothing is even asked, with it the name is.
     let secure = test.run("list oci://registry.invalid/x").exits(2);

@@ -29,7 +29,7 @@ fn repository(host: &str, key: &str) -> String {
 }
 
 #[test]
-fn a_signature_travels_with_the_agent() {
+fn signatures_are_pushed_and_pulled_with_the_agent() {
     let (_, registry, key) = signed();
     let reference = format!("oci://{}/team/helper:0.1.0", registry.host());
     let other = user(&repository(&registry.host(), &key));
@@ -43,7 +43,7 @@ fn a_signature_travels_with_the_agent() {
 }
 
 #[test]
-fn only_the_right_key_counts() {
+fn only_a_trusted_key_satisfies_the_requirement() {
     let (test, registry, key) = signed();
     let host = registry.host();
     let wrong = test.run("keygen other").exits(0).stdout.trim().to_owned();
@@ -91,11 +91,11 @@ fn every_command_can_require_a_signature() {
     let of_base = ["check", "show", "render --dry-run --target claude-code", "run", "push"];
     let commands =
         commands.into_iter().chain(of_base.map(|command| format!("{command} child.agent")));
-    let nobody = Test::new().file("child.agent", &base);
+    let without_trust = Test::new().file("child.agent", &base);
     let trusting = user(&format!("[signing]\ntrusted = [\"{key}\"]\n")).file("child.agent", &base);
     for command in commands {
         let signed_only = format!("{command} --require-signature");
-        let refused = nobody.run(&signed_only);
+        let refused = without_trust.run(&signed_only);
         assert!(format!("{refused}").contains("is refused: "), "{refused}");
         let accepted = format!("{}", trusting.run(&signed_only));
         assert!(!accepted.contains("is refused"), "{accepted}");
@@ -104,7 +104,7 @@ fn every_command_can_require_a_signature() {
 
 /// A workspace can require more, and never less.
 #[test]
-fn a_workspace_only_narrows() {
+fn a_workspace_only_tightens_signature_rules() {
     let (test, registry, key) = signed();
     let host = registry.host();
     let wrong = test.run("keygen other").exits(0).stdout.trim().to_owned();
@@ -132,7 +132,7 @@ fn a_workspace_only_narrows() {
 
 /// A signature over another agent, moved to this one.
 #[test]
-fn a_signature_over_another_digest() {
+fn a_signature_of_another_agent_is_refused() {
     let (test, registry, key) = signed();
     let host = registry.host();
     test.write("other.agent", HELPER.replace("helper", "other"));
@@ -168,7 +168,7 @@ fn a_signature_over_another_digest() {
 
 /// Two people sign the same agent at once: no signature is lost.
 #[test]
-fn two_sign_at_once() {
+fn parallel_signatures_are_all_kept() {
     let registry = ScriptedRegistry::start();
     let tests = ["one", "two", "three"].map(|_| {
         let test = Test::new().file("helper.agent", HELPER);

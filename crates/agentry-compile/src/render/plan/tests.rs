@@ -23,7 +23,7 @@ type Unwished<'a> = (&'a str, Disk<'a>, &'a str, bool, &'a str);
 
 /// What a plan does, in short: `+` new, `~` changed, `=` kept, `-` removed, `!` refused, `^`
 /// by force, and `#` for each line of the ledger.
-fn told(
+fn planned_changes(
     wanted: &[WantedFile],
     ledger: &[LedgerEntry],
     disk: &[(&str, &str)],
@@ -55,7 +55,7 @@ fn told(
 }
 
 #[test]
-fn files_of_one_agent() {
+fn a_plan_adds_updates_or_keeps_files_of_an_agent() {
     let new = [wanted("a", "new", "x")];
     let old = [entry("a", "old", "x")];
     let cases: [Wished<'_>; 9] = [
@@ -70,12 +70,12 @@ fn files_of_one_agent() {
         ("a link", &old, &[("a", "-> link")], true, "!a #a"),
     ];
     for (case, ledger, disk, force, expected) in cases {
-        assert_eq!(told(&new, ledger, disk, ("", force)), expected, "{case}");
+        assert_eq!(planned_changes(&new, ledger, disk, ("", force)), expected, "{case}");
     }
 }
 
 #[test]
-fn files_that_are_not_wanted_any_more() {
+fn files_no_longer_rendered_are_removed() {
     let old = [entry("a", "old", "x"), entry("b", "old", "y")];
     let cases: [Unwished<'_>; 6] = [
         ("ours", &[("a", "old"), ("b", "old")], "", false, "-a -b"),
@@ -86,80 +86,80 @@ fn files_that_are_not_wanted_any_more() {
         ("a link", &[("a", "-> link")], "", true, "!a #a"),
     ];
     for (case, disk, covered, force, expected) in cases {
-        assert_eq!(told(&[], &old, disk, (covered, force)), expected, "{case}");
+        assert_eq!(planned_changes(&[], &old, disk, (covered, force)), expected, "{case}");
     }
 }
 
 #[test]
 fn an_agent_is_written_whole_or_not_at_all() {
     let new = [wanted("a", "1", "x"), wanted("b", "2", "x"), wanted("c", "3", "y")];
-    assert_eq!(told(&new, &[], &[("b", "mine")], ("", false)), "+c !b #c");
+    assert_eq!(planned_changes(&new, &[], &[("b", "mine")], ("", false)), "+c !b #c");
     let old = [entry("a", "0", "x"), entry("old", "0", "x")];
     let disk = [("a", "0"), ("b", "mine"), ("old", "0")];
-    assert_eq!(told(&new, &old, &disk, ("", false)), "+c !b #a #c #old");
+    assert_eq!(planned_changes(&new, &old, &disk, ("", false)), "+c !b #a #c #old");
     // Without the settings that all agents share, none of them is safe.
     let shared = [wanted("s", "1", ""), wanted("a", "1", "x")];
-    assert_eq!(told(&shared, &[], &[("s", "-> link")], ("", false)), "!s");
+    assert_eq!(planned_changes(&shared, &[], &[("s", "-> link")], ("", false)), "!s");
 }
 
 #[test]
-fn what_cannot_be_rendered_now_stays_with_all_that_it_shares() {
+fn a_failed_agent_keeps_its_files_and_shared_files() {
     let old = [entry("h", "0", "held"), entry("a", "0", "x"), entry("s", "0", "")];
     let disk = [("h", "0"), ("a", "0"), ("s", "0")];
     let new = [wanted("s", "1", ""), wanted("a", "1", "x")];
-    assert_eq!(told(&new, &old, &disk, ("", false)), "!s #a #h #s");
+    assert_eq!(planned_changes(&new, &old, &disk, ("", false)), "!s #a #h #s");
     let same = [wanted("s", "0", ""), wanted("a", "1", "x")];
-    assert_eq!(told(&same, &old, &disk, ("", false)), "=s ~a #a #h #s");
+    assert_eq!(planned_changes(&same, &old, &disk, ("", false)), "=s ~a #a #h #s");
     // The others were rendered as if what is shared were gone, so they wait too.
-    assert_eq!(told(&[wanted("a", "1", "x")], &old, &disk, ("", false)), "!s #a #h #s");
+    assert_eq!(planned_changes(&[wanted("a", "1", "x")], &old, &disk, ("", false)), "!s #a #h #s");
     let gone = [("h", "0"), ("a", "0")];
-    assert_eq!(told(&[wanted("a", "1", "x")], &old, &gone, ("", false)), "~a #a #h #s");
+    assert_eq!(planned_changes(&[wanted("a", "1", "x")], &old, &gone, ("", false)), "~a #a #h #s");
 }
 
 #[test]
-fn what_an_edited_file_shares_stays_with_it() {
+fn an_edited_file_keeps_its_agents_shared_files() {
     let old = [entry("e", "0", "x"), entry("a", "0", "y"), entry("s", "0", "")];
     let disk = [("e", "mine"), ("a", "0"), ("s", "0")];
     let settings = wanted("s", "1", "");
     let others = [settings.clone(), wanted("a", "1", "y")];
-    assert_eq!(told(&others, &old, &disk, ("", false)), "!s #a #e #s");
-    assert_eq!(told(&others, &old, &disk, ("", true)), "~s ~a -e^ #a #s");
+    assert_eq!(planned_changes(&others, &old, &disk, ("", false)), "!s #a #e #s");
+    assert_eq!(planned_changes(&others, &old, &disk, ("", true)), "~s ~a -e^ #a #s");
     let skill = [entry("x/skills/e", "0", "x"), entry("s", "0", "")];
     let edited = [("x/skills/e", "mine"), ("a", "0"), ("s", "0")];
     let expected = "~s ~a !x/skills/e #a #s #x/skills/e";
     let known: Vec<LedgerEntry> = skill.into_iter().chain([entry("a", "0", "y")]).collect();
-    assert_eq!(told(&others, &known, &edited, ("", false)), expected);
+    assert_eq!(planned_changes(&others, &known, &edited, ("", false)), expected);
     let without = [wanted("a", "1", "y")];
-    assert_eq!(told(&without, &old, &disk, ("", false)), "!s #a #e #s");
+    assert_eq!(planned_changes(&without, &old, &disk, ("", false)), "!s #a #e #s");
     // Its definition changed with what is shared.
     let both = [settings.clone(), wanted("e", "1", "x"), wanted("a", "1", "y")];
-    assert_eq!(told(&both, &old, &disk, ("", false)), "!e !s #a #e #s");
+    assert_eq!(planned_changes(&both, &old, &disk, ("", false)), "!e !s #a #e #s");
     // It did not, but rules that are shared are no part of its file.
     let same = [settings.clone(), wanted("e", "0", "x"), wanted("a", "1", "y")];
-    assert_eq!(told(&same, &old, &disk, ("", false)), "!e !s #a #e #s");
-    assert_eq!(told(&same, &old, &disk, ("", true)), "~s ~e^ ~a #a #e #s");
+    assert_eq!(planned_changes(&same, &old, &disk, ("", false)), "!e !s #a #e #s");
+    assert_eq!(planned_changes(&same, &old, &disk, ("", true)), "~s ~e^ ~a #a #e #s");
     let kept = [wanted("s", "0", ""), wanted("e", "0", "x"), wanted("a", "1", "y")];
-    assert_eq!(told(&kept, &old, &disk, ("", false)), "=s ~a !e #a #e #s");
+    assert_eq!(planned_changes(&kept, &old, &disk, ("", false)), "=s ~a !e #a #e #s");
     // The ledger is lost: the mark distinguishes rendered files from the user's.
     let marked = [("e", "---\n# rendered by agentry from x\n"), ("s", "0")];
-    assert_eq!(told(&same, &[], &marked, ("", false)), "!e !s");
-    assert_eq!(told(&same, &[], &disk, ("", false)), "~s !e !a #s");
+    assert_eq!(planned_changes(&same, &[], &marked, ("", false)), "!e !s");
+    assert_eq!(planned_changes(&same, &[], &disk, ("", false)), "~s !e !a #s");
     let added = [settings, wanted("e", "0", "x"), wanted("b", "1", "y")];
-    assert_eq!(told(&added, &[], &disk, ("", false)), "~s +b !e #b #s");
+    assert_eq!(planned_changes(&added, &[], &disk, ("", false)), "~s +b !e #b #s");
 }
 
 #[test]
-fn files_in_each_others_way() {
+fn clashing_files_of_two_agents_are_refused() {
     let mut other = wanted("A", "2", "y");
     other.target = "pi".to_owned();
     let first = wanted("a", "1", "x");
-    assert_eq!(told(&[first.clone(), other.clone()], &[], &[], ("", false)), "+a !A #a");
+    assert_eq!(planned_changes(&[first.clone(), other.clone()], &[], &[], ("", false)), "+a !A #a");
     other.path = "a".to_owned();
-    assert_eq!(told(&[first.clone(), other.clone()], &[], &[], ("", false)), "+a !a #a");
+    assert_eq!(planned_changes(&[first.clone(), other.clone()], &[], &[], ("", false)), "+a !a #a");
     other.bytes = b"1".to_vec();
-    assert_eq!(told(&[first.clone(), other.clone()], &[], &[], ("", false)), "+a #a");
+    assert_eq!(planned_changes(&[first.clone(), other.clone()], &[], &[], ("", false)), "+a #a");
     other.path = "a/b".to_owned();
-    assert_eq!(told(&[first, other], &[], &[], ("", false)), "+a !a/b #a");
+    assert_eq!(planned_changes(&[first, other], &[], &[], ("", false)), "+a !a/b #a");
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn shared_files_are_merged_and_unmerged() {
     let users = "{\n}\n";
     let both = "{\n  1\n}\n";
     let disk = [("s", users)];
-    assert_eq!(told(&[wanted("s", both, "")], &[], &disk, ("", false)), "~s #s");
+    assert_eq!(planned_changes(&[wanted("s", both, "")], &[], &disk, ("", false)), "~s #s");
     let hunks = super::super::merge_record::merge(Some(users), both);
     let merged = LedgerEntry { merge: Some(hunks), ..entry("s", both, "") };
     let ledger = RenderLedger::new(vec![merged.clone()]);
@@ -175,10 +175,13 @@ fn shared_files_are_merged_and_unmerged() {
     assert_eq!(existing(&ledger, &there(both), "s").as_deref(), Some(users));
     assert_eq!(existing(&ledger, &there("{\n  2\n}\n"), "s").as_deref(), Some("{\n  2\n}\n"));
     let none: &[WantedFile] = &[];
-    assert_eq!(told(none, std::slice::from_ref(&merged), &[("s", both)], ("", false)), "~s");
+    assert_eq!(
+        planned_changes(none, std::slice::from_ref(&merged), &[("s", both)], ("", false)),
+        "~s"
+    );
     let lines = [("s", "// mine\n{\n  1\n}\n")];
-    assert_eq!(told(none, std::slice::from_ref(&merged), &lines, ("", false)), "~s");
-    assert_eq!(told(none, &[merged], &[("s", "{\n  2\n}\n")], ("", false)), "!s #s");
+    assert_eq!(planned_changes(none, std::slice::from_ref(&merged), &lines, ("", false)), "~s");
+    assert_eq!(planned_changes(none, &[merged], &[("s", "{\n  2\n}\n")], ("", false)), "!s #s");
     let created = LedgerEntry { merge: Some(MergeRecord::Created), ..entry("s", both, "") };
-    assert_eq!(told(none, &[created], &[("s", both)], ("", false)), "-s");
+    assert_eq!(planned_changes(none, &[created], &[("s", both)], ("", false)), "-s");
 }

@@ -89,7 +89,7 @@ mod tests {
     use crate::{at, read};
 
     #[test]
-    fn what_agentry_would_load() {
+    fn files_that_an_agent_loads_are_protected() {
         let toml =
             |name: &str, more: &str| format!("name = \"{name}\"\ndescription = \"Works\"\n{more}");
         let loads =

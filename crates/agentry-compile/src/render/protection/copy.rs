@@ -77,7 +77,7 @@ impl ProtectedPaths<'_> {
         Some(denied(&part.text, &hit))
     }
 
-    /// A protected path that exists below a directory. `is_whole` tells whether the workspace itself counts.
+    /// A protected path that exists below a directory. `is_whole` includes the workspace itself.
     fn protected_in(
         &self,
         word: &ShellWord,
@@ -116,9 +116,10 @@ impl ProtectedPaths<'_> {
         place: CommandPlace<'_>,
     ) -> Option<VerdictReason> {
         const ELSEWHERE: &[&str] = &["--global", "--system", "--file", "-f", "--blob"];
-        let says = |word: &&&ShellWord| ELSEWHERE.iter().any(|it| known(word).starts_with(it));
+        let is_other_target =
+            |word: &&&ShellWord| ELSEWHERE.iter().any(|it| known(word).starts_with(it));
         let is_template = |word: &&&ShellWord| known(word).starts_with("--templ");
-        if operands.iter().any(|word| says(&word) || is_template(&word)) {
+        if operands.iter().any(|word| is_other_target(&word) || is_template(&word)) {
             return Some(asked(&part.text, "git runs what its settings and hooks name"));
         }
         let config = self.reals(".git/config", place).into_iter().flatten().next()?;
@@ -248,7 +249,7 @@ struct CopyOperands {
 }
 
 impl CopyOperands {
-    /// Parses the words. `has_target` tells whether `-t` names the target directory.
+    /// Parses the words. `has_target` is true if `-t` names the target directory.
     fn new(words: &[&ShellWord], has_target: bool) -> Option<Self> {
         let (mut others, mut targets) = (Vec::new(), Vec::new());
         let mut is_ended = false;
@@ -331,7 +332,7 @@ mod tests {
 
     /// A protected name is denied as a target of a move, copy, link or archive, whether it exists or not.
     #[test]
-    fn what_is_put_in_the_place_of_a_protected_name() {
+    fn moves_and_copies_onto_protected_names_are_denied() {
         const LINES: &[(&str, &str)] = &[
             (
                 "deny",

@@ -142,7 +142,7 @@ mod tests {
     use crate::{at, new_agent, read};
 
     #[test]
-    fn also_what_is_not_there_yet() {
+    fn missing_parts_of_a_definition_are_protected() {
         const SOLO: &str = "name: solo\ndescription: Works\nsoul: You work.\n";
         let texts = [
             ("agents/a/instructions.md", "You work."),
@@ -174,7 +174,7 @@ mod tests {
 
     /// All files that a format declares are protected from an agent whose directory is the workspace.
     #[test]
-    fn every_file_of_every_format() {
+    fn definition_files_of_every_format_are_protected() {
         for row in FORMATS {
             let Some(main) = row.files.mains.first() else { continue };
             let files = new_agent(row.format, "solo").into_iter();
@@ -202,7 +202,7 @@ mod tests {
 
     /// No call writes to another agent of the workspace, unless a rule names the file.
     #[test]
-    fn other_agents_of_the_workspace() {
+    fn writes_to_other_agents_of_the_workspace_are_denied() {
         let texts = [
             ("agents/b/agent.toml", ""),
             ("agents/b/system-prompt.md", ""),
@@ -254,7 +254,7 @@ mod tests {
 
     /// A directory with a definition is as protected as the definition, whichever program changes it.
     #[test]
-    fn directories_above_a_definition() {
+    fn commands_on_a_directory_with_a_definition_are_denied() {
         const DENIED: &[&str] = &[
             "rm -rf agents",
             "rm -rf .",

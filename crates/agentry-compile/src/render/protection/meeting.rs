@@ -132,8 +132,8 @@ impl ProtectedPaths<'_> {
         place.directories().iter().filter_map(from).max()
     }
 
-    /// How the rest of a word below a directory meets a protected path. `near` tells whether a protected path
-    /// lies there.
+    /// How the rest of a word below a directory meets a protected path. `near` returns whether a
+    /// protected path is there.
     fn below(
         &self,
         directory: &str,
@@ -282,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_that_a_word_names() {
+    fn paths_are_found_in_command_words() {
         let cases = [
             ("a/b", "a/b"),
             ("of=a", "of=a a"),

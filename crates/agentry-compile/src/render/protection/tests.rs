@@ -6,7 +6,7 @@ use super::*;
 use crate::memory_world::MemoryWorld;
 
 #[test]
-fn what_writes_to_a_protected_path() {
+fn calls_that_write_to_protected_paths_are_found() {
     let paths = ["/workspace/.claude", "/workspace/a.agent", "/opt/agentry"].map(str::to_owned);
     let places = PathAnchors::default();
     let mut world = MemoryWorld::default();

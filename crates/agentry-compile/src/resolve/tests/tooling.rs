@@ -11,7 +11,7 @@ fn skills(files: &[(&str, &str)], skills: &str, tools: &str) -> Vec<String> {
     let text = format!("name: a\nskills: {skills}\ntools: {tools}\n");
     let mut all = vec![("agents/a.agent", text.as_str())];
     all.extend(files);
-    let plan = Here::new(&all, &[]).plan("agents/a.agent", ModelLookup::Nobody);
+    let plan = Here::new(&all, &[]).plan("agents/a.agent", ModelLookup::Offline);
     let line = |skill: &PlannedSkill| match &skill.found {
         SkillResolution::Pack(path) => format!("pack {path}"),
         SkillResolution::Native(tool) => format!("native {tool}"),
@@ -103,7 +103,7 @@ fn the_nearest_pack_wins() {
 }
 
 #[test]
-fn packs_keep_to_the_standard() {
+fn packs_without_required_metadata_are_refused() {
     let cases = [
         (PACK, "pack skills/review/SKILL.md"),
         (
@@ -135,10 +135,10 @@ fn a_missing_skill_is_an_error_unless_it_is_optional() {
 }
 
 #[test]
-fn tools_say_where_they_come_from() {
+fn tools_are_listed_with_their_origin() {
     let text = "name: a\ntools:\n  native: [bash, browser]\n  mcp: [github, {name: db, command: pg, \
                 args: [-x]}, {zed: {url: 'https://z.example'}}]\n";
-    let plan = Here::new(&[("a.agent", text)], &[]).plan("a.agent", ModelLookup::Nobody);
+    let plan = Here::new(&[("a.agent", text)], &[]).plan("a.agent", ModelLookup::Offline);
     let line = |tool: &PlannedTool| {
         format!("{} {} {:?} {}", tool.kind.as_str(), tool.name, tool.detail, tool.missing.is_some())
     };
@@ -156,7 +156,7 @@ fn tools_say_where_they_come_from() {
 }
 
 #[test]
-fn every_file_that_takes_part_has_a_digest() {
+fn every_contributing_file_has_a_digest() {
     let files = [
         (
             "agents/x/agent.toml",
@@ -169,7 +169,7 @@ fn every_file_that_takes_part_has_a_digest() {
         (".agents/skills/review/references/cases.md", "Cases.\n"),
         ("skills/other/SKILL.md", "not asked for"),
     ];
-    let plan = Here::new(&files, &[]).plan("agents/x", ModelLookup::Nobody);
+    let plan = Here::new(&files, &[]).plan("agents/x", ModelLookup::Offline);
     let paths: Vec<_> = plan.files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(
         paths,
@@ -189,14 +189,14 @@ fn every_file_that_takes_part_has_a_digest() {
 
 /// A pack of the agent has the name that it declares, wherever it lies below `skills/`.
 #[test]
-fn own_packs_are_known_by_their_names() {
+fn packs_of_the_agent_resolve_by_declared_name() {
     let files = [
         ("x/agent.toml", "name = \"x\"\ndescription = \"X\"\nskills = [\"review\"]\n"),
         ("x/system-prompt.md", "You help.\n"),
         ("x/skills/texts/review/SKILL.md", PACK),
         ("x/skills/texts/review/references/cases.md", "Cases.\n"),
     ];
-    let plan = Here::new(&files, &[]).plan("x", ModelLookup::Nobody);
+    let plan = Here::new(&files, &[]).plan("x", ModelLookup::Offline);
     let paths: Vec<_> = plan.files.iter().map(|file| file.path.as_str()).collect();
     assert!(paths.contains(&"x/skills/texts/review/references/cases.md"), "{paths:?}");
     let found: Vec<_> = plan.skills.iter().map(|skill| &skill.found).collect();

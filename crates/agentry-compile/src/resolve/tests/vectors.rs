@@ -36,7 +36,7 @@ const HERE: &[(&str, Option<&str>, &str)] = &[
 ];
 
 #[test]
-fn the_order_of_preference_is_that_of_the_reference() {
+fn model_choice_matches_the_reference_vectors() {
     let cases: Vec<Value> = serde_json::from_str(CASES).expect("cases");
     assert_eq!(cases.len(), HERE.len());
     for (case, (label, expected, reason)) in cases.iter().zip(HERE) {
@@ -69,7 +69,7 @@ fn here(model: &str) -> String {
 }
 
 #[test]
-fn the_first_variable_that_is_set_holds_the_key() {
+fn the_first_set_key_variable_is_used() {
     for (set, expected) in [
         (&["GOOGLE_API_KEY", "GEMINI_API_KEY"][..], "GEMINI_API_KEY"),
         (&["GOOGLE_API_KEY"], "GOOGLE_API_KEY"),

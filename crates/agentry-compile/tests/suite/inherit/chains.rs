@@ -18,7 +18,7 @@ fn agent(name: &str, base: &str) -> (String, Vec<u8>) {
 }
 
 #[test]
-fn what_is_no_base_is_told_with_the_chain() {
+fn an_unusable_base_is_reported_with_the_chain() {
     let digest = "0".repeat(64);
     let cases = [
         ("./none.agent", "AG0031 the base `./none.agent` does not exist: `c.agent` → `b.agent` → `none.agent`".to_owned()),
@@ -48,7 +48,7 @@ fn what_is_no_base_is_told_with_the_chain() {
 }
 
 #[test]
-fn sixteen_bases_are_fine_and_the_next_is_not() {
+fn more_than_sixteen_bases_are_an_error() {
     let name = |at: usize| format!("a{at}");
     let mut files: Vec<_> =
         (1..=17).map(|at| agent(&name(at), &format!("./a{}.agent", at - 1))).collect();
@@ -72,7 +72,7 @@ fn sixteen_bases_are_fine_and_the_next_is_not() {
 }
 
 #[test]
-fn the_place_is_the_value_of_base() {
+fn a_base_error_points_at_the_base_value() {
     let world = MemoryWorld::new([agent("c", "./b.agent"), agent("b", "./none.agent")]);
     let compiled = checked(&world, "c.agent");
     let found = compiled.diagnostics.iter().find(|found| found.rule.code == "AG0031").expect("one");
@@ -104,7 +104,7 @@ fn store(change: impl Fn(&mut StoredAgent)) -> (MemoryWorld, Vec<String>) {
 }
 
 #[test]
-fn bases_of_the_store_are_verified() {
+fn stored_bases_are_verified_by_digest() {
     let (mut world, references) = store(|_| {});
     for reference in &references {
         let (path, bytes) = agent("c", reference);
@@ -128,7 +128,7 @@ fn bases_of_the_store_are_verified() {
 }
 
 #[test]
-fn a_base_of_the_store_reaches_nothing_else() {
+fn a_stored_base_cannot_name_files_outside() {
     let (mut world, references) = store(|stored| {
         stored.files[0].1 = b"name: base\nbase: ../secret.agent\n".to_vec();
     });
@@ -140,7 +140,7 @@ fn a_base_of_the_store_reaches_nothing_else() {
 }
 
 #[test]
-fn a_pinned_path_is_verified() {
+fn a_base_path_with_a_digest_is_verified() {
     let plain = crate::world::world(&[("base.agent", BASE)]);
     let digest = hash(&plain, &checked(&plain, "base.agent")).full;
     for (text, fits) in [(BASE.to_owned(), true), (format!("{BASE}license: MIT\n"), false)] {
@@ -155,7 +155,7 @@ fn a_pinned_path_is_verified() {
 /// A base that is deleted during the work: between finding and reading it, between two of its files, between
 /// two of its children.
 #[test]
-fn a_base_that_vanishes_between_two_reads() {
+fn a_base_deleted_while_reading_is_an_error() {
     let files = [
         agent("c", "./team"),
         ("team/agent.yaml".to_owned(), b"name: team\ndescription: Answers questions\n".to_vec()),

@@ -88,7 +88,7 @@ fn children() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
 }
 
 #[test]
-fn every_format_has_bases() {
+fn every_format_can_inherit() {
     for (path, mut files) in children() {
         files.push(("base.agent", BASE));
         let world = world(&files);
@@ -132,7 +132,7 @@ fn a_base_may_be_of_any_format() {
 
 /// How skills are merged in each mode, wherever the mode is written.
 #[test]
-fn every_format_says_how_it_is_merged() {
+fn every_format_can_set_the_merge_strategy() {
     let base =
         "name: base\ndescription: Answers\nsoul: You answer.\nskills: [read-file, list-files]\n";
     let cases = [
@@ -176,7 +176,7 @@ const SERVERS: &str =
     "tools:\n  mcp:\n    - {name: read-file, command: a}\n    - {name: list-files, command: a}\n";
 
 #[test]
-fn a_strategy_that_does_not_exist_is_an_error() {
+fn an_unknown_merge_strategy_is_an_error() {
     let world = world(&[
         ("base.agent", BASE),
         ("agentry.toml", "[bases.x]\nbase = \"./base.agent\"\nmerge = { skills = \"both\" }\n"),
@@ -191,7 +191,7 @@ fn a_strategy_that_does_not_exist_is_an_error() {
 
 /// Turns are a budget where a format defines them so: the smaller number counts.
 #[test]
-fn the_smaller_number_of_turns_counts_across_formats() {
+fn the_smaller_max_turns_of_base_and_child_counts() {
     let toml = |name: &str, turns: u32| {
         format!("name = \"{name}\"\ndescription = \"Answers\"\nmax_turns = {turns}\n")
     };
@@ -212,7 +212,7 @@ fn the_smaller_number_of_turns_counts_across_formats() {
 
 /// Rules of both are layers: the strictest verdict counts, and a section that the child omits is the base's.
 #[test]
-fn rules_of_base_and_child_hold_together() {
+fn the_stricter_rule_of_base_and_child_counts() {
     let world = world(&[
         ("agentry.toml", "[bases]\n\"child\" = \"base\"\n"),
         (
@@ -269,7 +269,7 @@ fn sections_are_inherited_across_notations() {
 
 /// A base without a policy has the verdict `ask` for everything, and so has its child.
 #[test]
-fn a_silent_base_lets_nothing_pass_unasked() {
+fn a_base_without_a_policy_asks() {
     let world = world(&[
         ("team/instructions.md", "You answer.\n"),
         ("child.agent", "name: child\nbase: ./team\ntrust: {filesystem: full, exec: full}\n"),
@@ -282,7 +282,7 @@ fn a_silent_base_lets_nothing_pass_unasked() {
 }
 
 #[test]
-fn an_entry_that_names_nobody_is_an_error() {
+fn a_bases_entry_for_an_unknown_agent_is_an_error() {
     let world = world(&[
         ("agentry.toml", "[bases]\n\"agnets/x\" = \"./base.agent\"\n"),
         ("base.agent", &format!("{BASE}soul: You answer.\n")),

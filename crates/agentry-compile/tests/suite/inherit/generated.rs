@@ -127,7 +127,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_is_gained_on_the_way(levels in proptest::collection::vec(level(), 2..5)) {
+    fn no_child_may_do_more_than_its_base(levels in proptest::collection::vec(level(), 2..5)) {
         let (files, paths) = files(&levels);
         let world = MemoryWorld::new(files.clone());
         let agents: Vec<_> = paths.iter().map(|path| checked(&world, path)).collect();

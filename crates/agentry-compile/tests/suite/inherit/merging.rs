@@ -41,14 +41,14 @@ fn lists_follow_their_strategy() {
 }
 
 #[test]
-fn a_skill_of_both_is_the_childs() {
+fn a_child_skill_replaces_the_base_skill() {
     let own = "skills: [{name: a, optional: true}]";
     let expected = json!([{"name": "a", "optional": true}, {"name": "b"}]);
     assert_eq!(merged("skills: [a, b]\n", own, "skills"), expected);
 }
 
 #[test]
-fn tools_follow_their_strategy_list_by_list() {
+fn each_tool_list_follows_the_merge_strategy() {
     let base = "tools: {mcp: [a, b], native: [bash]}\n";
     let names =
         |list: &[&str]| -> Value { list.iter().map(|name| json!({"name": name})).collect() };
@@ -68,7 +68,7 @@ fn tools_follow_their_strategy_list_by_list() {
 }
 
 #[test]
-fn fields_that_the_child_writes_win_and_others_are_inherited() {
+fn child_fields_override_base_fields() {
     let base = "license: MIT\ntags: [x]\nmodel: {preferred: [a/b], fallback: reasoning-low}\n\
         memory: {long_term: local, shared: true}\nauth: {strategy: none}\nauthor: me\nsoul: You are one.\n\
         expose: [{name: e}]\nbehavior: {temperature: 1, max_steps: 7, traits: [t]}\n";
@@ -120,7 +120,7 @@ fn budgets_only_shrink() {
 }
 
 #[test]
-fn hard_rules_stay_and_come_first() {
+fn hard_rules_of_bases_come_first() {
     let world = world(&[
         ("a.agent", "name: a\nsoul: You answer.\nrules: Never lie.\n"),
         ("b.agent", "name: b\nbase: a.agent\nrules: Never guess.\n"),
@@ -145,7 +145,7 @@ fn hard_rules_stay_and_come_first() {
 }
 
 #[test]
-fn extensions_merge_two_levels_deep_and_keep_their_places() {
+fn extensions_merge_two_levels_deep() {
     let world = world(&[
         ("a.agent", "name: a\nextensions:\n  x: {a: 1, deep: {k: 1}}\n  y: 1\n"),
         ("b.agent", "name: b\nbase: a.agent\nextensions:\n  x: {b: 2}\n"),
@@ -170,7 +170,7 @@ fn extensions_merge_two_levels_deep_and_keep_their_places() {
 }
 
 #[test]
-fn what_is_wrong_with_a_base_is_told_with_the_base() {
+fn findings_of_a_base_are_not_repeated_for_children() {
     let world = world(&[
         (
             "base.agent",
@@ -184,7 +184,7 @@ fn what_is_wrong_with_a_base_is_told_with_the_base() {
 }
 
 #[test]
-fn a_disabled_base_starts_nothing() {
+fn a_child_of_a_disabled_base_is_disabled() {
     let world = world(&[
         (
             "a_base.agent.md",

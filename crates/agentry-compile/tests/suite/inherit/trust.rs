@@ -87,7 +87,7 @@ fn table_row(axis: &str, order: &[&str], words: [Option<&str>; 3]) {
 }
 
 #[test]
-fn scopes_lie_inside_the_bases() {
+fn a_child_scope_must_lie_inside_the_base_scope() {
     let cases = [
         ("bases", "[./w]", "agents", "[../bases/w/sub]", true),
         ("bases", "[./w]", "agents", "[./w]", false),
@@ -116,7 +116,7 @@ fn scopes_lie_inside_the_bases() {
 }
 
 #[test]
-fn an_inherited_scope_means_the_bases_directory() {
+fn an_inherited_scope_is_relative_to_the_base() {
     let world = crate::world::world(&[
         ("bases/p.agent", "name: p\ntrust: {filesystem: scoped, scope: [./w]}\n"),
         ("agents/x/c.agent", "name: c\nbase: ../../bases/p.agent\n"),
@@ -128,7 +128,7 @@ fn an_inherited_scope_means_the_bases_directory() {
 }
 
 #[test]
-fn hosts_lie_inside_the_bases() {
+fn child_hosts_must_lie_inside_the_base_hosts() {
     let cases = [
         ("hosts: ['*.example.com']", "hosts: [api.example.com]", true),
         ("hosts: ['*.example.com']", "hosts: [example.com]", false),

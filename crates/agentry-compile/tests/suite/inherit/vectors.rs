@@ -22,7 +22,7 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn merged_as_the_reference_does_but_for_what_is_listed() {
+fn merging_matches_the_reference_but_for_listed_differences() {
     let expected = include_str!("vectors/expected-merge.json");
     let expected: BTreeMap<String, Value> = serde_json::from_str(expected).expect("json");
     let world = crate::world::world(FILES);
@@ -135,7 +135,7 @@ fn exposed(list: &Value) -> Value {
 }
 
 #[test]
-fn the_hash_of_the_manifest_is_that_of_what_is_written() {
+fn the_short_hash_ignores_changes_of_the_base() {
     let world = crate::world::world(FILES);
     let mut changed: MemoryWorld = world.clone();
     changed.write("p.agent", "name: p\nskills: [other]\n");

@@ -68,7 +68,7 @@ fn codes(seen: &Seen) -> Vec<&str> {
 }
 
 #[test]
-fn every_rule_is_shown_by_its_examples() {
+fn every_rule_matches_its_examples() {
     let all: Vec<&LintRule> = rules::RULES.iter().chain(mcp::RULES).copied().collect();
     for rule in all {
         let (name, files) = example(&rule.bad);
@@ -81,7 +81,7 @@ fn every_rule_is_shown_by_its_examples() {
 }
 
 #[test]
-fn instructions_are_the_role() {
+fn the_instructions_file_becomes_the_system_prompt() {
     let cases = [
         ("You help.\n", "You help.", Some("You help.")),
         ("\r\n  You\r\nhelp.  \r\n", "You\r\nhelp.", Some("You help.")),
@@ -100,7 +100,7 @@ fn instructions_are_the_role() {
 }
 
 #[test]
-fn a_block_of_metadata_stays_in_the_role() {
+fn front_matter_in_instructions_is_kept_and_reported() {
     let text = "---\nname: x\n---\nYou help.\n";
     let seen = read_files("helper", vec![("instructions.md".to_owned(), text.to_owned())]);
     assert_eq!(codes(&seen), ["AG5003"]);
@@ -109,7 +109,7 @@ fn a_block_of_metadata_stays_in_the_role() {
 }
 
 #[test]
-fn agent_acl() {
+fn agent_acl_findings_have_positions() {
     let cases: &[(&str, &[&str])] = &[
         ("defaultModel = \"a/b\"\nmaxToolRounds = 5\n", &[]),
         ("queue { query_max_concurrency = 8 }\nsearch { timeout = 5 }\n", &[]),
@@ -172,7 +172,7 @@ fn agent_acl() {
 }
 
 #[test]
-fn a_key_that_is_written_out_goes_nowhere() {
+fn a_literal_api_key_is_dropped_and_reported() {
     let text = "providers \"a\" {\n  api_key = \"topsecret99\"\n  models \"m\" { api_key = \"topsecret99\" }\n}\n";
     let seen = read(&[("agent.acl", text)]);
     let tree = format!("{:?}{:?}", seen.agent, seen.findings);
@@ -181,7 +181,7 @@ fn a_key_that_is_written_out_goes_nowhere() {
 }
 
 #[test]
-fn schedules() {
+fn schedule_findings_have_positions() {
     let cases: &[(&str, &[&str])] = &[
         ("---\ncron: '@daily'\n---\nGo.\n", &[]),
         (
@@ -249,7 +249,7 @@ fn a_disabled_schedule_may_share_its_name() {
 }
 
 #[test]
-fn tools() {
+fn tool_findings_have_positions() {
     let cases: &[(&str, &[&str])] = &[
         ("kind: mcp\ncommand: x", &[]),
         ("kind: mcp\nname: web\nurl: https://x.example\nheaders: {A: '${env:B}'}", &[]),
@@ -313,7 +313,7 @@ fn tools() {
 }
 
 #[test]
-fn scripts() {
+fn scripts_need_a_run_function() {
     let cases: &[(&str, &[&str])] = &[
         ("async function run(ctx, inputs) { return 1; }\n", &[]),
         ("export default async function run(ctx, inputs) {}\n", &[]),
@@ -337,7 +337,7 @@ fn scripts() {
 }
 
 #[test]
-fn what_is_passed_over() {
+fn readme_and_other_files_are_skipped() {
     let seen = read(&[
         ("tools/README.md", "About the tools.\n"),
         ("tools/x.txt", "x"),
@@ -351,13 +351,13 @@ fn what_is_passed_over() {
 }
 
 #[test]
-fn directories_with_the_names_of_files() {
+fn directories_named_like_files_are_reported() {
     let seen = read(&[("tools/x.md/y", ""), ("schedules/x.md/y", ""), ("agent.acl/y", "")]);
     assert_eq!(codes(&seen), ["AG5005"; 3]);
 }
 
 #[test]
-fn one_name_in_agent_acl_and_in_tools() {
+fn a_server_declared_twice_is_reported() {
     let seen = read(&[
         ("agent.acl", "mcp_servers \"x\" {\n  command = \"a\"\n}\n"),
         ("tools/x.md", "---\nkind: mcp\ncommand: b\n---\n"),
@@ -396,7 +396,7 @@ fn defaults_are_those_of_the_format() {
 
 proptest::proptest! {
     #[test]
-    fn nothing_that_is_written_stops_the_reader(text in proptest::prelude::any::<String>(), soup in soup()) {
+    fn any_text_is_read_without_a_panic(text in proptest::prelude::any::<String>(), soup in soup()) {
         for text in [text, soup] {
             let files = ["agent.acl", "schedules/a.md", "tools/a.md", "skills/a.md", "run.js"];
             let wrapped = format!("---\nkind: script\npath: run.js\ncron: {text}\n---\n{text}");

@@ -19,7 +19,7 @@ fn losses(losses: &[ConversionLoss]) -> Vec<String> {
 }
 
 #[test]
-fn the_whole_directory_is_written_as_it_was_read() {
+fn a_full_directory_round_trips() {
     let files = [
         ("agent.acl", include_str!("../fixtures/full/agent.acl")),
         ("schedules/report.md", include_str!("../fixtures/full/schedules/report.md")),
@@ -67,7 +67,7 @@ fn named_helper() -> Agent {
 type Case = (fn(&mut Agent), &'static str, &'static [&'static str]);
 
 #[test]
-fn a_role_is_made_up_where_there_is_none() {
+fn a_missing_system_prompt_is_filled_in() {
     let named = |agent: &mut Agent| agent.identity.name = spanned("helper".to_owned());
     let described = |agent: &mut Agent| agent.identity.description = spanned("Helps.".to_owned());
     let raw =
@@ -94,7 +94,7 @@ fn a_role_is_made_up_where_there_is_none() {
 }
 
 #[test]
-fn rules_stay_visible_and_are_found_again() {
+fn rules_are_written_and_read_back() {
     let mut agent = named_helper();
     agent.instructions.system = spanned("You help.".to_owned());
     agent.instructions.rules = spanned("- Never lie".to_owned());
@@ -105,7 +105,7 @@ fn rules_stay_visible_and_are_found_again() {
 }
 
 #[test]
-fn what_may_be_done_is_never_widened() {
+fn written_policies_are_never_wider() {
     let mut agent = named_helper();
     agent.instructions.system = spanned("You help.".to_owned());
     agent.policy.trust = Some(Trust::default());
@@ -117,7 +117,7 @@ fn what_may_be_done_is_never_widened() {
 }
 
 #[test]
-fn names_become_files_of_their_own() {
+fn names_become_distinct_file_names() {
     let mut agent = named_helper();
     agent.instructions.system = spanned("You help.".to_owned());
     for name in ["Report!", "report", "REPORT", "readme", "../x", "日本"] {
@@ -136,7 +136,7 @@ fn names_become_files_of_their_own() {
 }
 
 #[test]
-fn what_has_no_words_is_lost_and_said() {
+fn unsupported_fields_are_reported_as_lost() {
     let mut agent = named_helper();
     agent.instructions.system = spanned("You help.".to_owned());
     let server = McpServer { name: "github".to_owned(), ..Default::default() };

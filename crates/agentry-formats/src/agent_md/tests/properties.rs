@@ -114,20 +114,20 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read(text in "\\PC{0,400}", mixed in markdown()) {
+    fn any_text_is_read_without_a_panic(text in "\\PC{0,400}", mixed in markdown()) {
         drop(read("help_helper.agent.md", &text));
         drop(read("help_helper.agent.md", &format!("---\n{text}\n---\n{mixed}")));
         drop(read("help_helper.agent.md", &format!("# T\n\n## Tools\n\n```js\n{text}\n```\n{mixed}")));
     }
 
     #[test]
-    fn any_code_is_read(code in "[a-c(){}\\[\\];,.=>:?!+*/`$\"'\n -]{0,80}") {
+    fn any_code_is_read_without_a_panic(code in "[a-c(){}\\[\\];,.=>:?!+*/`$\"'\n -]{0,80}") {
         drop(read("help_helper.agent.md", &format!("# T\n\n## Tools\n\n```js\nreturn {code}\n```\n")));
         drop(read("help_helper.agent.md", &format!("# T\n\n## Tools\n\n{code}\n")));
     }
 
     #[test]
-    fn texts_survive_being_written(
+    fn texts_round_trip(
         title in "[ -~é]{0,20}",
         description in markdown(),
         system in markdown(),
@@ -149,7 +149,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_read_survives_being_written(body in markdown(), system in markdown()) {
+    fn read_agents_round_trip(body in markdown(), system in markdown()) {
         let text = format!("---\nsystem: {}\nx-a: 1\n---\n{body}", Data::str(&system).to_json());
         let (agent, _, _) = read("help_helper.agent.md", &text);
         let again = written(&agent, "help_helper.agent.md");

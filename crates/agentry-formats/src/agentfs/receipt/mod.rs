@@ -73,12 +73,12 @@ fn check_counts(evolution: TableRecord<'_>, findings: &mut Findings) {
         ("skipped", with(&["skipped"])),
     ];
     for (name, listed) in totals {
-        let Some(said) = metadata.int(name) else { continue };
-        if usize::try_from(said.value) != Ok(listed) {
+        let Some(declared) = metadata.int(name) else { continue };
+        if usize::try_from(declared.value) != Ok(listed) {
             let message =
-                format!("`{name}` says {}, but `learning_items` has {listed}", said.value);
+                format!("`{name}` says {}, but `learning_items` has {listed}", declared.value);
             findings
-                .add(&COUNTS_DIFFER, said.span, message)
+                .add(&COUNTS_DIFFER, declared.span, message)
                 .hint("list every item, and count again");
         }
     }

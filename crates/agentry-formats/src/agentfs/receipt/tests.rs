@@ -19,7 +19,7 @@ fn look(text: &str) -> Vec<String> {
 const ID: &str = "receipt_id: rcpt_20260115_143022_abc123\n";
 
 #[test]
-fn every_field_is_known() {
+fn a_full_receipt_has_no_findings() {
     let findings = look(
         "receipt_id: rcpt_20260115_143022_abc123\nrepo_ref: a1b2\nsession: {session_id: s, agent_id: a, \
          user_id: u}\ntask:\n  input_summary: in\n  output_summary: out\n  outcome: {status: needs escalation, \
@@ -30,7 +30,7 @@ fn every_field_is_known() {
 }
 
 #[test]
-fn what_can_be_wrong() {
+fn invalid_receipt_fields_are_reported() {
     let with = |text: &str| format!("{ID}{text}");
     let evolution = |text: &str| format!("receipt:\n  type: self-evolution\n  {text}\n");
     let items = "timestamp: 2026-01-15T10:30:00Z\n  learning_items:\n  - {status: applied}\n  - {status: \
@@ -67,7 +67,7 @@ fn what_can_be_wrong() {
 }
 
 #[test]
-fn ids() {
+fn receipt_ids_are_validated() {
     let cases = [
         ("rcpt_20260115_143022_abc123", true),
         ("rcpt_20240229_235959_000000", true),

@@ -18,7 +18,7 @@ fn run(example: &RuleExample) -> Outcome {
 }
 
 #[test]
-fn bad_examples_break_their_rule_and_good_ones_none() {
+fn every_rule_matches_its_examples() {
     for rule in RULES {
         assert_eq!(run(&rule.bad).codes(), [rule.code], "{}: bad", rule.name);
         assert_eq!(run(&rule.good).report(), [""; 0], "{}: good", rule.name);

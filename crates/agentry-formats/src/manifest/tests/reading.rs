@@ -7,7 +7,7 @@ use super::{fixtures, read, read_one, read_path};
 
 /// Returns a fixture as read: the tree of the model, the findings and the hash.
 #[test]
-fn fixtures_are_read() {
+fn fixtures_match_their_snapshots() {
     for name in ["full.agent", "documented.agent", "odd.agent", "broken.agent", "directory"] {
         let outcome = read_path(&fixtures().join("read").join(name));
         let hash = match &outcome.hash {
@@ -23,7 +23,7 @@ fn fixtures_are_read() {
 }
 
 #[test]
-fn findings_have_their_place() {
+fn findings_have_positions() {
     let cases: &[(&str, &[&str])] = &[
         ("name: a\nversion: banana\n", &["2:10 AG3001"]),
         ("name: ''\n", &["1:7 AG3002"]),
@@ -102,13 +102,13 @@ fn findings_have_their_place() {
 }
 
 #[test]
-fn a_key_is_never_shown() {
+fn a_literal_key_is_not_in_findings() {
     let outcome = read_one("name: a\nauth: {providers: {x: {from: sk-live-1234}}}\n");
     assert!(!format!("{:?}", outcome.found).contains("sk-live"), "{:?}", outcome.found);
 }
 
 #[test]
-fn files_of_a_directory_win() {
+fn files_of_a_directory_override_fields() {
     let yaml = "name: a\nsoul: inline\nrules: inline\n";
     let outcome =
         read(&[("agent.yaml", yaml), ("SOUL.md", "\r\nI am.\r\nSo.\r\n"), ("RULES.md", "\n")]);

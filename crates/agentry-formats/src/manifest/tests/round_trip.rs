@@ -30,7 +30,7 @@ fn fixtures_are_written_and_read_back() {
 }
 
 #[test]
-fn small_manifests_come_back() {
+fn small_manifests_round_trip() {
     let cases = [
         "name: a\n",
         "apiVersion: agent/v9\nname: a\n",
@@ -66,7 +66,7 @@ fn small_manifests_come_back() {
 }
 
 #[test]
-fn what_a_manifest_needs_is_made_up() {
+fn missing_required_fields_are_filled_in() {
     let converted = convert(&Agent::default(), Format::Manifest, &target(OutputShape::Directory));
     let losses: Vec<_> = converted.losses.iter().map(|loss| loss.detail.as_str()).collect();
     assert_eq!(losses, ["`\"helper\"` is not in the source"]);
@@ -91,7 +91,7 @@ proptest! {
 
     /// No input makes the reader panic, and its result can be written and read again.
     #[test]
-    fn anything_can_be_read(text in any_manifest()) {
+    fn any_text_is_read_without_a_panic(text in any_manifest()) {
         let outcome = read_one(&text);
         for shape in [OutputShape::File, OutputShape::Directory] {
             let first = convert(&outcome.agent, Format::Manifest, &target(shape));

@@ -22,7 +22,7 @@ fn hashes_are_those_of_the_reference() {
 }
 
 #[test]
-fn parents_and_children_hash_alike() {
+fn hashes_of_parents_and_children_match_the_reference() {
     for (name, json) in expected("expected-merge.json") {
         let outcome = read_path(&fixtures().join("vectors/merge").join(&name));
         let hash = outcome.hash.map(|hash| hash.hash);
@@ -31,7 +31,7 @@ fn parents_and_children_hash_alike() {
 }
 
 #[test]
-fn what_the_reference_refuses_has_an_error_and_no_hash() {
+fn manifests_refused_by_the_reference_have_no_hash() {
     for (name, json) in expected("expected-validation.json") {
         let outcome = read_path(&fixtures().join("vectors/invalid").join(&name));
         if json["accepted"] == Json::Bool(true) {
@@ -63,7 +63,7 @@ fn what_the_reference_refuses_has_an_error_and_no_hash() {
 
 /// Tests one field at a time against the reference; `null` marks a value that it rejects.
 #[test]
-fn values_become_what_the_reference_makes_of_them() {
+fn field_values_match_the_reference() {
     let path = fixtures().join("reference.json");
     let text = std::fs::read_to_string(path).expect("a readable fixture");
     let json: Json = serde_json::from_str(&text).expect("JSON");

@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn words_and_patterns() {
+    fn globs_in_words_are_compared_with_patterns() {
         let cases = [
             ("src/*.rs", "src/**", true, true),
             ("src/*.rs", "**/.env", false, false),

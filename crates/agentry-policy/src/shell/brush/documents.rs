@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn documents_that_would_hang() {
+    fn here_documents_that_would_hang_are_detected() {
         let cases = [
             ("cat <<E\na\nE\n", false),
             ("cat > x.cpp <<'E'\ncout << f(x);\nE\n", false),

@@ -232,16 +232,16 @@ const UNCLEAR: Cases = &[
 ];
 
 #[test]
-fn operators_hide_nothing() {
+fn commands_behind_operators_are_found() {
     check(OPERATORS);
 }
 
 #[test]
-fn quotes_hide_nothing() {
+fn commands_behind_quotes_are_found() {
     check(WORDS);
 }
 
 #[test]
-fn what_is_not_understood_says_so() {
+fn ambiguous_lines_are_unclear() {
     check_unclear(UNCLEAR);
 }

@@ -16,7 +16,7 @@ fn is_unclear(line: &str) -> bool {
 }
 
 #[test]
-fn long_chains_are_followed_to_the_end() {
+fn long_command_chains_are_analysed_completely() {
     for separator in ["; ", " && ", " || ", " | ", " & ", "\n"] {
         let mut line = vec!["true"; 10_000].join(separator);
         line.push_str(separator);
@@ -31,7 +31,7 @@ fn long_chains_are_followed_to_the_end() {
 }
 
 #[test]
-fn work_grows_with_the_length_only() {
+fn analysis_takes_linear_time() {
     let lines: [fn(usize) -> String; 8] = [
         |n| "ls a > b; ".repeat(n),
         |n| vec!["ls"; n].join(" | "),
@@ -53,7 +53,7 @@ fn work_grows_with_the_length_only() {
 }
 
 #[test]
-fn long_texts_are_read() {
+fn long_words_and_documents_are_analysed() {
     let body = "line of text\n".repeat(10_000);
     assert_eq!(parts(&format!("cat <<EOF\n{body}EOF")), ["run cat"]);
     let words = "a ".repeat(10_000);
@@ -116,7 +116,7 @@ fn values_do_not_grow_without_bound() {
 }
 
 #[test]
-fn nested_loops_do_not_multiply() {
+fn nested_loops_are_analysed_once() {
     let mut line = "echo $a".to_owned();
     for _ in 0..12 {
         line = format!("for a in 1 2 3 4; do {line}; done");
@@ -125,7 +125,7 @@ fn nested_loops_do_not_multiply() {
 }
 
 #[test]
-fn comments_hide_nothing_and_quotes_show_nothing() {
+fn comments_and_quotes_are_told_apart() {
     check(&[
         ("ls # ; rm x", &["run ls"]),
         ("ls # '\nrm x # '", &["run ls", "run rm x"]),
@@ -138,7 +138,7 @@ fn comments_hide_nothing_and_quotes_show_nothing() {
 /// The scanner of the grammar looks up characters in a table of the C library, and reads far beyond its end
 /// for these. Without the mask the process crashes.
 #[test]
-fn characters_beyond_every_table_kill_nothing() {
+fn characters_outside_the_scanner_table_do_not_crash() {
     for c in ['\u{e9}', '\u{4e00}', '\u{fffd}', '\u{1f600}', '\u{10ffff}'] {
         for line in
             ["{@", "echo {@", "echo {1..@", "echo {1..2@}", "cat <<@\nx\n@", "x=@; $@ ${x#@}"]
@@ -149,7 +149,7 @@ fn characters_beyond_every_table_kill_nothing() {
 }
 
 #[test]
-fn words_of_any_script_are_words() {
+fn unicode_words_are_analysed() {
     check(&[
         ("echo grün 日本 😀; rm x", &["run echo grün 日本 😀", "run rm x"]),
         ("git log -- 'straße.md'", &["run git log -- straße.md"]),

@@ -64,6 +64,6 @@ const CASES: Cases = &[
 ];
 
 #[test]
-fn what_is_known() {
+fn shell_state_is_tracked_until_unknown() {
     check(CASES);
 }

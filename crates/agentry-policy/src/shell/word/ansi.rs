@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes() {
+    fn ansi_c_escapes_are_decoded() {
         let cases = [
             (r"\x72m", Some("rm")),
             (r"\162m", Some("rm")),

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn what_went_with_its_directory_is_told_and_kept() {
+fn protected_files_of_a_removed_directory_are_kept() {
     for (removed, did, name, kept) in [
         ("sub", QuarantineAct::Gone, "sub", Some(".git/hooks/pre-commit")),
         ("sub/.git", QuarantineAct::Gone, "sub/.git", Some("hooks/pre-commit")),
@@ -13,25 +13,25 @@ fn what_went_with_its_directory_is_told_and_kept() {
         ("sub/.git/hooks", QuarantineAct::Removed, "sub/.git/hooks/pre-commit", None),
         ("lib/.claude", QuarantineAct::Removed, "lib/.claude/agents/a.md", None),
     ] {
-        let (_dir, workspace, directory) = peopled();
+        let (_dir, workspace, directory) = populated_workspace();
         let mut quarantine = begun(&workspace, &directory);
         let before = kept.map(|kept| fs::read(workspace.join(removed).join(kept)).expect("bytes"));
         fs::remove_dir_all(workspace.join(removed)).expect("removed");
-        let told = quarantine.settle();
-        let found: Vec<_> = told.iter().map(|it| (it.path.as_str(), it.did)).collect();
+        let reports = quarantine.settle();
+        let found: Vec<_> = reports.iter().map(|it| (it.path.as_str(), it.did)).collect();
         assert_eq!(found, [(name, did)]);
         assert_eq!(workspace.join(removed).exists(), kept.is_none(), "{removed}");
         quarantine.permits().expect(removed);
         assert_eq!(quarantine.settle(), [], "{removed}");
         quarantine.close();
         drop(quarantine);
-        let was = kept.map(|kept| told[0].was.as_ref().expect("kept").join(kept));
+        let was = kept.map(|kept| reports[0].was.as_ref().expect("kept").join(kept));
         assert_eq!(was.map(|was| fs::read(was).expect("bytes")), before, "{removed}");
     }
 }
 
 /// Creates a workspace with more protected files.
-fn peopled() -> (tempfile::TempDir, PathBuf, PathBuf) {
+fn populated_workspace() -> (tempfile::TempDir, PathBuf, PathBuf) {
     let (dir, workspace, directory) = workspace();
     write(&workspace, "sub/.git/hooks/pre-commit", "x");
     write(&workspace, "lib/.claude/agents/a.md", "x");
@@ -40,20 +40,20 @@ fn peopled() -> (tempfile::TempDir, PathBuf, PathBuf) {
 }
 
 #[test]
-fn what_is_in_a_directory_that_is_renamed_stays_in_it() {
+fn protected_files_stay_in_a_renamed_directory() {
     for (from, to, file) in [
         ("sub", "sub2", ".git/hooks/pre-commit"),
         ("lib", "new/lib", ".claude/agents/a.md"),
         ("deep", "deeper", "agentry.toml"),
     ] {
-        let (_dir, workspace, directory) = peopled();
+        let (_dir, workspace, directory) = populated_workspace();
         fs::create_dir_all(workspace.join("new")).expect("a directory");
         let mut quarantine = begun(&workspace, &directory);
         let before = fs::read(workspace.join(from).join(file)).expect("bytes");
         fs::rename(workspace.join(from), workspace.join(to)).expect("renamed");
         write(&workspace, &format!("{to}/.codex/config.toml"), "x");
-        let told = quarantine.settle();
-        let found: Vec<_> = told.iter().map(|it| (it.path.as_str(), it.did)).collect();
+        let reports = quarantine.settle();
+        let found: Vec<_> = reports.iter().map(|it| (it.path.as_str(), it.did)).collect();
         let made = format!("{to}/.codex");
         assert_eq!(
             found,
@@ -70,43 +70,43 @@ fn what_is_in_a_directory_that_is_renamed_stays_in_it() {
 
 /// A protected file has another effect at another path.
 #[test]
-fn what_is_moved_out_of_its_directory_does_not_stay() {
+fn a_moved_protected_file_is_quarantined() {
     for (from, to, around) in [
         ("deep/agentry.toml", "agentry.toml", "deep"),
         ("lib/.claude", "agents/.claude", "lib"),
         ("lib/.vscode", ".vscode", "lib"),
         ("sub/.git", "agents/.git", "sub"),
     ] {
-        let (_dir, workspace, directory) = peopled();
+        let (_dir, workspace, directory) = populated_workspace();
         fs::rename(workspace.join(".vscode"), workspace.join("lib/.vscode")).expect("renamed");
         let mut quarantine = begun(&workspace, &directory);
         fs::rename(workspace.join(from), workspace.join(to)).expect("renamed");
         fs::remove_dir_all(workspace.join(around)).expect("removed");
-        let told = quarantine.settle();
-        let found: Vec<_> = told.iter().map(|it| it.did).collect();
-        assert_eq!(found, [QuarantineAct::Made, QuarantineAct::Gone], "{from}: {told:?}");
-        assert_eq!(told[1].path, around);
+        let reports = quarantine.settle();
+        let found: Vec<_> = reports.iter().map(|it| it.did).collect();
+        assert_eq!(found, [QuarantineAct::Made, QuarantineAct::Gone], "{from}: {reports:?}");
+        assert_eq!(reports[1].path, around);
     }
 }
 
 #[test]
-fn the_text_of_a_placeholder_is_no_way_around() {
+fn placeholder_text_does_not_bypass_the_quarantine() {
     for name in ["deep/agentry.toml", ".mcp.json", "sub/.git/hooks/pre-commit"] {
-        let (_dir, workspace, directory) = peopled();
+        let (_dir, workspace, directory) = populated_workspace();
         let before = fs::read(workspace.join(name)).expect("bytes");
         let mut quarantine = begun(&workspace, &directory);
         write(&workspace, name, agentry_sandbox::PLACEHOLDER);
         // A placeholder of another run.
         write(&workspace, "agents/agentry.toml", agentry_sandbox::PLACEHOLDER);
-        let told = quarantine.settle();
-        let found: Vec<_> = told.iter().map(|it| (it.path.as_str(), it.did)).collect();
+        let reports = quarantine.settle();
+        let found: Vec<_> = reports.iter().map(|it| (it.path.as_str(), it.did)).collect();
         assert_eq!(found, [(name, QuarantineAct::Changed)]);
         assert_eq!(fs::read(workspace.join(name)).expect("bytes"), before, "{name}");
     }
 }
 
 #[test]
-fn what_cannot_be_put_back_is_kept() {
+fn unrestorable_files_are_kept_in_the_quarantine() {
     let (_dir, workspace, directory) = workspace();
     write(&workspace, "sub/.git/modules/m/config", "[alias]\n\ta = !b\n");
     let mut quarantine = begun(&workspace, &directory);
@@ -122,27 +122,30 @@ fn what_cannot_be_put_back_is_kept() {
     // A link replaces its directory.
     fs::rename(workspace.join("deep"), workspace.join("old")).expect("renamed");
     agentry_posix::unix::fs::symlink("agents", workspace.join("deep")).expect("a link");
-    let told = quarantine.settle();
-    assert_eq!(told.iter().map(|it| it.did).collect::<Vec<_>>(), [QuarantineAct::Renamed]);
+    let reports = quarantine.settle();
+    assert_eq!(reports.iter().map(|it| it.did).collect::<Vec<_>>(), [QuarantineAct::Renamed]);
     fs::remove_dir_all(workspace.join("old")).expect("removed");
-    let told = quarantine.settle();
-    assert_eq!(told.iter().map(|it| it.did).collect::<Vec<_>>(), [QuarantineAct::Gone]);
+    let reports = quarantine.settle();
+    assert_eq!(reports.iter().map(|it| it.did).collect::<Vec<_>>(), [QuarantineAct::Gone]);
     quarantine.permits().expect("nothing is amiss");
     // A file replaces a directory without deciding files.
     fs::remove_dir_all(workspace.join("sub/.git/modules/m")).expect("removed");
     write(&workspace, "sub/.git/modules/m", "");
-    let told = quarantine.settle();
-    assert!(told[0].failed.is_some(), "{told:?}");
+    let reports = quarantine.settle();
+    assert!(reports[0].failed.is_some(), "{reports:?}");
     let refused = quarantine.permits().expect_err("something is amiss").to_string();
     assert!(refused.contains("`sub/.git/modules/m/config`"), "{refused}");
     drop(quarantine);
-    let was = told[0].was.clone().expect("kept");
+    let was = reports[0].was.clone().expect("kept");
     assert_eq!(fs::read_to_string(&was).expect("text"), "[alias]\n\ta = !b\n");
-    assert!(told[0].to_string().ends_with(&format!("kept in `{}`", was.display())), "{told:?}");
+    assert!(
+        reports[0].to_string().ends_with(&format!("kept in `{}`", was.display())),
+        "{reports:?}"
+    );
 }
 
 #[test]
-fn no_command_follows_one_that_left_something() {
+fn unquarantined_files_refuse_further_commands() {
     let (_dir, workspace, directory) = workspace();
     write(&workspace, "sub/.git/modules/m/config", "[alias]\n\ta = !b\n");
     let (quarantine, said) = (None, Vec::new());
@@ -165,7 +168,7 @@ fn no_command_follows_one_that_left_something() {
 
 /// A directory whose path is too long cannot be inspected.
 #[test]
-fn what_is_too_deep_is_told_and_no_command_follows() {
+fn a_too_deep_directory_refuses_further_commands() {
     let (_dir, workspace, directory) = workspace();
     let mut quarantine = begun(&workspace, &directory);
     let mut at = fs::File::open(&workspace).expect("a directory");
@@ -180,8 +183,9 @@ fn what_is_too_deep_is_told_and_no_command_follows() {
             agentry_posix::fs::openat(&at, "agentry.toml", flags, agentry_posix::fs::Mode::RUSR);
         drop(made.expect("a file"));
     }
-    let told = quarantine.settle();
-    let (shut, made): (Vec<_>, Vec<_>) = told.iter().partition(|it| it.did == QuarantineAct::Shut);
+    let reports = quarantine.settle();
+    let (shut, made): (Vec<_>, Vec<_>) =
+        reports.iter().partition(|it| it.did == QuarantineAct::Shut);
     // The last of them has a path that is too long, in a directory that has none.
     assert!(made.len() >= 19 && made.iter().all(|it| it.failed.is_none()), "{made:?}");
     assert_eq!(shut.len(), 1, "{shut:?}");
@@ -190,18 +194,18 @@ fn what_is_too_deep_is_told_and_no_command_follows() {
 }
 
 #[test]
-fn long_and_odd_names_are_taken_away_and_told_in_one_line() {
+fn long_and_odd_names_are_reported_on_one_line() {
     let (_dir, workspace, directory) = workspace();
     let mut quarantine = begun(&workspace, &directory);
     let long = format!("{}.cassette.jsonl", "a".repeat(240));
     write(&workspace, &long, "x");
     write(&workspace, "x\n[`y` was moved]\u{1b}.cassette.jsonl", "x");
     write(&workspace, "a\nb/agentry.toml", "x");
-    let told = quarantine.settle();
-    assert_eq!(told.len(), 3, "{told:?}");
-    for told in told {
-        assert_eq!(told.failed, None, "{told}");
-        assert!(!told.to_string().contains(['\n', '\u{1b}']), "{told}");
-        assert!(told.kept.clone().is_some_and(|kept| kept.exists()), "{told}");
+    let reports = quarantine.settle();
+    assert_eq!(reports.len(), 3, "{reports:?}");
+    for reports in reports {
+        assert_eq!(reports.failed, None, "{reports}");
+        assert!(!reports.to_string().contains(['\n', '\u{1b}']), "{reports}");
+        assert!(reports.kept.clone().is_some_and(|kept| kept.exists()), "{reports}");
     }
 }

@@ -82,8 +82,8 @@ impl Judged {
         let input = serde_json::json!({ key: subject });
         let question = serde_json::json!({"tool_name": tool, "tool_input": input, "cwd": "/"});
         let harness = target("claude-code").expect("a target");
-        let said = guard(&self.world, harness, Ok(guarded), &question.to_string());
-        said.output.contains("\"deny\"")
+        let guard_answer = guard(&self.world, harness, Ok(guarded), &question.to_string());
+        guard_answer.output.contains("\"deny\"")
     }
 }
 
@@ -103,7 +103,7 @@ fn quarantined(path: &str) -> bool {
 }
 
 #[test]
-fn everybody_goes_by_one_list() {
+fn all_components_share_one_list_of_protected_names() {
     let house = Judged::new();
     let mut wrong = Vec::new();
     let places = PLACES.iter().map(|(path, expected)| ((*path).to_owned(), *expected));
@@ -119,7 +119,7 @@ fn everybody_goes_by_one_list() {
             ("policy why, command", house.why(Section::Bash, &command)),
         ];
         let other = answers.into_iter().filter(|(_, answer)| *answer != expected);
-        wrong.extend(other.map(|(who, answer)| format!("{path}: {who} says {answer}")));
+        wrong.extend(other.map(|(component, answer)| format!("{path}: {component} says {answer}")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

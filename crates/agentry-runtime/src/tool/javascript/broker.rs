@@ -63,7 +63,7 @@ impl<'a> RunBroker<'a> {
         Err(format!("it was led elsewhere more than {MOST_HOPS} times"))
     }
 
-    /// Asks the policy about an address, and the user if the policy says so.
+    /// Asks the policy about an address, and the user if the policy requires it.
     async fn admit(&self, url: &Url) -> Result<(), String> {
         let (verdict, reason) = self.host.judge(&touch(url));
         let question = format!("the tool `{}` wants to fetch `{url}`: allow it?", self.tool);

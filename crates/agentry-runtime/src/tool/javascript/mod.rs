@@ -107,7 +107,7 @@ impl ToolScript {
             };
             let other = tools.iter().find(|tool| is_same(&tool.spec.name, &described.key));
             if other.is_some() {
-                // It is not known which of the two is meant, so the code as a whole is wrong.
+                // Either of the two could be the tool, so the whole code is refused.
                 return Err(problem(format!("there are two tools `{}`", described.key)));
             }
             match specification(described) {

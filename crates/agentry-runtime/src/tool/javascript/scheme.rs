@@ -13,7 +13,7 @@ pub(in crate::tool) fn expanded(schema: &Value) -> Result<Value, String> {
     expanded_with(schema, LoopedReference::IsRefused)
 }
 
-/// The same for a schema of somebody who checks the arguments again: where it refers to itself or to
+/// The same for a schema whose owner validates the arguments again: where it refers to itself or to
 /// something unknown, anything fits.
 pub(in crate::tool) fn expanded_loosely(schema: &Value) -> Result<Value, String> {
     expanded_with(schema, LoopedReference::FitsAnything)

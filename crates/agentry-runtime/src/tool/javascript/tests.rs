@@ -9,7 +9,7 @@ fn described(key: &str, scheme: Value) -> DescribedTool {
 }
 
 #[test]
-fn a_scheme_is_checked() {
+fn tool_schemes_are_validated() {
     let scheme = |name: &str, parameters: Value| json!({"name": name, "description": "d", "parameters": parameters});
     let object = || json!({"type": "object"});
     let deep =
@@ -76,7 +76,7 @@ fn a_scheme_is_checked() {
 }
 
 #[test]
-fn references_are_replaced() {
+fn schema_references_are_expanded() {
     let schema = json!({
         "type": "object",
         "properties": {"a": {"$ref": "#/$defs/name"}, "b": {"$ref": "#/$defs/name", "maxLength": 3}},
@@ -90,7 +90,7 @@ fn references_are_replaced() {
 }
 
 #[test]
-fn the_policy_is_asked_where_it_speaks_about_tools() {
+fn tool_rules_apply_only_where_written() {
     let cases: [(&str, Vec<TestRules<'_>>, &[&str]); 5] = [
         ("Deploy", vec![], &[]),
         ("Deploy", vec![(Section::Bash, Action::Deny, &[])], &[]),

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_as_text() {
+    fn call_results_become_text() {
         let world = TestWorkspace::new();
         let host = world.host();
         let cases = [
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn images_and_resources_are_kept_in_files() {
+    fn images_and_resources_are_stored_in_files() {
         let world = TestWorkspace::new();
         let host = world.host();
         let result = json!({"content": [

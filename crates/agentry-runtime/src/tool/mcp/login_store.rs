@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_private_and_belong_to_one_server() {
+    fn login_files_are_private_and_per_server() {
         let home = tempfile::tempdir().unwrap();
         let store = UserLogins::new(home.path().join("logins"), &[], true);
         let one: Url = "https://a.example/mcp".parse().unwrap();
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_keyring_is_used_where_there_is_one() {
+    fn the_system_keyring_is_preferred() {
         let home = tempfile::tempdir().unwrap();
         let bin = home.path().join("bin");
         fs::create_dir(&bin).unwrap();

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_every_model_accepts() {
+    fn offered_tool_names_are_valid_and_unique() {
         let long = "x".repeat(70);
         let cases = [
             ("git", "log", "git__log"),

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pins_are_kept_by_agent_and_server() {
+    fn pins_are_stored_by_agent_and_server() {
         let home = tempfile::tempdir().unwrap();
         let store = PinStore::of(home.path(), "a.agent");
         let pin = ServerPin {

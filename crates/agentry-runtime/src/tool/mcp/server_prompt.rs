@@ -87,7 +87,7 @@ impl ServerPrompt {
     }
 }
 
-/// Hears nothing: a prompt is text.
+/// Ignores progress: a prompt is only text.
 struct SilentListener;
 
 impl CallListener for SilentListener {

@@ -46,7 +46,7 @@ fn hunks_are_applied_where_they_fit() {
 }
 
 #[test]
-fn patches_that_cannot_be_read() {
+fn malformed_patches_are_errors() {
     let cases = [
         ("", "a patch begins with the line `*** Begin Patch`"),
         ("*** Begin Patch", "a patch ends with the line `*** End Patch`"),
@@ -101,7 +101,7 @@ async fn files_are_added_changed_moved_and_deleted() {
 }
 
 #[tokio::test]
-async fn nothing_happens_unless_all_can() {
+async fn a_patch_is_applied_completely_or_not_at_all() {
     let world = TestWorkspace::new();
     world.file("a", "a\n");
     world.file("b", "b\n");
@@ -125,8 +125,8 @@ async fn nothing_happens_unless_all_can() {
         ("*** Update File: a\n-a\n+x\n*** Add File: ../../outside\n+y", "Ask: "),
     ];
     for (body, expected) in cases {
-        let says = (Section::Edit, Action::Allow, ["secret/**:deny"].as_slice());
-        let output = world.judged(&[says]).call(&PatchTool, framed(body)).await;
+        let rules = (Section::Edit, Action::Allow, ["secret/**:deny"].as_slice());
+        let output = world.judged(&[rules]).call(&PatchTool, framed(body)).await;
         assert!(output.failed && output.text.contains(expected), "{body}: {output:?}");
         assert_eq!((world.text("a"), world.text("b")), ("a\n".into(), "b\n".into()), "{body}");
     }
@@ -134,7 +134,7 @@ async fn nothing_happens_unless_all_can() {
 
 proptest::proptest! {
     #[test]
-    fn any_text_is_read_or_refused(text in "(\\*\\*\\* (Begin Patch|End Patch|Add File: a|Update File: a|Delete File: a|Move to: b|End of File)\n|[-+ @]{0,3}[ab]?\n){0,12}") {
+    fn any_patch_text_is_parsed_without_a_panic(text in "(\\*\\*\\* (Begin Patch|End Patch|Add File: a|Update File: a|Delete File: a|Move to: b|End of File)\n|[-+ @]{0,3}[ab]?\n){0,12}") {
         let patch = format!("*** Begin Patch\n{text}*** End Patch");
         for part in parse(&patch).unwrap_or_default() {
             if let FilePatch::Update { hunks, .. } = part {
@@ -145,7 +145,7 @@ proptest::proptest! {
 }
 
 #[tokio::test]
-async fn nothing_is_moved_to_where_it_would_be_run() {
+async fn a_patch_never_writes_protected_paths() {
     let world = TestWorkspace::new();
     world.file("run.sh", "a\n");
     std::fs::create_dir_all(world.path(".git/hooks")).unwrap();

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_name_tools() {
+    fn allowed_tools_entries_resolve_to_tools() {
         let cases: [(&str, &[&str], &[&str]); 9] = [
             ("read", &["read"], &["read"]),
             ("Read", &["read"], &["read"]),

@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_become_markdown() {
+    fn html_is_converted_to_markdown() {
         let cases = [
             ("<h1>Title</h1><p>One<p>Two", "# Title\n\nOne\n\nTwo"),
             ("<a href='../x?a=1&amp;b=2'>link</a>", "[link](https://example.org/x?a=1&b=2)"),
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_pages_cost_little() {
+    fn hostile_html_is_converted_within_limits() {
         let cases = [
             "<div>".repeat(30_000),
             "<b>".repeat(30_000),
@@ -329,7 +329,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn tags_are_in_order_whatever_the_page(page in "(<|</|>|!--|-->|a|b|li|ul|p|table|td|div|script|img| href=|\"|'|/|ü| |x){0,60}") {
+        fn cleaned_html_is_always_balanced(page in "(<|</|>|!--|-->|a|b|li|ul|p|table|td|div|script|img| href=|\"|'|/|ü| |x){0,60}") {
             let clean = HtmlCleaner::clean(&page, &Url::parse("https://example.org/").unwrap());
             let mut open: Vec<String> = Vec::new();
             for tag in clean.split('<').skip(1) {

@@ -78,7 +78,7 @@ fn webfetch() -> WebfetchTool {
 }
 
 #[tokio::test]
-async fn every_hop_is_judged() {
+async fn every_redirect_is_judged() {
     let port = server().await;
     let world = TestWorkspace::new();
     let rules = [
@@ -133,10 +133,10 @@ async fn every_hop_is_judged() {
 }
 
 #[tokio::test]
-async fn names_that_lead_inside_are_refused() {
+async fn names_resolving_to_private_addresses_are_refused() {
     let world = TestWorkspace::new();
-    let says = (Section::Webfetch, Action::Allow, [].as_slice());
-    let host = world.judged(&[says]);
+    let test_rules = (Section::Webfetch, Action::Allow, [].as_slice());
+    let host = world.judged(&[test_rules]);
     let cases = [
         ("https://rebound.example/", "refused: `rebound.example` leads to 127.0.0.1, "),
         ("https://mixed.example/", "refused: `mixed.example` leads to 10.0.0.1, "),
@@ -160,7 +160,7 @@ async fn names_that_lead_inside_are_refused() {
 }
 
 #[test]
-fn addresses_are_read_once() {
+fn urls_are_normalised_once() {
     let cases = [
         ("example.org/a#part", Some("https://example.org/a")),
         ("HTTPS://Example.org", Some("https://example.org/")),
@@ -174,6 +174,6 @@ fn addresses_are_read_once() {
 
 /// A page is a read: fetched in parallel with others, and again by a resumed run.
 #[test]
-fn fetching_is_reading() {
+fn webfetch_is_a_read_call() {
     assert_eq!(webfetch().class(&json!({"url": "https://example.org/"})), CallClass::Read);
 }

@@ -18,7 +18,7 @@ fn read(text: &str) -> Result<String, String> {
 }
 
 #[test]
-fn what_the_reference_accepts_is_read_alike() {
+fn values_match_pyyaml() {
     let cases = [
         ("a: [b, -, c]", r#"{"a":["b","-","c"]}"#),
         ("a: [nev -]", r#"{"a":["nev -"]}"#),
@@ -52,7 +52,7 @@ fn what_the_reference_accepts_is_read_alike() {
 }
 
 #[test]
-fn what_the_reference_refuses_is_refused() {
+fn texts_refused_by_pyyaml_are_refused() {
     let long = format!("a: {{{}: 1}}", "k".repeat(1025));
     let cases = [
         "a: {:x: 1}",

@@ -43,7 +43,7 @@ fn push(text: &mut String, line: &str) {
     text.push('\n');
 }
 
-/// The name in a header; `None` for a file that is not there.
+/// The name in a header; `None` for a missing file.
 fn named(line: &str, mark: &str) -> Option<String> {
     line.strip_prefix(mark).map(str::to_owned)
 }
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hunks_become_changes() {
+    fn diff_hunks_become_editor_changes() {
         let change = |path: &str, old: Option<&str>, new: &str| ToolContent::Diff {
             path: path.into(),
             old: old.map(str::to_owned),

@@ -18,7 +18,7 @@ use crate::output::error_text;
 const SESSIONS: usize = 32;
 /// The code of the error when Agentry refuses: no consent, another agent's run, a foreign directory.
 pub(super) const REFUSED: i64 = -32001;
-/// The code of the protocol for something that is not there.
+/// The protocol's error code for something that does not exist.
 const NOT_FOUND: i64 = -32002;
 /// The time that a run gets to end.
 pub(super) const END: Duration = Duration::from_secs(10);
@@ -87,7 +87,7 @@ impl EditorSession {
         }
     }
 
-    /// Parks the run: at its open question, or by stopping what it does. `resume` goes on with both.
+    /// Parks the run: at its open question, or by stopping what it does. `resume` continues both.
     async fn close(&self) {
         let is_idle = self.slot.try_lock().is_ok();
         let steering = {

@@ -35,7 +35,7 @@ pub(super) async fn carry_out(
         run.steering.message(&text);
         end = turn.follow(run, None).await;
     }
-    // A run without a process is resumed; so is one that ended before it heard the message.
+    // A run without a process is resumed; so is one that ended before it received the message.
     if matches!(end, TurnEnd::Gone) && !turn.has_heard {
         let (run, waiting) = resume(session, text).await?;
         end = turn.follow(slot.insert(run), waiting).await;
@@ -223,7 +223,7 @@ impl EditorTurn<'_> {
     }
 
     async fn ended(&self, ending: RunEnding) -> TurnEnd {
-        let say = async |text: String| {
+        let send_text = async |text: String| {
             let update = SessionUpdate::AgentText(clean(&text));
             self.editor.update(&self.session.id, &update).await;
         };
@@ -235,7 +235,7 @@ impl EditorTurn<'_> {
                 TurnEnd::Over(Err(RpcError::new(codes::INTERNAL, message)))
             }
             RunEnding::OverBudget { limit } => {
-                say(format!("\nThe run has reached its limit of {limit}.")).await;
+                send_text(format!("\nThe run has reached its limit of {limit}.")).await;
                 let is_tokens = limit.contains("token");
                 let reason =
                     if is_tokens { TurnStop::MaxTokens } else { TurnStop::MaxTurnRequests };
@@ -245,7 +245,8 @@ impl EditorTurn<'_> {
                 TurnEnd::Over(Ok(TurnStop::Cancelled))
             }
             RunEnding::Parked { question } => {
-                say(format!("\nThe run waits: {question}. Your next message asks again.")).await;
+                send_text(format!("\nThe run waits: {question}. Your next message asks again."))
+                    .await;
                 TurnEnd::Over(Ok(TurnStop::EndTurn))
             }
         }

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tools_have_kinds_and_lists_become_plans() {
+    fn tools_map_to_kinds_and_todo_lists_to_plans() {
         let cases = [
             ("read", ToolCallKind::Read),
             ("grep", ToolCallKind::Search),
@@ -168,7 +168,7 @@ mod tests {
 
     /// Whatever a model writes, it cannot leave its block or move the cursor.
     #[test]
-    fn hostile_arguments_stay_in_their_place() {
+    fn hostile_call_arguments_are_escaped() {
         let asked: SteeredApproval = serde_json::from_value(json!({
             "question": 1, "kind": "call", "reason": "r\u{1b}[2J", "choices": ["yes", "no", "always", "exact", "later"],
             "rules": ["`echo` with any arguments"],

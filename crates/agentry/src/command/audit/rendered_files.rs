@@ -64,7 +64,7 @@ fn directories(ledger: &RenderLedger) -> BTreeSet<&'static str> {
     ledger.entries().iter().filter_map(place).map(|place| place.path).collect()
 }
 
-/// The files below a directory, also those that `.gitignore` excludes: a harness reads them all the same.
+/// The files below a directory, also those that `.gitignore` excludes: a harness reads them anyway.
 fn files_below(disk: &DiskWorld, directory: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut directories = vec![(directory.to_owned(), 0)];

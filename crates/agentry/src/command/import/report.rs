@@ -28,7 +28,7 @@ pub(super) fn print_report(
         print_json(&to_json(agents, skipped));
         return;
     }
-    // The reason why there is none was reported.
+    // The reason for its absence was reported.
     let has_reason = agents.is_empty() && refused;
     let counts = if has_reason { String::new() } else { counts(args, agents, skipped, refused) };
     let mut report = CommandReport::new(counts);

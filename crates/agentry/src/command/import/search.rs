@@ -47,7 +47,7 @@ impl FoundHarnessAgent {
     }
 }
 
-/// A file where agents are, that is none.
+/// A file in a directory of agents that is not an agent.
 #[derive(Debug)]
 pub(super) struct SkippedFile {
     /// The path as the user would write it.
@@ -231,7 +231,7 @@ fn unknown(path: &str, only: Option<&'static Target>) -> CliFailure {
 /// The root and the path below it, if the file lies where the harness searches.
 fn placed<'a>(whole: &'a str, import: &HarnessImport) -> Option<(&'a str, &'a str)> {
     import.places.iter().find_map(|(dir, end)| {
-        // The innermost directory counts: a project may lie inside another one.
+        // The innermost directory is used: a project may be inside another one.
         let at = whole.rfind(&format!("/{dir}/"))?;
         let (root, file) = (whole.get(..at)?, whole.get(at + 1..)?);
         file.ends_with(end).then_some((if root.is_empty() { "/" } else { root }, file))
@@ -277,7 +277,7 @@ fn inside_project(
     false
 }
 
-/// Adds the agents of a project or a home, and whatever else lies where agents are.
+/// Adds the agents of a project or a home, and the other files in directories of agents.
 fn project(disk: &dyn World, root: &str, only: Option<&'static Target>, out: &mut HarnessSearch) {
     if let Err(failure) = entries(disk, root) {
         out.failures.push(failure);
@@ -370,7 +370,7 @@ fn place(
     }
 }
 
-/// Why a file where agents are is none, such as a README.
+/// Why a file in a directory of agents is not an agent, such as a README.
 fn skip_reason(harness: &Target, text: &str) -> String {
     let title = harness.title;
     let what = match front_matter::read(text) {

@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_the_machine_are_those_of_the_world() {
+    fn system_files_are_read_through_the_world() {
         let files = [("etc/claude-code/a.json", "1"), ("etc/claude-code/d/b.json", "2")];
         let world = MemoryWorld::new(files.map(|(path, text)| (path.to_owned(), text.to_owned())));
         let files = ImportFiles { disk: &world, root: "/project" };

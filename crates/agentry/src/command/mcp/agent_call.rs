@@ -114,12 +114,12 @@ impl<'a> AgentCall<'a> {
                     let why = self.agent.refusal(&event).unwrap_or_default();
                     return CallResult::failure(clean(&why));
                 }
-                event => self.hear(event, caller).await,
+                event => self.handle_event(event, caller).await,
             }
         }
     }
 
-    async fn hear(&mut self, event: SteeredEvent, caller: &CallerPort) {
+    async fn handle_event(&mut self, event: SteeredEvent, caller: &CallerPort) {
         match event {
             SteeredEvent::Run { id, .. } => {
                 self.told.id = id.unwrap_or_default();

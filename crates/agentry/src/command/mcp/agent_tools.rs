@@ -19,7 +19,7 @@ use crate::command::served_agent::ServedAgent;
 use crate::disk::DiskWorld;
 use crate::output::CliFailure;
 
-/// The most runs that go on at once.
+/// The most parallel runs.
 const RUNS: usize = 16;
 /// The most characters of the name of a tool: clients put their own before it.
 const NAME: usize = 48;
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_plain_and_short() {
+    fn tool_names_are_sanitised_and_truncated() {
         let long = "x".repeat(60);
         for (name, expected) in [
             ("code-reviewer", "code-reviewer"),

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_offered_word_allows() {
+    fn only_an_offered_choice_approves() {
         let asked: SteeredApproval = serde_json::from_value(json!({
             "question": 1, "kind": "call", "reason": "bash = ask", "places": ["a.toml:3"], "choices": ["yes", "no", "later"],
             "call": {"id": "c", "tool": "bash", "arguments": {"command": "make\u{1b}[2J"}},

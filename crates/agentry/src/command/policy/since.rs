@@ -22,7 +22,7 @@ pub(super) enum AgentState {
     New(PolicyChange),
     /// It was there, at this path if at another one.
     Changed(Option<String>, PolicyChange),
-    /// It is not there any more.
+    /// It was removed.
     Gone,
     /// One of the versions has errors; which one.
     Broken(&'static str),

@@ -211,7 +211,7 @@ mod tests {
     use super::{cell, code};
 
     #[test]
-    fn foreign_text_stays_in_its_code_span() {
+    fn hostile_text_cannot_leave_its_code_span() {
         let cases = [
             ("git log *", "`git log *`"),
             ("a`b", "``a`b``"),

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bars_need_neither_colour_nor_unicode() {
+    fn bars_can_be_drawn_in_ascii() {
         let stats = ReceiptStats {
             total: 8,
             auto_completed: 6,

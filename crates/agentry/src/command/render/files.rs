@@ -73,7 +73,7 @@ fn listed(files: &[ChangedOutput], most: usize) -> Vec<Vec<String>> {
             Some(_) if counted.contains(word) => {}
             Some(paths) => {
                 counted.push(word);
-                rows.extend(directories(paths).into_iter().map(|told| row(word, told)));
+                rows.extend(directories(paths).into_iter().map(|row_text| row(word, row_text)));
             }
         }
     }
@@ -105,12 +105,12 @@ fn directories(paths: &[&str]) -> Vec<String> {
         }
         groups = lifted;
     }
-    let told = |(dir, files): (&String, &Vec<&str>)| match files.as_slice() {
+    let row_text = |(dir, files): (&String, &Vec<&str>)| match files.as_slice() {
         [one] => visible(one).into_owned(),
         files if dir.is_empty() => counted(files.len(), "file"),
         files => format!("{} in {}", counted(files.len(), "file"), visible(dir)),
     };
-    groups.iter().map(told).collect()
+    groups.iter().map(row_text).collect()
 }
 
 /// The audience of a file, where it applies to more than its agent.
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn directories_are_few() {
+    fn many_directories_are_summarised_by_their_root() {
         let spread: Vec<String> = (0..60).map(|at| format!("p{at}/a.md")).collect();
         let rooted: Vec<String> = (0..60).map(|at| format!("/p{at}/x/a.md")).collect();
         for (paths, expected) in [(spread, "60 files"), (rooted, "60 files in /")] {

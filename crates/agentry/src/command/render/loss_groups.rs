@@ -32,13 +32,13 @@ pub(super) struct RenderTotals {
 }
 
 /// Every loss in its own row; only agents with the same text are grouped.
-pub(super) fn each(told: &[AgentLoss<'_>], all: RenderTotals) -> Vec<Vec<String>> {
-    rows(by_agents(told.iter().map(LossLine::of).collect()), all)
+pub(super) fn each(reported: &[AgentLoss<'_>], all: RenderTotals) -> Vec<Vec<String>> {
+    rows(by_agents(reported.iter().map(LossLine::of).collect()), all)
 }
 
 /// The losses in as few rows as possible.
-pub(super) fn grouped(told: &[AgentLoss<'_>], all: RenderTotals) -> Vec<Vec<String>> {
-    let mut lines = by_agents(lines(told));
+pub(super) fn grouped(reported: &[AgentLoss<'_>], all: RenderTotals) -> Vec<Vec<String>> {
+    let mut lines = by_agents(lines(reported));
     let mut seen: HashMap<_, HashSet<&str>> = HashMap::new();
     for line in &mut lines {
         // Lines that differ only in their example get the same key.
@@ -73,10 +73,10 @@ pub(super) fn grouped(told: &[AgentLoss<'_>], all: RenderTotals) -> Vec<Vec<Stri
 const HARNESS: &str = "the harness";
 
 /// Every loss as a line; all that a harness does not check in one section is one line.
-fn lines<'a>(told: &[AgentLoss<'a>]) -> Vec<LossLine<'a>> {
+fn lines<'a>(reported: &[AgentLoss<'a>]) -> Vec<LossLine<'a>> {
     let mut out = Vec::new();
     let mut spots: Vec<(LossLine<'a>, Vec<BlindSpotText<'a>>)> = Vec::new();
-    for it in told {
+    for it in reported {
         let line = LossLine::of(it);
         match BlindSpotText::of(&it.loss.detail) {
             Some(spot) if it.loss.kind == LossKind::Gap => {
@@ -112,8 +112,8 @@ struct LossLine<'a> {
 }
 
 impl<'a> LossLine<'a> {
-    fn of(told: &AgentLoss<'a>) -> Self {
-        let AgentLoss { agent, target, loss } = told;
+    fn of(reported: &AgentLoss<'a>) -> Self {
+        let AgentLoss { agent, target, loss } = reported;
         let order = ORDER.iter().position(|kind| *kind == loss.kind).unwrap_or(0);
         let (fields, agents) = (vec![loss.field.as_str()], vec![*agent]);
         let (key, detail) = (loss.detail.as_str().into(), loss.detail.as_str().into());
@@ -149,7 +149,7 @@ impl<'a> LossLine<'a> {
     }
 
     /// Whether both have the same text apart from the harness.
-    fn says(&self, other: &Self) -> bool {
+    fn has_same_text(&self, other: &Self) -> bool {
         let same = self.detail == other.detail && self.title() == other.title();
         same || self.plain() == other.plain()
     }
@@ -239,7 +239,7 @@ fn merged<'a, K: Eq + Hash>(
         let at = *places.entry(key(&line)).or_insert(out.len());
         match out.get_mut(at) {
             Some(first) => {
-                first.differs |= line.differs || !line.says(first);
+                first.differs |= line.differs || !line.has_same_text(first);
                 join(first, line);
             }
             None => out.push(line),
@@ -268,7 +268,7 @@ mod tests {
                 detail: (*detail).to_owned(),
             })
             .collect();
-        let told: Vec<AgentLoss<'_>> = losses
+        let reported: Vec<AgentLoss<'_>> = losses
             .iter()
             .zip(&made)
             .filter_map(|((agent, name, ..), loss)| {
@@ -277,11 +277,11 @@ mod tests {
             })
             .collect();
         let all = RenderTotals { agents: 2, targets: 2 };
-        grouped(&told, all).iter().map(|row| row.join(" ").trim().to_owned()).collect()
+        grouped(&reported, all).iter().map(|row| row.join(" ").trim().to_owned()).collect()
     }
 
     #[test]
-    fn a_line_says_no_more_than_is_true() {
+    fn losses_merge_only_if_the_line_holds_for_all() {
         use LossKind::{Dropped, Gap, Narrowed};
         let (pi, open) = ("pi", "opencode");
         let losses = [

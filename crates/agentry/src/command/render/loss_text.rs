@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_losses_have_in_common() {
+    fn loss_gists_leave_out_the_example() {
         let cases = [
             (
                 "`x` is ask in the source and deny here",
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_looked_at() {
+    fn blind_spots_are_recognised_in_loss_details() {
         let details = [
             "variables: it takes `X=1` for a name; `X=1 ls` is deny in the source and ask there",
             "options: it has no table; `ls --output=x` is ask in the source and allow there",
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_stay_short() {
+    fn long_lists_are_shortened() {
         let all = ["a", "b", "c", "d", "e"];
         let cases: [(&[&str], usize, Option<&str>); 5] = [
             (&all[..1], 1, None),

@@ -66,13 +66,13 @@ fn line(
     let sections: BTreeSet<Section> = groups.keys().flatten().copied().collect();
     let what: Vec<&str> = sections.iter().map(|section| section.as_str()).collect();
     let verb = if agents.len() == 1 { "loses" } else { "lose" };
-    let who = match agents.as_slice() {
+    let agent_names = match agents.as_slice() {
         [one] => visible(one).into_owned(),
         several => format!("{} ({})", counted(several.len(), "agent"), names(several)),
     };
     let ways = ways(target, &sections, args);
     let ways = if ways.is_empty() { String::new() } else { format!("; {}", ways.join(", ")) };
-    format!("lost in {}: {who} {verb} {}{ways}\n", target.name, what.join(", "))
+    format!("lost in {}: {agent_names} {verb} {}{ways}\n", target.name, what.join(", "))
 }
 
 /// The ways to keep the tools: with the guard, which asks, or accepted, without questions.
@@ -112,7 +112,7 @@ mod tests {
 
     /// Each line is a whole sentence, whichever ways a target has.
     #[test]
-    fn the_ways_are_sentences() {
+    fn each_lost_tool_line_is_a_whole_sentence() {
         let cases: [(&str, &str, &[Section], &str); 6] = [
             (
                 "pi",

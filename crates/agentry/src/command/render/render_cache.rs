@@ -56,18 +56,18 @@ impl RenderCache {
         }
         let mut lines = rest.lines();
         let head = lines.next()?;
-        let said = serde_json::from_str(lines.next()?).ok()?;
+        let cached_answer = serde_json::from_str(lines.next()?).ok()?;
         let asked = |line: &str| {
             let (answer, question) = line.split_once(' ')?;
             Some((question.to_owned(), answer.to_owned()))
         };
         let record: AnswerRecord = lines.map(asked).collect::<Option<_>>()?;
         let same = head == self.head && is_unchanged(disk, &record, &disk_view::again);
-        same.then_some(said)
+        same.then_some(cached_answer)
     }
 
     /// Caches a run that had nothing to do.
-    pub(super) fn store(&self, record: &AnswerRecord, said: &str) {
+    pub(super) fn store(&self, record: &AnswerRecord, cached_answer: &str) {
         // A record has one line for each question; a question with a line break cannot be stored.
         if record.is_empty() || record.keys().any(|question| question.contains(['\n', '\r'])) {
             return;
@@ -75,7 +75,7 @@ impl RenderCache {
         let Some(dir) = self.path.parent().filter(|dir| fs::create_dir_all(dir).is_ok()) else {
             return;
         };
-        let mut rest = format!("{}\n{}\n", self.head, Value::from(said));
+        let mut rest = format!("{}\n{}\n", self.head, Value::from(cached_answer));
         for (question, answer) in record {
             rest.extend([answer, " ", question, "\n"]);
         }

@@ -31,7 +31,7 @@ impl RenderCounts {
     }
 
     /// The number of agents of the run, and of how many if some are refused.
-    pub(super) fn who(&self, args: &RenderArguments) -> String {
+    pub(super) fn agent_count_text(&self, args: &RenderArguments) -> String {
         let all = counted(self.agents, "agent");
         match self.agents.saturating_sub(self.refused) {
             _ if self.refused == 0 || args.check => all,

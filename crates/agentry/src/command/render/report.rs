@@ -91,19 +91,19 @@ impl<'a> RenderReport<'a> {
         names.extend(done.plan.changes.iter().map(|change| change.target.as_str()));
         names.dedup();
         let mut shown: Vec<&str> = Vec::new();
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for name in names {
             if !shown.contains(&name) {
                 shown.push(name);
-                told.extend(self.target(done, name));
+                reported.extend(self.target(done, name));
             }
         }
         // Losses of several targets are grouped once, after all of them.
-        if !told.is_empty() {
+        if !reported.is_empty() {
             let gap = if self.text.ends_with("\n\n") { "" } else { "\n" };
             self.text.push_str(gap);
             self.line("losses");
-            self.show_losses(done, &told);
+            self.show_losses(done, &reported);
             self.text.push('\n');
         }
     }
@@ -127,11 +127,11 @@ impl<'a> RenderReport<'a> {
         }
         self.refusals(done, name);
         let end = self.text.len();
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         if let Some(ran) = done.runs.iter().find(|ran| ran.target.name == name) {
-            told = self.lost(done, ran);
+            reported = self.lost(done, ran);
             if self.args.explain || done.runs.len() == 1 || !self.shows_losses() {
-                self.show_losses(done, &std::mem::take(&mut told));
+                self.show_losses(done, &std::mem::take(&mut reported));
             }
             if start < end && end < self.text.len() {
                 self.text.insert(end, '\n');
@@ -141,11 +141,11 @@ impl<'a> RenderReport<'a> {
         if self.text.len() > start {
             self.text.insert_str(start, &format!("{name}\n"));
             // With losses at the end, the files of all targets follow each other without a gap.
-            if told.is_empty() {
+            if reported.is_empty() {
                 self.text.push('\n');
             }
         }
-        told
+        reported
     }
 
     /// Reports once that a guard was requested for a target without one, or what limits the guard it has.
@@ -222,10 +222,10 @@ impl<'a> RenderReport<'a> {
         let text = |it: &Value, key: &str| it.get(key).and_then(Value::as_str).map(str::to_owned);
         let mut out = String::new();
         for it in &self.refused {
-            let who = text(it, "agent").map_or(String::new(), |name| format!("{name}: "));
+            let agent_prefix = text(it, "agent").map_or(String::new(), |name| format!("{name}: "));
             let [target, message] =
                 ["target", "message"].map(|key| text(it, key).unwrap_or_default());
-            out.push_str(&visible(&format!("refused  {who}{message} ({target})")));
+            out.push_str(&visible(&format!("refused  {agent_prefix}{message} ({target})")));
             out.push('\n');
             if let Some(hint) = text(it, "hint") {
                 out.push_str(&visible(&format!("  = help: {hint}")));
@@ -239,7 +239,7 @@ impl<'a> RenderReport<'a> {
     fn lost<'d>(&mut self, done: &'d ProjectOutcome, ran: &'d TargetRun) -> Vec<AgentLoss<'d>> {
         let asked = agents(done, ran)
             .filter(|(agent, rendered)| agent.asked && !is_refused(done, ran, agent, rendered));
-        let (mut told, mut exact) = (Vec::new(), Vec::new());
+        let (mut reported, mut exact) = (Vec::new(), Vec::new());
         for (agent, rendered) in asked {
             if rendered.losses.is_empty() {
                 exact.push(agent.name.as_str());
@@ -264,7 +264,7 @@ impl<'a> RenderReport<'a> {
                 *self.counts.lost.entry(*kind).or_default() += 1;
                 // A missing guard was already reported beside the target.
                 if field != GUARD_FIELD || self.args.explain {
-                    told.push(AgentLoss { agent: &agent.name, target: ran.target, loss });
+                    reported.push(AgentLoss { agent: &agent.name, target: ran.target, loss });
                 }
             }
         }
@@ -272,7 +272,7 @@ impl<'a> RenderReport<'a> {
         if !exact.is_empty() && self.shows_losses() {
             self.text.push_str(&columns(&[vec!["  exact".to_owned(), names(&exact)]]));
         }
-        told
+        reported
     }
 
     /// Whether the output is for programs, so that every file and every loss is an object.
@@ -286,7 +286,7 @@ impl<'a> RenderReport<'a> {
     }
 
     /// Shows losses: grouped, or each one with `--explain`.
-    fn show_losses(&mut self, done: &ProjectOutcome, told: &[AgentLoss<'_>]) {
+    fn show_losses(&mut self, done: &ProjectOutcome, reported: &[AgentLoss<'_>]) {
         if !self.shows_losses() {
             return;
         }
@@ -294,7 +294,7 @@ impl<'a> RenderReport<'a> {
         let all =
             RenderTotals { agents, targets: if self.args.explain { 1 } else { done.runs.len() } };
         let is_whole = self.args.explain || self.args.verbose;
-        let mut rows = if is_whole { each(told, all) } else { grouped(told, all) };
+        let mut rows = if is_whole { each(reported, all) } else { grouped(reported, all) };
         let kinds = rows.len();
         if !is_whole {
             rows.truncate(self.room());
@@ -303,8 +303,8 @@ impl<'a> RenderReport<'a> {
         if rows.len() < kinds {
             self.line(&format!("  = and {} more; `--verbose` lists them", kinds - rows.len()));
         }
-        if rows.len() < told.len() && !is_whole {
-            let all = told.len();
+        if rows.len() < reported.len() && !is_whole {
+            let all = reported.len();
             self.line(&format!("  = `--explain` lists all {all}, with the rules of both sides"));
         }
     }
@@ -334,7 +334,7 @@ impl<'a> RenderReport<'a> {
                 if differences.is_empty() {
                     self.line("    = both say the same");
                 }
-                differences.iter().for_each(|told| self.line(&format!("    = {told}")));
+                differences.iter().for_each(|reported| self.line(&format!("    = {reported}")));
             }
         }
     }
@@ -435,7 +435,8 @@ impl<'a> RenderReport<'a> {
         }
         let files: Vec<String> = files.iter().filter_map(named).collect();
         let files = if files.is_empty() { "no files".to_owned() } else { files.join(", ") };
-        let what = format!("{} for {}", self.counts.who(self.args), targets.join(", "));
+        let what =
+            format!("{} for {}", self.counts.agent_count_text(self.args), targets.join(", "));
         let losses =
             if parts.is_empty() { String::new() } else { format!("; {}", parts.join(", ")) };
         let verb = match self.args {

@@ -1,4 +1,4 @@
-//! Whose change caused the change of a shared file.
+//! Attributes changes of shared files to the agents that caused them.
 
 use std::collections::BTreeSet;
 
@@ -29,19 +29,19 @@ fn cause(done: &ProjectOutcome, change: &PlannedChange) -> Vec<String> {
     };
     let is_new =
         |it: &&&SharedLine| holds(&change.after, &it.text) && !holds(&change.before, &it.text);
-    let mut told: Vec<(String, BTreeSet<&str>)> = Vec::new();
+    let mut reported: Vec<(String, BTreeSet<&str>)> = Vec::new();
     for line in lines.iter().filter(is_new) {
         let place = if line.place.is_empty() { String::new() } else { format!("{} ", line.place) };
         let text = format!("{place}`{}`", line.text);
         let agent = done.agents.get(line.agent).map(|agent| agent.name.as_str());
-        match told.iter_mut().find(|(known, _)| *known == text) {
+        match reported.iter_mut().find(|(known, _)| *known == text) {
             Some((_, agents)) => agents.extend(agent),
-            None => told.push((text, agent.into_iter().collect())),
+            None => reported.push((text, agent.into_iter().collect())),
         }
     }
-    if told.is_empty() {
+    if reported.is_empty() {
         return changed_agents(done, change)
-            .map(|who| format!("  {path} changes with {who}"))
+            .map(|agent_names| format!("  {path} changes with {agent_names}"))
             .into_iter()
             .collect();
     }
@@ -49,7 +49,7 @@ fn cause(done: &ProjectOutcome, change: &PlannedChange) -> Vec<String> {
         let agents: Vec<&str> = agents.into_iter().collect();
         format!("  {path} gets {text} for {}", names(&agents))
     };
-    told.into_iter().map(line).collect()
+    reported.into_iter().map(line).collect()
 }
 
 /// The agents with changed files in the same target.

@@ -34,7 +34,7 @@ pub(super) fn run(args: &RenderArguments) -> CliOutcome {
     ctrlc::set_handler(move || drop(stop.send(WatchEvent::Stop)))
         .map_err(|error| CliFailure::new(format!("Ctrl-C cannot be caught: {error}")))?;
     let mut watch = RenderWatch::new(args, sender)?;
-    let mut told = false;
+    let mut is_reported = false;
     let mut disk = DiskWorld::default();
     loop {
         // Registered before rendering: a change during the run triggers another one.
@@ -49,7 +49,7 @@ pub(super) fn run(args: &RenderArguments) -> CliOutcome {
             }
             Err(failure) => complain(&failure),
         }
-        if !std::mem::replace(&mut told, true) {
+        if !std::mem::replace(&mut is_reported, true) {
             note("watching; Ctrl-C ends it");
         }
         if watch.wait(&wakes) {

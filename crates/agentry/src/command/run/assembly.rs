@@ -111,7 +111,7 @@ impl ReadyTools {
     ) -> Result<Self, CliFailure> {
         let commands = {
             let hears = logged(ground, directory, Arc::clone(terms.hears));
-            commands.of_run(ground, directory, tell(ground, &hears))
+            commands.of_run(ground, directory, quarantine_listener(ground, &hears))
         };
         let gather = GatherTerms {
             without: terms.without,
@@ -145,7 +145,7 @@ pub(super) struct RunAssembly<'a> {
 }
 
 impl RunAssembly<'_> {
-    /// Puts the run together; nothing of it has happened yet.
+    /// Assembles the run without starting it.
     pub(super) fn build(self) -> Result<(RunDriver, Arc<dyn RunTools>), CliFailure> {
         let approvals = Arc::clone(&self.approvals);
         let tools = self.tools(&approvals)?;
@@ -223,10 +223,10 @@ pub(super) fn create_journal(
 }
 
 /// Reports files that were quarantined or restored.
-fn tell(ground: &PreparedAgent, hears: &OutputSink) -> ReportListener {
+fn quarantine_listener(ground: &PreparedAgent, hears: &OutputSink) -> ReportListener {
     let (redactor, hears) = (Arc::clone(&ground.redactor), Arc::clone(hears));
-    Box::new(move |told: &QuarantineReport| {
-        let path = redactor.text(&told.path);
-        hears(RunOutput::Quarantined(QuarantineReport { path, ..told.clone() }));
+    Box::new(move |quarantined: &QuarantineReport| {
+        let path = redactor.text(&quarantined.path);
+        hears(RunOutput::Quarantined(QuarantineReport { path, ..quarantined.clone() }));
     })
 }

@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_and_times_have_few_words() {
+    fn results_and_durations_are_summarised() {
         let cases = [
             ("", "no output"),
             ("done\n", "done"),

@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_part_can_be_off() {
+    fn bell_and_notification_can_be_switched_off() {
         let cases = [
             (true, true, format!("{MESSAGE}{BELL}")),
             (true, false, BELL.to_owned()),

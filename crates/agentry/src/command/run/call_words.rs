@@ -164,7 +164,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn calls_are_brief() {
+    fn calls_are_summarised_on_one_line() {
         let cases = [
             (json!({"command": "ls -l"}), "ls -l", "bash ls -l"),
             (json!({"command": "a\nb"}), "a⏎b", "bash a⏎b"),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_call_is_left_out() {
+    fn all_other_arguments_are_listed() {
         let long = "x".repeat(200);
         let cases = [
             (json!({"command": "ls"}), false, vec![]),

@@ -66,7 +66,7 @@ impl RunControl {
         let _ = self.stop.set(Arc::clone(stop));
     }
 
-    /// The program reads or writes no more: the turn under way goes on without it.
+    /// The program has disconnected: the current turn continues without it.
     pub(super) fn leave(&self) {
         self.close_inbox();
         self.questions.leave();
@@ -172,7 +172,7 @@ pub(super) async fn converse(
         };
         session.stop.anew();
         // The turn begins first; then it can be cancelled.
-        let turn = session.say(text);
+        let turn = session.send_message(text);
         let (ending, ()) = tokio::join!(biased; turn, async { control.cancel_early(number) });
         last = Some(ending?);
         // A reached limit, a failure or a parked question ends the run, not only the turn.

@@ -44,8 +44,8 @@ pub(crate) fn limits_again(
     let now = limits(agent, spending, caps);
     let most = limits(&Agent::default(), &SpendingArguments::default(), caps);
     let SpendingArguments { max_cost, max_tokens, max_steps, max_turns, max_time } = *spending;
-    let one = |said: bool, now: Option<u64>, before: Option<u64>, most: Option<u64>| {
-        if said { now } else { least([before, most, None]) }
+    let one = |is_given: bool, now: Option<u64>, before: Option<u64>, most: Option<u64>| {
+        if is_given { now } else { least([before, most, None]) }
     };
     RunLimits {
         turns: one(max_turns.is_some(), now.turns, before.turns, caps.turns),
@@ -95,7 +95,7 @@ mod tests {
     use agentry_compile::text::{Span, Spanned};
 
     #[test]
-    fn the_smaller_limit_counts() {
+    fn the_smallest_run_limit_counts() {
         let mut agent = Agent::default();
         let span = Span::start_of(FileId::BUILT_IN);
         agent.behaviour.max_turns = Some(Spanned::new(20, span));

@@ -58,7 +58,7 @@ impl LineEditor {
     /// Like [`LineEditor::wait`], with text that stands in the line already.
     pub(super) fn wait_with(&self, prompt: &str, typed: &str) -> TypedInput {
         match self.editor().readline_with_initial(prompt, (typed, "")) {
-            // A line that ends with a backslash goes on in the next one.
+            // A line that ends with a backslash continues in the next one.
             Ok(line) => TypedInput::Line(line.replace("\\\n", "\n")),
             Err(ReadlineError::Interrupted) => TypedInput::Interrupt,
             Err(_) => TypedInput::End,

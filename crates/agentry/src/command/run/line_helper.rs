@@ -1,4 +1,4 @@
-//! Tab completion and lines that go on, for the line of a conversation.
+//! Tab completion and continued lines, for the input line of a conversation.
 
 use std::fs;
 use std::path::{Path, PathBuf};

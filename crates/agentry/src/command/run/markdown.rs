@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn looks_do_not_depend_on_the_pieces() {
+    fn styling_is_independent_of_chunk_sizes() {
         let cases = [
             ("plain", "plain"),
             ("a **b** c\n", "a <b>b</> c"),

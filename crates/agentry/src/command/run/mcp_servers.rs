@@ -1,5 +1,5 @@
-//! The MCP servers of a definition: started side by side before the first request to a model, and compared
-//! with what the user agreed to.
+//! The MCP servers of a definition: started in parallel before the first request to a model, and
+//! compared with what the user agreed to.
 
 use std::sync::Arc;
 
@@ -137,7 +137,7 @@ fn unconnected(ground: &PreparedAgent, plan: &PlannedServer, failure: &McpFailur
     }
 }
 
-/// Connects to all servers side by side.
+/// Connects to all servers in parallel.
 async fn connect(
     threads: &Arc<ClientRuntime>,
     planned: Vec<PlannedServer>,

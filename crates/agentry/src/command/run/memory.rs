@@ -1,4 +1,5 @@
-//! What an agent remembers between runs: whether it does, where that lies, and the part of its prompt.
+//! The memories of an agent in a run: whether it has any, where they are stored, and their part of
+//! the prompt.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -165,7 +166,7 @@ pub(super) fn gather(
     DeclaredTools { tools, missing, ..DeclaredTools::default() }
 }
 
-/// Refuses to go on with a conversation if the agent keeps nothing between messages.
+/// Refuses to continue a conversation if the agent keeps no messages.
 pub(crate) fn may_converse(ground: &PreparedAgent) -> Result<(), CliFailure> {
     let working = ground.agent.memory.working.as_ref();
     if working.is_none_or(|working| working.value != WorkingMemory::None) {

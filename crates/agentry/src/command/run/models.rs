@@ -50,7 +50,7 @@ pub(crate) fn find(
     named: Option<&str>,
     money: PriceNeed,
 ) -> Result<FoundModels, CliFailure> {
-    let mut models = candidates(ground, named, ModelLookup::Nobody);
+    let mut models = candidates(ground, named, ModelLookup::Offline);
     ask_servers(ground, named, &mut models);
     let rules = ground.judge.rules(Section::Websearch);
     let may_search =
@@ -109,24 +109,24 @@ fn ask_servers(ground: &PreparedAgent, named: Option<&str>, models: &mut [ModelC
 /// The addresses with a listening server, tested in parallel.
 fn listening(urls: &BTreeSet<String>) -> BTreeSet<String> {
     std::thread::scope(|scope| {
-        let knocks: Vec<_> =
+        let probes: Vec<_> =
             urls.iter().map(|url| (url, scope.spawn(|| is_listening(url)))).collect();
-        let open = knocks
+        let open = probes
             .into_iter()
-            .filter_map(|(url, knock)| knock.join().unwrap_or(false).then(|| url.clone()));
+            .filter_map(|(url, probe)| probe.join().unwrap_or(false).then(|| url.clone()));
         open.collect()
     })
 }
 
 /// Whether a server listens at any of the addresses of the host.
 fn is_listening(url: &str) -> bool {
-    let addresses = door(url).map(|door| door.to_socket_addrs().into_iter().flatten());
+    let addresses = host_and_port(url).map(|door| door.to_socket_addrs().into_iter().flatten());
     let mut addresses = addresses.into_iter().flatten().take(MOST_ADDRESSES);
     addresses.any(|address| TcpStream::connect_timeout(&address, KNOCK).is_ok())
 }
 
 /// The host and the port of a URL.
-fn door(url: &str) -> Option<(String, u16)> {
+fn host_and_port(url: &str) -> Option<(String, u16)> {
     let (scheme, rest) = url.split_once("://")?;
     let host = rest.split('/').next()?;
     // A URL without a port means the default one of its scheme.
@@ -165,7 +165,7 @@ fn candidates(
     let PreparedAgent { disk, compiled, settings, .. } = ground;
     match named {
         Some(name) => vec![named_model(&**disk, compiled, settings, ask, name)],
-        None if ask == ModelLookup::Nobody => ground.models.clone(),
+        None if ask == ModelLookup::Offline => ground.models.clone(),
         None => resolve(&**disk, compiled, settings, ask).models,
     }
 }
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn doors_of_addresses() {
+    fn urls_give_a_host_and_a_port() {
         let cases = [
             ("http://localhost", Some(("localhost", 80))),
             ("https://box.example/ollama", Some(("box.example", 443))),
@@ -187,14 +187,14 @@ mod tests {
             ("localhost:1", None),
         ];
         for (url, expected) in cases {
-            let found = door(url);
+            let found = host_and_port(url);
             let found = found.as_ref().map(|(name, port)| (name.as_str(), *port));
             assert_eq!(found, expected, "{url}");
         }
     }
 
     #[test]
-    fn every_server_is_knocked_at_under_all_its_addresses() {
+    fn local_servers_are_probed_at_all_addresses() {
         let open = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = open.local_addr().unwrap().port();
         let closed = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_strictest_workspace_counts() {
+    fn the_strictest_outer_workspace_limit_counts() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("a/b/c")).unwrap();

@@ -118,7 +118,7 @@ fn unchanged(
     let names: Vec<String> = out.into_iter().map(|tool| tool.name).collect();
     remark("  = help: `--accept-changes` uses it as it is now; without, what changed is left out");
     // Instructions without consent reach no model; the old ones may be wrong by now.
-    let is_told = !changed.iter().any(|change| change.what == "instructions");
-    let instructions = now.instructions.filter(|_| is_told);
+    let is_unchanged = !changed.iter().any(|change| change.what == "instructions");
+    let instructions = now.instructions.filter(|_| is_unchanged);
     Ok((ServerPin { tools, instructions, ..before.clone() }, names))
 }

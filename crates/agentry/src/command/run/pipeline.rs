@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_follow_each_other() {
+    fn pipeline_steps_run_in_order_until_an_error() {
         let call = |name: &str, input: &str| PipelineMove::Call(name.to_owned(), input.to_owned());
         let failed = |why: &str| PipelineMove::Failed(why.to_owned());
         let (ok, bad) = (|text| result(text, false), |text| result(text, true));

@@ -126,7 +126,7 @@ impl PreparedAgent {
         })?;
         let settings = settings.with_environment(&variable);
         // No server is asked yet: a replay and `agentry test` must work offline.
-        let plan = resolve(&*disk, &compiled, &settings, ModelLookup::Nobody);
+        let plan = resolve(&*disk, &compiled, &settings, ModelLookup::Offline);
         let digest = digest(&*disk, &compiled);
         let prompt = RunPrompt::read(&*disk, &compiled);
         let skills = loadable_skills(&*disk, &compiled, &settings);

@@ -68,10 +68,10 @@ pub(crate) fn run(
     } else {
         (TerminalView::new(), args.format)
     };
-    let hears = sink(format, &view.shared());
+    let output_sink = sink(format, &view.shared());
     let prompt = called.as_ref().map(|(_, prompt)| prompt.as_str()).or(args.prompt.as_deref());
     let function = called.as_ref().map(|(function, _)| function.clone());
-    let replayed = play(ground, tape, (function, prompt), &hears)?;
+    let replayed = play(ground, tape, (function, prompt), &output_sink)?;
     let Some(difference) = replayed.difference else {
         replayed.output.iter().for_each(print_json);
         return Ok(exit(&replayed.ending));
@@ -95,7 +95,7 @@ pub(crate) fn play(
     ground: &PreparedAgent,
     tape: Tape,
     (function, prompt): (Option<FunctionCall>, Option<&str>),
-    hears: &OutputSink,
+    output_sink: &OutputSink,
 ) -> Result<ReplayOutcome, CliFailure> {
     let recorded = tape.function().map(|name| function::named(ground, name));
     let function = function.map_or_else(|| recorded.transpose(), |function| Ok(Some(function)))?;
@@ -105,7 +105,7 @@ pub(crate) fn play(
         approvals: Arc::clone(&approvals),
         commands: Arc::new(RefusedCommands("nothing is executed in a replay".to_owned())),
         person: Arc::new(AbsentApprover::Denies),
-        output: Arc::clone(hears),
+        output: Arc::clone(output_sink),
         images: None,
         directory: ground.workspace.clone(),
         // The same tools as when recorded, whether or not a user is present now.
@@ -122,7 +122,7 @@ pub(crate) fn play(
         person: played.clone(),
         log: Box::new(NullLog),
         clock: Arc::new(move || clock.now()),
-        output: Arc::clone(hears),
+        output: Arc::clone(output_sink),
         redactor: Arc::clone(&ground.redactor),
         // Recorded back-off pauses are skipped.
         waits: false,
@@ -136,7 +136,7 @@ pub(crate) fn play(
         began(&ground.agent, limits, played.models(), None)
     });
     driver.begin(began).map_err(broken)?;
-    hears(RunOutput::Run {
+    output_sink(RunOutput::Run {
         id: None,
         agent: ground.agent.name().to_owned(),
         digest: ground.digest.clone(),
@@ -208,8 +208,8 @@ async fn talk(
 ) -> Result<RunEnding, BrokenRun> {
     let mut ending = RunEnding::Done;
     let mut prompt = prompt.map(str::to_owned);
-    while let Some(said) = played.next_user_message() {
-        ending = driver.say(prompt.take().unwrap_or(said)).await?;
+    while let Some(user_message) = played.next_user_message() {
+        ending = driver.send_message(prompt.take().unwrap_or(user_message)).await?;
         if matches!(driver.state().phase, RunPhase::Ended(_)) {
             break;
         }

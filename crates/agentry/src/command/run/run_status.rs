@@ -59,7 +59,7 @@ impl RunStatus {
     }
 
     /// Follows the run.
-    pub(super) fn hear(&mut self, output: &RunOutput) {
+    pub(super) fn show_output(&mut self, output: &RunOutput) {
         match output {
             RunOutput::Run { models, limits, spent, .. } => {
                 self.model = models.first().cloned().unwrap_or_default();

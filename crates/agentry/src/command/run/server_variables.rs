@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_are_replaced_once() {
+    fn variable_references_are_expanded_once() {
         let value = |name: &str| match name {
             "A" => Ok("1".to_owned()),
             "B" => Ok("${env:A}".to_owned()),

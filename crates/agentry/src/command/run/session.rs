@@ -245,7 +245,7 @@ impl<'a> RunSession<'a> {
                 (prompt, Some(control)) => control::converse(&mut self, &control, prompt).await,
                 (Some(prompt), None) => {
                     self.watching.begin();
-                    let ending = self.say(prompt).await?;
+                    let ending = self.send_message(prompt).await?;
                     self.settle(Some(ending)).await
                 }
                 (None, None) => talk::talk(&mut self).await,
@@ -345,7 +345,7 @@ impl<'a> RunSession<'a> {
                     let last = converse_on(&mut self, program, prompt).await?;
                     Ok(last.or(ending))
                 }
-                Some(prompt) => self.say(prompt).await.map(Some),
+                Some(prompt) => self.send_message(prompt).await.map(Some),
                 // A conversation continues at the prompt, once the unfinished step is done.
                 None if talks => talk::talk(&mut self).await,
                 None => self.settle(ending).await,
@@ -551,12 +551,12 @@ pub(super) fn sink(format: RunFormat, terminal: &Arc<Mutex<TerminalView>>) -> Ou
     let terminal = Arc::clone(terminal);
     let shown: OutputSink = match format {
         RunFormat::Human => Arc::new(move |output: RunOutput| {
-            terminal.lock().unwrap_or_else(PoisonError::into_inner).hear(&output);
+            terminal.lock().unwrap_or_else(PoisonError::into_inner).show_output(&output);
         }),
         RunFormat::Json => Arc::new(|output: RunOutput| {
             // Also on standard error, for a user who watches only that.
-            if let RunOutput::Quarantined(told) = &output {
-                remark(&format!("warning: {}", visible(&told.to_string())));
+            if let RunOutput::Quarantined(quarantined) = &output {
+                remark(&format!("warning: {}", visible(&quarantined.to_string())));
             }
             let line = serde_json::to_string(&output).unwrap_or_default();
             print(&format!("{line}\n"));

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn every_reason_is_reported() {
+    fn each_unready_skill_is_reported_with_its_reason() {
         let skills = vec![
             skill("ready", &["also"], &["Read", "Bash(git log:*)", "mcp__tracker", "double"]),
             skill("also", &[], &[]),

@@ -60,7 +60,7 @@ pub(super) async fn talk(session: &mut RunSession<'_>) -> Result<Option<RunEndin
                 attendant.lines.remember(&session.ground.redactor.text(&line), &history);
                 session.stop.anew();
                 session.watching.begin();
-                let ending = session.say(message).await?;
+                let ending = session.send_message(message).await?;
                 // The next message stands apart from this turn.
                 session.watching.view().show(&[StyledLine::default()]);
                 last = Some(ending);
@@ -125,7 +125,7 @@ async fn message(session: &RunSession<'_>, line: &str) -> Option<String> {
     let touch = prompt.touch();
     let workspace = &session.ground.workspace;
     let verdict = session.ground.verdict(touch.section, &touch.subject, workspace);
-    // The user asks for it themself, so only a refusal of the policy counts.
+    // The user typed the command, so only a denial of the policy stops it.
     let found = match verdict.action {
         Action::Deny => Err(format!("the policy denies `{}`", touch.subject)),
         Action::Allow | Action::Ask => match prompt.arguments(rest) {

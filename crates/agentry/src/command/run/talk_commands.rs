@@ -95,7 +95,7 @@ fn unknown(word: &str) -> String {
     format!("there is no `{}`{near}; `/help` lists what there is\n", clean(word))
 }
 
-/// Lines of their own, or what to say if there are none.
+/// The lines, or a message if the list is empty.
 pub(super) fn listed(lines: impl Iterator<Item = String>, none: &str) -> String {
     let lines: Vec<String> = lines.map(|line| clean(&line)).collect();
     if lines.is_empty() { format!("{none}\n") } else { format!("{}\n", lines.join("\n")) }

@@ -223,9 +223,9 @@ fn conversations(session: &RunSession<'_>) -> String {
     };
     let row = |run: &RunSummary| {
         let started = DisplayTime(run.about.started).to_string();
-        let said = runs::first_message(home, &run.id).unwrap_or_default();
-        let said = cut(&said, MOST_MESSAGE);
-        vec![run.id.clone(), started, visible(&said).into_owned()]
+        let first_text = runs::first_message(home, &run.id).unwrap_or_default();
+        let first_text = cut(&first_text, MOST_MESSAGE);
+        vec![run.id.clone(), started, visible(&first_text).into_owned()]
     };
     let rows: Vec<_> = all.iter().rev().filter(is_like).take(MOST_CONVERSATIONS).map(row).collect();
     if rows.is_empty() {

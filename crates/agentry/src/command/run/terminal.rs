@@ -103,7 +103,7 @@ impl TerminalView {
     /// Shows what happened since [`TerminalView::hold`].
     pub(super) fn release(&mut self) {
         for output in self.held.take().unwrap_or_default() {
-            self.hear(&output);
+            self.show_output(&output);
         }
     }
 
@@ -126,13 +126,13 @@ impl TerminalView {
     }
 
     /// Shows an output of the run.
-    pub(crate) fn hear(&mut self, output: &RunOutput) {
+    pub(crate) fn show_output(&mut self, output: &RunOutput) {
         // The region stays up to date meanwhile: nothing of it moves the question.
         let is_regional = matches!(output, RunOutput::Started { .. } | RunOutput::Piece { .. });
         if let Some(held) = self.held.as_mut().filter(|_| !is_regional) {
             return held.push(output.clone());
         }
-        self.status.hear(output);
+        self.status.show_output(output);
         match output {
             // Elsewhere the text waits for the end of its turn: only then is it known to be the answer.
             RunOutput::Text { text } if self.rich => self.stream(text),
@@ -149,8 +149,8 @@ impl TerminalView {
             RunOutput::Started { id } => self.calls.start(id),
             RunOutput::Piece { id, text } => self.calls.print(id, text),
             RunOutput::Result { id, text, failed } => self.result(id, text, *failed),
-            RunOutput::Quarantined(told) => {
-                self.note(&format!("warning: {told}"), TextLook::Warning);
+            RunOutput::Quarantined(quarantined) => {
+                self.note(&format!("warning: {quarantined}"), TextLook::Warning);
             }
             RunOutput::ModelFailed { model, message, .. } => {
                 self.note(&format!("{model}: {message}"), TextLook::Bad);
@@ -373,7 +373,7 @@ impl TerminalView {
         }
     }
 
-    /// Shows a call that was refused, by the user or because there is none.
+    /// Shows a call that was refused, by the user or because no user is present.
     fn refused(&mut self, id: &str, why: Option<&str>) {
         let words = self.calls.words(id).unwrap_or_default();
         let why = why.unwrap_or("by the user");
@@ -401,8 +401,8 @@ impl TerminalView {
             RunOutput::Result { id, text, failed } if self.rich => {
                 self.result(&format!("{agent}/{id}"), text, *failed);
             }
-            RunOutput::Quarantined(told) => {
-                self.note(&format!("warning: {agent}: {told}"), TextLook::Warning);
+            RunOutput::Quarantined(quarantined) => {
+                self.note(&format!("warning: {agent}: {quarantined}"), TextLook::Warning);
             }
             RunOutput::ModelFailed { model, message, .. } => {
                 self.note(&format!("{agent}: {model}: {message}"), TextLook::Bad);
@@ -461,7 +461,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_harmless() {
+    fn control_characters_are_removed() {
         assert_eq!(clean("a\tb\r\nc"), "a    b\nc");
         assert!(!clean("\x1b[2Jgone").contains('\x1b'));
     }

@@ -13,9 +13,9 @@ use super::session::RunSession;
 
 impl RunSession<'_> {
     /// Sends a message as a turn of its own, and shows what the turn changed.
-    pub(super) async fn say(&mut self, message: String) -> Result<RunEnding, BrokenRun> {
+    pub(super) async fn send_message(&mut self, message: String) -> Result<RunEnding, BrokenRun> {
         self.begin_turn();
-        let ending = self.driver.say(message).await?;
+        let ending = self.driver.send_message(message).await?;
         self.end_turn();
         Ok(ending)
     }

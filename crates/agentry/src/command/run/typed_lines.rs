@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_wait_for_the_end_of_the_turn() {
+    fn typed_messages_are_queued_until_the_turn_ends() {
         let mut typed = TypedLines { can_queue: true, ..TypedLines::default() };
         for key in [
             Some(text("one\ntwo")),

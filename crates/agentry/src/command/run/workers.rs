@@ -23,7 +23,7 @@ mod tests {
 
     /// Each of two calls blocks its thread until the other one runs.
     #[test]
-    fn calls_that_block_run_side_by_side() {
+    fn blocking_calls_run_in_parallel() {
         let meet = |tell: Sender<()>, hear: Receiver<()>| {
             let told = tell.send(()).is_ok();
             told && hear.recv_timeout(Duration::from_secs(20)).is_ok()

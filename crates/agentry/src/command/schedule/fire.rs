@@ -42,7 +42,7 @@ fn is_ours(identity: &FiringIdentity) -> Result<bool, CliFailure> {
     fired.map_err(|failure| CliFailure::new(failure.to_string()))
 }
 
-/// Runs a schedule now, because the user says so.
+/// Runs a schedule now, on request of the user.
 pub(crate) fn by_hand(agent: &str, name: &str, on_ask: AskFallback) -> CliOutcome {
     let schedules = of_agent(agent)?;
     let FoundSchedule { key, name, .. } = named(agent, &schedules, name)?;

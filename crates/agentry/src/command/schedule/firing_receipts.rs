@@ -25,7 +25,7 @@ pub(crate) fn record(reports: &[KeeperReport]) {
     if ended.is_empty() {
         return;
     }
-    // The run of a killed firing tells more than its ledger.
+    // The journal of a killed firing has more details than the ledger.
     if ended.iter().any(|(_, status)| *status == ReceiptStatus::Killed) {
         recording::collect(&layout);
     }

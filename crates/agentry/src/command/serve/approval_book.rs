@@ -1,5 +1,5 @@
-//! What waits for a person, and what was answered. Every approval is a file, so that a server that starts again
-//! knows what it asked and what it was told.
+//! The pending approvals, and their answers. Every approval is a file, so that a server that starts
+//! again knows what it asked and what it was told.
 
 use agentry_posix::unix::fs::OpenOptionsExt as _;
 use std::collections::{BTreeMap, HashSet};
@@ -64,7 +64,7 @@ pub(super) struct ApprovalRecord {
     pub(super) number: Option<u64>,
 }
 
-/// What becomes of an answer.
+/// The result of an answer.
 #[derive(Debug, PartialEq)]
 pub(super) enum AnswerOutcome {
     /// The process of the run gets it.
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_given_once() {
+    fn an_approval_is_answered_only_once() {
         let (_home, book) = book();
         let asked = book.asked(record(1, "make"));
         assert_eq!(asked.id, format!("{RUN}.1"));
@@ -451,7 +451,7 @@ mod tests {
 
     /// An answer is for the question that was seen: neither for another call, nor for the same one later.
     #[test]
-    fn an_answer_is_never_used_twice() {
+    fn an_answer_is_never_reused_for_another_call() {
         let (home, book) = book();
         let asked = book.asked(record(1, "make"));
         book.leave(RUN, true);
@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_survives_a_restart() {
+    fn pending_approvals_survive_a_restart() {
         let (home, book) = book();
         book.asked(record(1, "make"));
         book.asked(record(2, "make test"));

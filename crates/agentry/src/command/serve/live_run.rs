@@ -56,7 +56,7 @@ impl LiveRun {
     }
 
     /// Sends a message, unless the run takes no further one.
-    pub(super) fn say(&self, text: &str) -> bool {
+    pub(super) fn send_message(&self, text: &str) -> bool {
         let mut commands = self.commands();
         let is_sent = commands.steering.as_ref().is_some_and(|steering| steering.message(text));
         commands.pending += usize::from(is_sent);
@@ -88,9 +88,9 @@ impl LiveRun {
         self.commands().steering = None;
     }
 
-    /// Tells readers about something.
+    /// Notifies readers of a change.
     pub(super) fn signal(&self, signal: LiveSignal) {
-        // Without readers there is nothing to tell.
+        // Without readers no notification is needed.
         let _ = self.signals.send(signal);
     }
 

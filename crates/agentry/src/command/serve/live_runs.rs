@@ -21,7 +21,7 @@ const START_TIME: Duration = Duration::from_mins(3);
 const PARK_TIME: Duration = Duration::from_secs(10);
 /// How long a run that ends may take.
 const END_TIME: Duration = Duration::from_mins(1);
-/// The answer to an approval where nobody can be asked.
+/// The answer to an approval if no user can be asked.
 const ABSENT: &str = "nobody can be asked here";
 
 /// The live runs by their ids.
@@ -87,9 +87,9 @@ impl LiveRuns {
     }
 
     /// Sends a message to a run. One that has no process is continued with it.
-    pub(super) fn say(&self, run: &str, text: &str) -> Result<(), RefusedStart> {
+    pub(super) fn send_message(&self, run: &str, text: &str) -> Result<(), RefusedStart> {
         // One that ends already takes no message, so the message comes next.
-        if self.get(run).is_some_and(|live| live.say(text)) {
+        if self.get(run).is_some_and(|live| live.send_message(text)) {
             return Ok(());
         }
         self.resume(run, Some(text)).map(drop)

@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_this_machine() {
+    fn loopback_hosts_are_recognised() {
         let own = [
             "localhost",
             "localhost:80",

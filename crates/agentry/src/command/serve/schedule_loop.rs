@@ -202,7 +202,7 @@ impl FiringStarter for ProcessStarter {
         let mut command = Command::new(program);
         command.args(["schedule", "fire", "--on-ask", on_ask, "--", agent, schedule]);
         command.args([planned.to_string(), firing.epoch.to_string()]);
-        // A Ctrl-C for this process is none for its runs.
+        // A Ctrl-C for this process must not reach its runs.
         agentry_posix::unix::process::CommandExt::process_group(&mut command, 0);
         command.stdin(Stdio::null()).stdout(Stdio::null()).envs(engine::variable());
         let child = command.spawn().map_err(|error| error_text(&error))?;

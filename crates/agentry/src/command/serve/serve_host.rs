@@ -306,7 +306,7 @@ impl ServeHost {
         Ok(reply)
     }
 
-    fn say(&self, run: &str, text: &str) -> HostResult {
+    fn send_message(&self, run: &str, text: &str) -> HostResult {
         let summary = self.run(run)?;
         admit_parent(&summary)?;
         if summary.state == RunState::Running && self.live.get(run).is_none() {
@@ -316,7 +316,7 @@ impl ServeHost {
             let message = format!("a message has at most {MOST_PROMPT} bytes, and no NUL");
             return Err(HostError::Invalid(message));
         }
-        self.live.say(run, text).map_err(refused)?;
+        self.live.send_message(run, text).map_err(refused)?;
         Ok(json!({ "id": run }).into())
     }
 
@@ -534,7 +534,7 @@ impl ServeHost {
             HostCall::Start { agent, prompt, key, waits } => {
                 self.start((&agent, &prompt), key.as_deref(), waits)
             }
-            HostCall::Say { run, text } => self.say(&run, &text),
+            HostCall::Say { run, text } => self.send_message(&run, &text),
             HostCall::Cancel(id) => self.cancel(&id),
             HostCall::Resume(id) => self.resume(&id),
             HostCall::Undo(id) => self.undo(&id),

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_key_is_one_run() {
+    fn a_repeated_start_key_returns_the_same_run() {
         let directory = tempfile::tempdir().expect("a writable directory");
         let path = directory.path().join("keys.json");
         let run = |keys: &StartKeys, request: &str, new: Result<&str, &str>| {

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packages_of_command_lines() {
+    fn packages_are_parsed_from_launcher_commands() {
         let cases = [
             ("npx -y @a/server", Some("@a/server||")),
             ("npx @a/server@1.2.3 --root /x", Some("@a/server@1.2.3||--root /x")),

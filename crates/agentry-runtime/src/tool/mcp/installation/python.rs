@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_packages() {
+    fn package_names_are_parsed_without_versions() {
         let cases = [
             ("mcp-server-time", Some(("mcp-server-time", false))),
             ("a@latest", Some(("a", false))),

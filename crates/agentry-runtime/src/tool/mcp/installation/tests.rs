@@ -72,7 +72,7 @@ impl Machine {
 }
 
 #[test]
-fn packages_of_npm_are_found_where_they_are_installed() {
+fn installed_npm_packages_are_found() {
     let machine = Machine::new();
     let launch = "npx -y -p @a/server run --x";
     let missing = machine.located(launch).unwrap_err();
@@ -155,7 +155,7 @@ fn programs_of_python_are_found_in_their_environments() {
 
 /// Whatever a definition names: no home, no workspace, no consent of the user and no whole disk is opened.
 #[test]
-fn nothing_wider_than_a_program_is_opened() {
+fn only_program_directories_are_opened() {
     let machine = Machine::new();
     machine.file("home/package.json", "{}");
     machine.file("home/Downloads/server.js", "");

@@ -156,7 +156,7 @@ mod tests {
     /// Every chain of three agents: their answers, who declares a ceiling, who is named, and a rule of the user. A
     /// resumed run computes the same from the same definitions.
     #[test]
-    fn a_grandchild_never_does_what_its_ceiling_or_the_user_denies() {
+    fn a_grandchild_obeys_its_ceiling_and_the_user_policy() {
         let flags = (0..32_u8).map(|bits| [0, 1, 2, 3, 4].map(|bit| bits >> bit & 1 == 1));
         for [root_declares, child_declares, names_child, names_grandchild, denied] in flags {
             for (section, subject) in SUBJECTS {

@@ -141,7 +141,7 @@ impl ChildRun {
         };
         let ready = match ReadyTools::of(&ground, &commands, journal.directory(), &terms) {
             Ok(ready) => ready,
-            // A journal without an event would only be in the way.
+            // A journal without an event is useless.
             Err(failure) if earlier.is_none() => {
                 let _ = journal.discard();
                 return Err(failure);
@@ -213,7 +213,7 @@ impl ChildRun {
     ) -> Result<RunEnding, agentry_runtime::driver::BrokenRun> {
         let state = self.driver.state();
         if state.messages.is_empty() && state.queue.is_empty() {
-            return self.driver.say(prompt).await;
+            return self.driver.send_message(prompt).await;
         }
         // A run without anything left to do has its answer already.
         Ok(self.driver.resume().await?.unwrap_or(RunEnding::Done))

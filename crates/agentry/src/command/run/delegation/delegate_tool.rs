@@ -65,7 +65,7 @@ pub(crate) fn gather(
     for other in others.iter_mut().filter(|other| other.is_named) {
         other.problem = other.problem.take().or_else(|| obstacle(ground, other));
         if let Some(why) = &other.problem {
-            // Only a rule names it: the run goes on, and the prompt says that it is missing.
+            // Only a rule names it: the run continues, and the prompt reports it as missing.
             lacks(&other.name, why.clone(), true);
         }
     }

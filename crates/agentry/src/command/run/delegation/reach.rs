@@ -37,8 +37,9 @@ impl ReachableDelegate {
             if !name.is_empty() {
                 kind = name;
             }
-            let is_said = !line.is_empty() && line != ConsentListing::NOTHING;
-            (is_said && kind != "sandbox" && kind != "models").then(|| format!("  {kind}: {line}"))
+            let is_listed = !line.is_empty() && line != ConsentListing::NOTHING;
+            (is_listed && kind != "sandbox" && kind != "models")
+                .then(|| format!("  {kind}: {line}"))
         });
         let mut lines = vec![head];
         // Several layers may have the same rule.

@@ -95,7 +95,7 @@ const fn arrow(letter: u8) -> Option<PressedKey> {
     }
 }
 
-/// The characters up to the next key that is none.
+/// The characters up to the next key that is not text.
 fn text(bytes: &[u8]) -> Option<(Option<PressedKey>, usize)> {
     let end = bytes.iter().position(|byte| *byte < 0x20 || *byte == 0x7f).unwrap_or(bytes.len());
     let run = bytes.get(..end)?;
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_do_not_depend_on_the_pieces() {
+    fn keys_are_decoded_independent_of_chunk_sizes() {
         let text = |text: &str| PressedKey::Text(text.to_owned());
         let cases: [(&[u8], Vec<PressedKey>); 7] = [
             (b"y\r", vec![text("y"), PressedKey::Enter]),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_lone_escape_is_the_key() {
+    fn only_a_lone_escape_byte_is_the_escape_key() {
         let mut decoder = KeyDecoder::default();
         assert_eq!(decoder.push(b"\x1b"), []);
         assert!(decoder.is_at_escape());

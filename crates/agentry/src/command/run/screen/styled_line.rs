@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_fit_their_columns() {
+    fn lines_wrap_and_cut_at_their_columns() {
         let cases: [(&str, usize, &[&str]); 7] = [
             ("short", 10, &["short"]),
             ("", 10, &[""]),
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn looks_end_with_their_text_and_nothing_controls_the_terminal() {
+    fn styled_text_is_reset_and_control_characters_escaped() {
         let line = StyledLine::new(TextLook::Bad, "no\x1b[2J").with(TextLook::Plain, " more");
         assert_eq!(line.painted(true), "\x1b[31mno\\u{1b}[2J\x1b[0m more");
         assert_eq!(line.painted(false), "no\\u{1b}[2J more");
