@@ -124,7 +124,7 @@ fn stepping() -> Server {
 #[test]
 fn kills_lose_and_double_nothing() {
     let kills = std::env::var("AGENTRY_KILLS").ok().and_then(|text| text.parse().ok());
-    kill_for(Duration::from_hours(2), kills.unwrap_or(8));
+    kill_for(Duration::from_hours(2), kills.unwrap_or(3));
 }
 
 fn kill_for(longest: Duration, most: usize) {
