@@ -119,16 +119,10 @@ fn stepping() -> Server {
     })
 }
 
-/// Two workers and their runs are killed, and a worker is paused, at any moment. No command runs twice, none that has
-/// a result was lost, and every run ends.
+/// Two workers and their runs are killed, a worker is paused, and the database goes away, at any moment. No command runs
+/// twice, none that has a result was lost, and every run ends. `AGENTRY_KILLS` says how many kills there are.
 #[test]
 fn kills_lose_and_double_nothing() {
-    kill_for(Duration::from_secs(40), usize::MAX);
-}
-
-/// The same for as many kills as `AGENTRY_KILLS` says; without it, a few.
-#[test]
-fn as_many_kills_as_asked_for() {
     let kills = std::env::var("AGENTRY_KILLS").ok().and_then(|text| text.parse().ok());
     kill_for(Duration::from_hours(2), kills.unwrap_or(3));
 }
