@@ -1,5 +1,5 @@
-//! The one style of the reports of `check`, `render` and `import`: sections with aligned rows, then one line of
-//! counts, which is the last thing on the screen, and below it what to do.
+//! The one style of the reports of `check`, `render` and `import`: sections with aligned rows, one line of counts, and
+//! what to do. The counts are the last thing on the screen; a long report starts with them.
 
 use std::io;
 
@@ -12,13 +12,20 @@ use crate::output::style;
 pub(crate) struct CommandReport {
     body: String,
     counts: String,
-    after: Vec<String>,
+    details: Vec<String>,
+    hints: Vec<String>,
+    counts_first: bool,
 }
 
 impl CommandReport {
     /// A report with the line of counts.
     pub(crate) fn new(counts: impl Into<String>) -> Self {
         Self { counts: counts.into(), ..Self::default() }
+    }
+
+    /// Puts the counts and the lines about them first: a report about many agents may be longer than the screen.
+    pub(crate) fn counts_first(self, counts_first: bool) -> Self {
+        Self { counts_first, ..self }
     }
 
     /// Adds a section: a heading, and lines that are indented already. Without lines there is no section.
@@ -41,12 +48,12 @@ impl CommandReport {
 
     /// Adds a line about the counts.
     pub(crate) fn detail(&mut self, line: &str) {
-        self.after.push(visible(line.trim_end()).into_owned());
+        self.details.push(visible(line.trim_end()).into_owned());
     }
 
     /// Adds what can be done.
     pub(crate) fn hint(&mut self, line: &str) {
-        self.after.push(format!("  = help: {}", visible(line)));
+        self.hints.push(format!("  = help: {}", visible(line)));
     }
 
     /// The report as it is printed, with colours where standard output has some.
@@ -56,14 +63,21 @@ impl CommandReport {
     }
 
     fn plain(&self) -> String {
-        let body = self.body.trim_end();
-        let last = std::iter::once(&self.counts).chain(&self.after).filter(|line| !line.is_empty());
-        let last = last.fold(String::new(), |text, line| text + line + "\n");
-        match (body.is_empty(), last.is_empty()) {
-            (true, _) => last,
-            (false, true) => format!("{body}\n"),
-            (false, false) => format!("{body}\n\n{last}"),
-        }
+        let lines = |lines: &[&String]| {
+            let filled = lines.iter().filter(|line| !line.is_empty());
+            filled.fold(String::new(), |text, line| text + line + "\n")
+        };
+        let counts: Vec<_> = std::iter::once(&self.counts).chain(&self.details).collect();
+        let hints: Vec<_> = self.hints.iter().collect();
+        let body = self.body.trim_end().to_owned();
+        let body = if body.is_empty() { body } else { body + "\n" };
+        let parts = if self.counts_first {
+            [lines(&counts), body, lines(&hints)]
+        } else {
+            [body, lines(&[counts, hints].concat()), String::new()]
+        };
+        let filled: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        filled.join("\n")
     }
 }
 
@@ -110,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_ends_with_its_counts_and_what_to_do() {
+    fn counts_end_a_short_report_and_begin_a_long_one() {
         let mut report = CommandReport::new("checked 2 agents: 1 skipped");
         assert_eq!(report.plain(), "checked 2 agents: 1 skipped\n");
         report.section("files", "  created  a\n  skipped  b: no agent\n");
@@ -121,6 +135,10 @@ mod tests {
         let expected = "files\n  created  a\n  skipped  b: no agent\n\nlosses\n  gap  c\n\n\
             checked 2 agents: 1 skipped\nlost in pi: a\n  = help: `--guard` keeps it\n";
         assert_eq!(report.plain(), expected);
+        let first = "checked 2 agents: 1 skipped\nlost in pi: a\n\nfiles\n  created  a\n  skipped  b: no agent\n\n\
+            losses\n  gap  c\n\n  = help: `--guard` keeps it\n";
+        let report = report.counts_first(true);
+        assert_eq!(report.plain(), first);
         let colored = painted(expected);
         assert!(colored.starts_with("\x1b[1mfiles\x1b[0m\n  \x1b[32mcreated\x1b[0m  a\n"));
         assert!(colored.contains("\n  \x1b[2m=\x1b[0m help: "));

@@ -341,13 +341,17 @@ fn mirror_rows(
         let stored = session.rows(id, rows - 1).map_err(failed(id))?;
         let is_same = |row: &EngineRow| row.kind == kind && row.data == data;
         if !stored.first().is_some_and(is_same) {
-            mirror.clear()?;
+            mirror.start_over();
             rows = 0;
         }
     }
     loop {
         let found = session.rows(id, rows).map_err(failed(id))?;
         if found.is_empty() {
+            // The engine has none at all: neither has the copy then.
+            if mirror.starts_over() {
+                mirror.add([])?;
+            }
             return Ok(rows);
         }
         mirror.add(found.iter().map(|row| (row.at, row.kind.as_str(), row.data.as_str())))?;

@@ -89,6 +89,8 @@ pub struct JournalMirror {
     id: String,
     directory: PathBuf,
     database: Option<Connection>,
+    /// Whether the next rows replace those that are there.
+    starts_over: bool,
     _lock: JournalLock,
 }
 
@@ -111,7 +113,7 @@ impl JournalMirror {
         let lock = JournalLock::take_patiently(&directory, id)?;
         // A copy that cannot be read is made anew.
         let database = connect(&directory, id, OpenFlags::SQLITE_OPEN_READ_WRITE).ok();
-        Ok(Self { id: id.to_owned(), directory, database, _lock: lock })
+        Ok(Self { id: id.to_owned(), directory, database, starts_over: false, _lock: lock })
     }
 
     fn failed(&self) -> impl FnOnce(rusqlite::Error) -> JournalError + use<> {
@@ -130,44 +132,59 @@ impl JournalMirror {
         }
     }
 
-    /// Removes all rows.
-    pub fn clear(&mut self) -> Result<(), JournalError> {
-        self.database = None;
-        remove_database(&self.directory)?;
-        let path = self.directory.join(DATABASE);
-        private_files::file(&path, fs::OpenOptions::new().write(true).create_new(true))
-            .map_err(JournalError::io("made", &path))?;
-        let database = Connection::open(&path).map_err(self.failed())?;
-        lay_out(&database).map_err(self.failed())?;
-        self.database = Some(database);
-        Ok(())
+    /// Lets the next rows replace all that are there. Until then readers see the old ones.
+    pub fn start_over(&mut self) {
+        self.starts_over = true;
     }
 
-    /// Adds rows behind those that are there: time, kind and data.
+    /// Whether the next rows replace those that are there.
+    pub fn starts_over(&self) -> bool {
+        self.starts_over
+    }
+
+    /// Adds rows behind those that are there, or in their place: time, kind and data.
     pub fn add<'a>(
         &mut self,
         rows: impl IntoIterator<Item = (u64, &'a str, &'a str)>,
     ) -> Result<(), JournalError> {
-        let (first, _) = self.end();
-        if self.database.is_none() {
-            self.clear()?;
-        }
+        let first = if self.starts_over { 0 } else { self.end().0 };
         let failed = || JournalError::database(&self.id, "written");
-        let Some(database) = &mut self.database else { return Ok(()) };
-        let written = database.transaction().map_err(failed())?;
-        for ((at, kind, data), seq) in rows.into_iter().zip(first..) {
-            let number = |it: u64| i64::try_from(it).unwrap_or(i64::MAX);
-            let sql = "INSERT INTO events (seq, at, kind, data) VALUES (?1, ?2, ?3, ?4)";
-            let values = params![number(seq), number(at), kind, data];
-            written.execute(sql, values).map_err(failed())?;
+        match &mut self.database {
+            Some(database) => {
+                write_rows(database, self.starts_over, first, rows).map_err(failed())?
+            }
+            None => self.make_with(rows)?,
         }
-        written.commit().map_err(failed())
+        self.starts_over = false;
+        Ok(())
+    }
+
+    /// Makes the copy with its first rows. It gets its name when it is whole: a reader never finds an empty one.
+    fn make_with<'a>(
+        &mut self,
+        rows: impl IntoIterator<Item = (u64, &'a str, &'a str)>,
+    ) -> Result<(), JournalError> {
+        let failed = || JournalError::database(&self.id, "written");
+        let part = self.directory.join(format!("{DATABASE}.part"));
+        remove_database_at(&part)?;
+        private_files::file(&part, fs::OpenOptions::new().write(true).create_new(true))
+            .map_err(JournalError::io("made", &part))?;
+        let mut database = Connection::open(&part).map_err(failed())?;
+        lay_out(&database).map_err(failed())?;
+        write_rows(&mut database, false, 0, rows).map_err(failed())?;
+        database.close().map_err(|(_, error)| failed()(error))?;
+        remove_database(&self.directory)?;
+        let path = self.directory.join(DATABASE);
+        fs::rename(&part, &path).map_err(JournalError::io("written", &path))?;
+        self.database =
+            Some(connect(&self.directory, &self.id, OpenFlags::SQLITE_OPEN_READ_WRITE)?);
+        Ok(())
     }
 
     /// Writes what is known of a run that no worker has begun.
     pub fn describe(&mut self, about: &RunDescription) -> Result<(), JournalError> {
         let text = serde_json::to_string(about).unwrap_or_default();
-        self.clear()?;
+        self.start_over();
         self.add([(about.started, ABOUT, text.as_str())])
     }
 
@@ -181,10 +198,35 @@ impl JournalMirror {
     }
 }
 
+/// Writes rows from the number `first` on, all or none.
+fn write_rows<'a>(
+    database: &mut Connection,
+    starts_over: bool,
+    first: u64,
+    rows: impl IntoIterator<Item = (u64, &'a str, &'a str)>,
+) -> rusqlite::Result<()> {
+    let written = database.transaction()?;
+    if starts_over {
+        written.execute_batch("DELETE FROM events; DELETE FROM ending;")?;
+    }
+    for ((at, kind, data), seq) in rows.into_iter().zip(first..) {
+        let number = |it: u64| i64::try_from(it).unwrap_or(i64::MAX);
+        let sql = "INSERT INTO events (seq, at, kind, data) VALUES (?1, ?2, ?3, ?4)";
+        written.execute(sql, params![number(seq), number(at), kind, data])?;
+    }
+    written.commit()
+}
+
 /// Removes the database of a run with its log.
 pub(super) fn remove_database(directory: &Path) -> Result<(), JournalError> {
-    for name in [DATABASE.to_owned(), format!("{DATABASE}-wal"), format!("{DATABASE}-shm")] {
-        let path = directory.join(name);
+    remove_database_at(&directory.join(DATABASE))
+}
+
+fn remove_database_at(database: &Path) -> Result<(), JournalError> {
+    for end in ["", "-wal", "-shm"] {
+        let mut path = database.as_os_str().to_owned();
+        path.push(end);
+        let path = PathBuf::from(path);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(JournalError::io("removed", &path)(error));

@@ -24,6 +24,8 @@ fn without_arguments_the_workspace_is_rendered() {
     insta::assert_snapshot!(test.run("render").exits(0), @"
     $ agentry render
     --- stdout
+    rendered 2 agents for opencode: 2 created; 11 gaps
+
     opencode
       created  .opencode/agents/helper.md
       created  .opencode/agents/pusher.md
@@ -35,7 +37,6 @@ fn without_arguments_the_workspace_is_rendered() {
       gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (both agents)
       = `--explain` lists all 11, with the rules of both sides
 
-    rendered 2 agents for opencode: 2 created; 11 gaps
       = help: `agentry render --guard --target opencode` checks each call by these rules
     --- exit 0
     ");
@@ -104,6 +105,8 @@ fn check_shows_drift_as_a_diff() {
     insta::assert_snapshot!(test.run("render --check").exits(1), @"
     $ agentry render --check
     --- stdout
+    2 agents for opencode: not as rendered: 1 updated, 1 unchanged; run `agentry render`
+
     --- .opencode/agents/helper.md
     +++ .opencode/agents/helper.md
     @@ -23,4 +23,4 @@
@@ -116,8 +119,6 @@ fn check_shows_drift_as_a_diff() {
     opencode
       would update  .opencode/agents/helper.md
       unchanged     1 file
-
-    2 agents for opencode: not as rendered: 1 updated, 1 unchanged; run `agentry render`
     --- exit 1
     ");
     test.run("render").exits(0);
@@ -161,19 +162,19 @@ fn strict_refuses_any_loss() {
 fn explain_shows_source_and_target_rules() {
     let ran = workspace().run("render agents/pusher --dry-run --explain").exits(0);
     let bash = ran.stdout.split("  pusher  permissions.").find(|part| part.starts_with("bash"));
-    insta::assert_snapshot!(bash.expect("a section"), @r#"
+    insta::assert_snapshot!(bash.expect("a section"), @"
     bash
         source: permissions  git push*:deny
                              bash = ask
         opencode: bash       git push*: deny
                              *: ask
         = both say the same
-    "#);
+    ");
     let read = "[permissions.read]\nintent = \"allow\"\nrules = [\"secret/**:deny\"]\n";
     let test = agent(Test::new(), "one", read);
     let ran = test.run("render --target opencode --dry-run --explain").exits(0);
     let read = ran.stdout.split("  one  permissions.").find(|part| part.starts_with("read"));
-    insta::assert_snapshot!(read.expect("a section"), @r#"
+    insta::assert_snapshot!(read.expect("a section"), @"
     read
         source: permissions              secret/**:deny
                                          read = allow
@@ -188,7 +189,7 @@ fn explain_shows_source_and_target_rules() {
         opencode: glob, grep, list, lsp  inside the workspace: allow
                                          *: ask
         = narrowed `glob`, `grep`, `list`, `lsp` are denied altogether: they look at many files at once, and some of these are; `--guard` makes it exact
-    "#);
+    ");
     let json = workspace().run("render agents/pusher --dry-run --explain --format json").json();
     assert_eq!(json["sections"][0]["section"], "bash");
     assert_eq!(json["sections"][0]["difference"], serde_json::Value::Null);
@@ -209,20 +210,20 @@ fn explain_shows_restored_original_grants() {
         let mut parts = ran.stdout.split("  one  permissions.");
         parts.find(|part| part.starts_with(name)).expect("a section").to_owned()
     };
-    insta::assert_snapshot!(section("bash"), @r#"
+    insta::assert_snapshot!(section("bash"), @"
     bash
         source: permissions  bash = ask
         copilot: execute     execute: allow
         copilot: execute     asked about: ask
         = both say the same
-    "#);
+    ");
     let delegate = section("delegate");
-    insta::assert_snapshot!(delegate.split("\n\n").next().expect("a part"), @r#"
+    insta::assert_snapshot!(delegate.split("\n\n").next().expect("a part"), @"
     delegate
         source: permissions  delegate = ask
         copilot: agent       agent: allow
         = gap as it was written: `reviewer` is ask in the source and not asked about in GitHub Copilot; `--close-gaps` takes that away
-    "#);
+    ");
 }
 
 /// Equal losses of several agents or targets are one line; `--explain` and JSON keep each.
@@ -233,6 +234,10 @@ fn equal_losses_are_reported_once() {
     insta::assert_snapshot!(test.run(args).exits(0), @"
     $ agentry render --target opencode,claude-code,pi --dry-run
     --- stdout
+    would render 2 agents for opencode, claude-code, pi: 6 created; 10 narrowed, 24 gaps
+    lost in claude-code: pusher loses bash; `--guard` keeps it with questions
+    lost in pi: 2 agents (helper, pusher) lose bash, edit, webfetch, websearch; `--guard` keeps them with questions, `--accept pi:permissions.bash,pi:permissions.edit,pi:permissions.webfetch,pi:permissions.websearch` without
+
     opencode
       would create  .opencode/agents/helper.md
       would create  .opencode/agents/pusher.md
@@ -258,9 +263,6 @@ fn equal_losses_are_reported_once() {
       gap       permissions.webfetch                        private addresses: the harness does not check them; `http://localhost:80/` is deny in the source and ask there (both agents; opencode, claude-code)
       = `--explain` lists all 34, with the rules of both sides
 
-    would render 2 agents for opencode, claude-code, pi: 6 created; 10 narrowed, 24 gaps
-    lost in claude-code: pusher loses bash; `--guard` keeps it with questions
-    lost in pi: 2 agents (helper, pusher) lose bash, edit, webfetch, websearch; `--guard` keeps them with questions, `--accept pi:permissions.bash,pi:permissions.edit,pi:permissions.webfetch,pi:permissions.websearch` without
       = help: `agentry render --guard --target opencode,claude-code,pi` checks each call by these rules
     --- exit 0
     ");
@@ -282,14 +284,14 @@ fn check_does_not_count_losses_as_drift() {
     insta::assert_snapshot!(test.run("render --target opencode,pi --check").exits(0), @"
     $ agentry render --target opencode,pi --check
     --- stdout
+    checked 2 agents for opencode, pi: 4 unchanged; 8 narrowed, 15 gaps
+    lost in pi: 2 agents (helper, pusher) lose bash, edit, webfetch, websearch; `--guard` keeps them with questions, `--accept pi:permissions.bash,pi:permissions.edit,pi:permissions.webfetch,pi:permissions.websearch` without
+
     opencode
       unchanged  2 files
 
     pi
       unchanged  2 files
-
-    checked 2 agents for opencode, pi: 4 unchanged; 8 narrowed, 15 gaps
-    lost in pi: 2 agents (helper, pusher) lose bash, edit, webfetch, websearch; `--guard` keeps them with questions, `--accept pi:permissions.bash,pi:permissions.edit,pi:permissions.webfetch,pi:permissions.websearch` without
     --- exit 0
     ");
 }
@@ -365,7 +367,7 @@ fn configured_aliases_and_targets_are_used() {
     assert_eq!(json["files"][1]["path"], ".opencode/agents/planner.md");
     // Without the alias it would change an agent that is built into the harness.
     let test = agent(Test::new(), "plan", "");
-    insta::assert_snapshot!(test.run("render --target opencode").exits(1), @r#"
+    insta::assert_snapshot!(test.run("render --target opencode").exits(1), @"
     $ agentry render --target opencode
     --- stdout
     opencode
@@ -374,7 +376,7 @@ fn configured_aliases_and_targets_are_used() {
 
     rendered no agent for opencode: 1 refused
     --- exit 1
-    "#);
+    ");
     assert!(!test.has(".opencode"));
 }
 
@@ -383,7 +385,7 @@ fn mistakes_in_render_settings_are_reported() {
     let config =
         "[render]\ntargets = [\"opncode\"]\nscpe = \"user\"\n[render.pi]\nprimry = \"x\"\n";
     let test = agent(Test::new().file("agentry.toml", config), "helper", "");
-    insta::assert_snapshot!(test.run("render"), @r#"
+    insta::assert_snapshot!(test.run("render"), @"
     $ agentry render
     --- stderr
     error[AG0104]: `targets` cannot be `opncode`
@@ -412,7 +414,7 @@ fn mistakes_in_render_settings_are_reported() {
 
     error: `agentry.toml` has errors
     --- exit 2
-    "#);
+    ");
     test.run("check").exits(1);
 }
 
@@ -430,13 +432,13 @@ fn a_primary_that_does_not_exist_is_an_error() {
         assert!(ran.stderr.contains(line), "{harness}: {ran}");
     }
     test.write("agentry.toml", config("pi", "nobody"));
-    insta::assert_snapshot!(test.run("render"), @r#"
+    insta::assert_snapshot!(test.run("render"), @"
     $ agentry render
     --- stderr
     error: `[render.pi]` has `primary = "nobody"`, and no agent here has that name
       = help: name one, or take the line out
     --- exit 2
-    "#);
+    ");
     assert!(!test.has(".pi"));
     // A run for a part of the workspace does not know the other agents.
     test.run("render agents/helper").exits(0);
@@ -451,13 +453,13 @@ fn a_primary_that_does_not_exist_is_an_error() {
 #[test]
 fn unrenderable_agents_and_missing_targets_are_errors() {
     let test = agent(Test::new(), "helper", "");
-    insta::assert_snapshot!(test.run("render"), @r#"
+    insta::assert_snapshot!(test.run("render"), @"
     $ agentry render
     --- stderr
     error: there is no target to render for
       = help: name some with `--target`, or list them in `agentry.toml`: `[render]` `targets = ["…"]`
     --- exit 2
-    "#);
+    ");
     insta::assert_snapshot!(test.run("render --target opencod"), @"
     $ agentry render --target opencod
     --- stderr
@@ -469,14 +471,14 @@ fn unrenderable_agents_and_missing_targets_are_errors() {
     For more information, try '--help'.
     --- exit 2
     ");
-    insta::assert_snapshot!(test.run("render nowhere --target opencode"), @r#"
+    insta::assert_snapshot!(test.run("render nowhere --target opencode"), @"
     $ agentry render nowhere --target opencode
     --- stdout
     rendered 0 agents for opencode: no files
     --- stderr
     error: `nowhere` does not exist
     --- exit 2
-    "#);
+    ");
     test.run("render --scope everywhere").exits(2);
     test.run("render --check --watch").exits(2);
     let test = Test::new().file("helper.agent", HELPER).file("broken.agent", crate::test::BROKEN);

@@ -10,7 +10,7 @@ fn completions_for_every_shell() {
         assert!(ran.stdout.ends_with('\n'), "{shell}");
         assert_eq!(ran.stderr, "", "{shell}");
     }
-    insta::assert_snapshot!(Test::new().run("completions tcsh"), @r#"
+    insta::assert_snapshot!(Test::new().run("completions tcsh"), @"
     $ agentry completions tcsh
     --- stderr
     error: invalid value 'tcsh' for '<SHELL>'
@@ -20,18 +20,18 @@ fn completions_for_every_shell() {
 
     For more information, try '--help'.
     --- exit 2
-    "#);
+    ");
 }
 
 #[test]
 fn man_writes_the_manual_pages() {
     let test = Test::new();
-    insta::assert_snapshot!(test.run("man -o share/man"), @r#"
+    insta::assert_snapshot!(test.run("man -o share/man"), @"
     $ agentry man -o share/man
     --- stdout
     wrote the pages to share/man
     --- exit 0
-    "#);
+    ");
     let names = std::fs::read_dir(test.path("share/man")).expect("a folder");
     let mut names: Vec<_> = names
         .map(|name| name.expect("a name").file_name().to_string_lossy().into_owned())
@@ -110,6 +110,7 @@ fn man_writes_the_manual_pages() {
     agentry-schedule.1
     agentry-schema.1
     agentry-search.1
+    agentry-serve-migrate.1
     agentry-serve-pair-list.1
     agentry-serve-pair-revoke.1
     agentry-serve-pair.1
@@ -128,12 +129,12 @@ fn man_writes_the_manual_pages() {
     let page = test.read("share/man/agentry-check.1");
     assert!(page.contains(".SH SYNOPSIS") && page.contains("deny\\-warnings"), "{page}");
     let test = Test::new().file("taken", "");
-    insta::assert_snapshot!(test.run("man -o taken"), @r#"
+    insta::assert_snapshot!(test.run("man -o taken"), @"
     $ agentry man -o taken
     --- stderr
     error: `taken` cannot be written: file exists
     --- exit 2
-    "#);
+    ");
 }
 
 /// Without a directory the page is printed, and nothing is written.

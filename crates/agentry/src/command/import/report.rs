@@ -31,7 +31,7 @@ pub(super) fn print_report(
     // The reason for its absence was reported.
     let has_reason = agents.is_empty() && refused;
     let counts = if has_reason { String::new() } else { counts(args, agents, skipped, refused) };
-    let mut report = CommandReport::new(counts);
+    let mut report = CommandReport::new(counts).counts_first(agents.len() > 1);
     if !args.quiet {
         let files = files(agents, args.verbose) + &skipped_lines(skipped, args.verbose);
         report.section("files", &files);

@@ -375,9 +375,9 @@ impl<'a> RenderReport<'a> {
         (SCREEN - BESIDE_LOSSES).saturating_sub(used).max(FEWEST_LOSSES)
     }
 
-    /// The report as text.
+    /// The report as text; of several agents, first the counts and the tools that they lost.
     pub(super) fn text(&self) -> String {
-        let mut report = CommandReport::new(self.summary());
+        let mut report = CommandReport::new(self.summary()).counts_first(self.counts.agents > 1);
         if self.args.quiet {
             self.refused().lines().for_each(|line| report.detail(line));
             return report.text();
