@@ -45,6 +45,8 @@ fn without_arguments_the_workspace_is_rendered() {
     insta::assert_snapshot!(test.run("render").exits(0), @"
     $ agentry render
     --- stdout
+    rendered 2 agents for opencode: 2 unchanged; 11 gaps
+
     opencode
       unchanged  2 files
 
@@ -55,7 +57,6 @@ fn without_arguments_the_workspace_is_rendered() {
       gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (both agents)
       = `--explain` lists all 11, with the rules of both sides
 
-    rendered 2 agents for opencode: 2 unchanged; 11 gaps
       = help: `agentry render --guard --target opencode` checks each call by these rules
     --- exit 0
     ");
@@ -65,10 +66,10 @@ fn without_arguments_the_workspace_is_rendered() {
     insta::assert_snapshot!(test.run("render --check").exits(0), @"
     $ agentry render --check
     --- stdout
+    checked 2 agents for opencode: 2 unchanged; 11 gaps
+
     opencode
       unchanged  2 files
-
-    checked 2 agents for opencode: 2 unchanged; 11 gaps
     --- exit 0
     ");
 }
@@ -367,7 +368,7 @@ fn configured_aliases_and_targets_are_used() {
     assert_eq!(json["files"][1]["path"], ".opencode/agents/planner.md");
     // Without the alias it would change an agent that is built into the harness.
     let test = agent(Test::new(), "plan", "");
-    insta::assert_snapshot!(test.run("render --target opencode").exits(1), @"
+    insta::assert_snapshot!(test.run("render --target opencode").exits(1), @r#"
     $ agentry render --target opencode
     --- stdout
     opencode
@@ -376,7 +377,7 @@ fn configured_aliases_and_targets_are_used() {
 
     rendered no agent for opencode: 1 refused
     --- exit 1
-    ");
+    "#);
     assert!(!test.has(".opencode"));
 }
 
@@ -385,7 +386,7 @@ fn mistakes_in_render_settings_are_reported() {
     let config =
         "[render]\ntargets = [\"opncode\"]\nscpe = \"user\"\n[render.pi]\nprimry = \"x\"\n";
     let test = agent(Test::new().file("agentry.toml", config), "helper", "");
-    insta::assert_snapshot!(test.run("render"), @"
+    insta::assert_snapshot!(test.run("render"), @r#"
     $ agentry render
     --- stderr
     error[AG0104]: `targets` cannot be `opncode`
@@ -414,7 +415,7 @@ fn mistakes_in_render_settings_are_reported() {
 
     error: `agentry.toml` has errors
     --- exit 2
-    ");
+    "#);
     test.run("check").exits(1);
 }
 
@@ -432,13 +433,13 @@ fn a_primary_that_does_not_exist_is_an_error() {
         assert!(ran.stderr.contains(line), "{harness}: {ran}");
     }
     test.write("agentry.toml", config("pi", "nobody"));
-    insta::assert_snapshot!(test.run("render"), @"
+    insta::assert_snapshot!(test.run("render"), @r#"
     $ agentry render
     --- stderr
     error: `[render.pi]` has `primary = "nobody"`, and no agent here has that name
       = help: name one, or take the line out
     --- exit 2
-    ");
+    "#);
     assert!(!test.has(".pi"));
     // A run for a part of the workspace does not know the other agents.
     test.run("render agents/helper").exits(0);
@@ -453,13 +454,13 @@ fn a_primary_that_does_not_exist_is_an_error() {
 #[test]
 fn unrenderable_agents_and_missing_targets_are_errors() {
     let test = agent(Test::new(), "helper", "");
-    insta::assert_snapshot!(test.run("render"), @"
+    insta::assert_snapshot!(test.run("render"), @r#"
     $ agentry render
     --- stderr
     error: there is no target to render for
       = help: name some with `--target`, or list them in `agentry.toml`: `[render]` `targets = ["…"]`
     --- exit 2
-    ");
+    "#);
     insta::assert_snapshot!(test.run("render --target opencod"), @"
     $ agentry render --target opencod
     --- stderr
