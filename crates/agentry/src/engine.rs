@@ -73,12 +73,6 @@ pub(crate) fn has(home: &Path, run: &str) -> bool {
     journal::engine_standing(home, run).is_some()
 }
 
-/// How many rows of a run were seen last.
-pub(crate) fn rows_seen(run: &str) -> u64 {
-    let seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
-    seen.get(run).map_or(0, |(_, rows)| *rows)
-}
-
 /// The label of a workspace that has no name: only this machine has it.
 pub(crate) fn label_of(workspace: &Path) -> String {
     format!("{}:{}", machine(), workspace.display())
@@ -141,6 +135,11 @@ fn end() {
     if let Some(end) = END.get() {
         end();
     }
+}
+
+/// Whether a worker has claimed the run of this process for it.
+pub(crate) fn is_claimed() -> bool {
+    std::env::var_os(LEASE).is_some()
 }
 
 /// The lease that a worker gave to this process, once.

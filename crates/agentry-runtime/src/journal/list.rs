@@ -204,6 +204,10 @@ fn look(directory: &Path, id: &str) -> Result<(RunDescription, RunStanding), Jou
         {
             (RunState::Cancelled, None)
         }
+        // The process ended before it sent the prompt.
+        RunPhase::Idle if state.messages.is_empty() && about.prompt.is_some() => {
+            (RunState::Interrupted, None)
+        }
         RunPhase::Idle => (RunState::Done, None),
         RunPhase::Asking
         | RunPhase::Waiting

@@ -90,11 +90,19 @@ fn carry_on(args: &ResumeArguments) -> CliOutcome {
         accepts_changes: args.accept_changes,
     };
     let memory = settings.memory.clone();
+    let prompt = args.prompt.clone().or_else(|| unsent_prompt(&about, &happened));
     RunSession::over(&setting, engine, journal, memory.as_deref())?.go_on(
         happened,
         args,
-        about.prompt.is_none(),
+        (prompt, about.prompt.is_none()),
     )
+}
+
+/// The prompt of a run whose process ended before it was sent.
+fn unsent_prompt(about: &RunDescription, happened: &[TimedEvent]) -> Option<String> {
+    let is_message = |it: &TimedEvent| matches!(it.event, RunEvent::Said { .. });
+    let is_function = about.settings.function.is_some();
+    about.prompt.clone().filter(|_| !is_function && !happened.iter().any(is_message))
 }
 
 /// Reads the agent from the directory in which the run was started.

@@ -38,7 +38,9 @@ fn engaged(
 
 fn migrated(test: &Test, server: &Server) -> Option<TestPostgres> {
     let postgres = TestPostgres::start()?;
-    let refused = engaged(test, server, (&postgres, HOMES[0]), &["serve"]).output();
+    let refused =
+        engaged(test, server, (&postgres, HOMES[0]), &["serve", "--listen", "127.0.0.1:0"])
+            .output();
     let refused = String::from_utf8(refused.expect("the program runs").stderr).expect("text");
     assert!(refused.contains("`agentry serve migrate`"), "{refused}");
     let done = engaged(test, server, (&postgres, HOMES[0]), &["serve", "migrate"]).status();
@@ -247,9 +249,9 @@ fn judge(test: &Test, front: &Serving<'_>, runs: &[String]) {
         assert!(export.contains("Done."), "run {number}: {export}");
         for step in 0..STEPS {
             let is_there = effects.contains_key(&format!("run{number}-{step}"));
-            let unknown = export.matches("it is not known what it did").count();
-            // What did not happen was put to a person.
-            assert!(is_there || unknown > 0, "run {number} lost {step}: {export}");
+            // What did not happen was put to a person, who said no.
+            let refused = export.matches("A person answered: {\"no\"").count();
+            assert!(is_there || refused > 0, "run {number} lost {step}: {export}");
         }
     }
 }

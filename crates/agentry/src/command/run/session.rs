@@ -314,7 +314,7 @@ impl<'a> RunSession<'a> {
         mut self,
         recalled: Vec<TimedEvent>,
         args: &ResumeArguments,
-        is_conversation: bool,
+        (prompt, is_conversation): (Option<String>, bool),
     ) -> CliOutcome {
         let runtime = workers()?;
         self.driver.recall(recalled);
@@ -324,19 +324,22 @@ impl<'a> RunSession<'a> {
         self.driver.adjust(limits, models, window).map_err(broken)?;
         self.watching.recall(self.driver.state());
         self.introduce();
-        let talks = is_conversation && self.watching.attendant.is_some() && args.prompt.is_none();
+        let talks = is_conversation && self.watching.attendant.is_some() && prompt.is_none();
         let ending = runtime.block_on(async {
             self.stop.listen();
+            if let Some(ending) = self.ended_before(prompt.as_ref()) {
+                return Ok(Some(ending));
+            }
             let program = self.conversing_program();
-            let waits = talks || program.is_some() || args.prompt.is_some();
+            let waits = talks || program.is_some() || prompt.is_some();
             let resumes = !waits || is_under_way(self.driver.state());
-            if resumes || args.prompt.is_some() {
+            if resumes || prompt.is_some() {
                 self.watching.begin();
             }
             self.begin_turn();
             let ending = if resumes { self.driver.resume().await? } else { None };
             self.end_turn();
-            match args.prompt.clone() {
+            match prompt.clone() {
                 // The resumed step ended the run, for example at a limit: there is no turn for a new prompt.
                 _ if resumes && matches!(self.driver.state().phase, RunPhase::Ended(_)) => {
                     Ok(ending)
@@ -357,6 +360,20 @@ impl<'a> RunSession<'a> {
             remark("nothing was left to do: `agentry resume ID PROMPT` says something more");
         }
         self.end(runtime, ending)
+    }
+
+    /// How a run ended that a worker continues although all is done: its process died before it could say so.
+    fn ended_before(&self, prompt: Option<&String>) -> Option<RunEnding> {
+        let state = self.driver.state();
+        if !engine::is_claimed() || prompt.is_some() || is_under_way(state) {
+            return None;
+        }
+        let ending = match &state.phase {
+            RunPhase::Ended(ending) => ending.clone(),
+            _ => RunEnding::Done,
+        };
+        (self.watching.hears)(RunOutput::Ended { ending: ending.clone(), spent: state.spent });
+        Some(ending)
     }
 
     /// Ends the session and restores the terminal. An open question does not block the exit.

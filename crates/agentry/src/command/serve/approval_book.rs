@@ -206,9 +206,17 @@ impl ApprovalBook {
         asked
     }
 
-    /// Adds the question of a run that another process parked, unless it has one.
+    /// Adds the question of a run that another process parked, unless it has one. An answer to an earlier question
+    /// that another process delivered is dropped.
     pub(super) fn adopt(&self, mut found: ApprovalRecord) {
         let mut known = self.known();
+        for earlier in known.values_mut() {
+            let is_answered = earlier.run == found.run && earlier.state == ApprovalState::Answered;
+            if is_answered && (&earlier.call, &earlier.kind) != (&found.call, &found.kind) {
+                earlier.state = ApprovalState::Withdrawn;
+                self.save(earlier);
+            }
+        }
         let has_one = known.values().any(|it| {
             it.run == found.run && (it.is_waiting() || it.state == ApprovalState::Answered)
         });
@@ -254,11 +262,19 @@ impl ApprovalBook {
         }
     }
 
-    /// Drops parked approvals of runs that are not parked any more.
-    pub(super) fn settle(&self, is_parked: impl Fn(&str) -> bool) {
+    /// Drops parked approvals of runs that are not parked any more, unless the run has an answer to come.
+    pub(super) fn settle(
+        &self,
+        is_parked: impl Fn(&str) -> bool,
+        awaits_answer: impl Fn(&str) -> bool,
+    ) {
         for record in self.known().values_mut() {
-            let waits = matches!(record.state, ApprovalState::Parked | ApprovalState::Answered);
-            if waits && !is_parked(&record.run) {
+            let is_over = match record.state {
+                ApprovalState::Parked => !is_parked(&record.run),
+                ApprovalState::Answered => !is_parked(&record.run) && !awaits_answer(&record.run),
+                _ => false,
+            };
+            if is_over {
                 record.state = ApprovalState::Withdrawn;
                 self.save(record);
             }
@@ -339,6 +355,14 @@ impl ApprovalBook {
         self.save(record);
         let record = record.clone();
         if is_open { AnswerOutcome::Deliver(record) } else { AnswerOutcome::Resume(record) }
+    }
+
+    /// The answer is stored for another machine, which delivers it.
+    pub(super) fn hand_over(&self, id: &str) {
+        if let Some(record) = self.known().get_mut(id) {
+            record.state = ApprovalState::Delivered;
+            self.save(record);
+        }
     }
 
     /// Takes an answer back that could not be delivered.
@@ -480,7 +504,7 @@ mod tests {
             Vec::<String>::new(),
             "a parked run is not parked again"
         );
-        book.settle(|_| false);
+        book.settle(|_| false, |_| false);
         assert!(book.waiting().is_empty(), "another process continued the run");
     }
 }

@@ -8,9 +8,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentry_engine::EngineSession;
-use agentry_runtime::RunEnding;
 use agentry_runtime::engine::{ClaimFilter, ClaimedRun};
-use agentry_runtime::journal::{self, RunDescription, RunSettings};
+use agentry_runtime::journal::{self, JournalFollower, RunDescription, RunSettings};
+use agentry_runtime::{ApprovalAnswer, RunEnding, RunEvent};
 use serde_json::{Value, json};
 
 use super::approval_book::{ApprovalBook, ApprovalRecord};
@@ -28,7 +28,7 @@ use crate::output::{CliFailure, CliOutcome, ExitKind, note, remark};
 
 /// How long the list of agents that can be claimed is valid.
 const FRESH: Duration = Duration::from_secs(5);
-/// How often a worker tries to continue a run.
+/// How often a worker tries to begin or to continue a run.
 const MOST_FAILURES: usize = 5;
 /// The longest pause between two looks at the engine.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -188,18 +188,28 @@ impl EngineRuns {
         }
     }
 
-    /// Ends a run that cannot begin. One that has begun elsewhere is tried again, here or by another worker, when its
-    /// lease has ended; then it is left for a person.
+    /// Gives back a run whose process did not begin, to be tried again: perhaps the process was killed. One that has
+    /// begun elsewhere is tried when its lease has ended. After some attempts the first kind fails, the other is left
+    /// for a person.
     fn give_up(&self, claimed: &ClaimedRun, why: String) {
-        if claimed.rows == 0 {
-            let ending = serde_json::to_string(&RunEnding::Failed { why }).unwrap_or_default();
-            return self.session.give_back(claimed, Some(ending));
-        }
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        let failed = failures.entry(claimed.queued.id.clone()).or_default();
-        *failed += 1;
-        if *failed >= MOST_FAILURES {
-            self.session.give_back(claimed, None);
+        let attempts = {
+            let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+            let failed = failures.entry(claimed.queued.id.clone()).or_default();
+            *failed += 1;
+            *failed
+        };
+        match (claimed.rows, attempts >= MOST_FAILURES) {
+            (0, true) => {
+                let ending = serde_json::to_string(&RunEnding::Failed { why }).unwrap_or_default();
+                self.session.give_back(claimed, Some(ending));
+            }
+            (0, false) => {
+                self.session.give_back(claimed, None);
+                // Without an answer it stays interrupted, and a person can continue it.
+                let _ = self.session.queue_again(&claimed.queued.id);
+            }
+            (_, true) => self.session.give_back(claimed, None),
+            (_, false) => {}
         }
     }
 
@@ -235,7 +245,7 @@ impl EngineRuns {
     fn take_over_answer(&self, claimed: &ClaimedRun, home: &Path, book: &ApprovalBook) {
         let id = &claimed.queued.id;
         let answers = self.session.answers(id).unwrap_or_default();
-        let key = answer_key(claimed.rows);
+        let key = answer_key(home, id);
         let Some((_, answer)) = answers.into_iter().find(|(it, _)| *it == key) else { return };
         let Ok(answer) = serde_json::from_str::<Value>(&answer) else { return };
         if let Some(question) =
@@ -251,9 +261,13 @@ impl EngineRuns {
     }
 
     /// Stores an answer for the worker that continues the run. Returns the other answer that was first.
-    pub(super) fn answer(&self, record: &ApprovalRecord) -> Result<Option<String>, RefusedStart> {
+    pub(super) fn answer(
+        &self,
+        home: &Path,
+        record: &ApprovalRecord,
+    ) -> Result<Option<String>, RefusedStart> {
         let answer = json!({ "answer": record.answer, "reason": record.reason }).to_string();
-        let key = answer_key(engine::rows_seen(&record.run));
+        let key = answer_key(home, &record.run);
         let first = self.session.answer(&record.run, key, answer.clone());
         let first = first.map_err(|failure| RefusedStart(failure.to_string()))?;
         let other: Option<Value> =
@@ -274,7 +288,15 @@ impl EngineRuns {
     }
 }
 
-/// Names the question at which a run is parked: no row follows it until it is answered.
-fn answer_key(rows: u64) -> String {
-    format!("after-{rows}")
+/// Names the question at which a run is parked, by the last row that is about it. A process that dies before it delivers
+/// the answer leaves further rows, which change nothing about the question.
+fn answer_key(home: &Path, run: &str) -> String {
+    let follower = JournalFollower::open(home, run).ok();
+    let events = follower.and_then(|(mut follower, _)| follower.more().ok()).unwrap_or_default();
+    let is_about = |event: &RunEvent| {
+        let parks = matches!(event, RunEvent::Answered { answer: ApprovalAnswer::Park, .. });
+        !parks && *event != RunEvent::Resumed
+    };
+    let last = events.iter().rposition(|happened| is_about(&happened.event));
+    format!("after-{}", last.map_or(0, |at| at + 1))
 }

@@ -389,7 +389,11 @@ impl ServeHost {
         let start = Instant::now();
         let parked = self.list.parked(self.live.busy());
         let ids: HashSet<&str> = parked.iter().map(|it| it.id.as_str()).collect();
-        self.book.settle(|run| ids.contains(run) || self.live.get(run).is_some());
+        self.book.settle(
+            |run| ids.contains(run) || self.live.get(run).is_some(),
+            // A worker has the answer before it has the process of the run.
+            |run| crate::engine::has(&self.home, run),
+        );
         let pending = self.book.pending_runs();
         let is_new = |id: &str| !pending.contains(id) && self.live.get(id).is_none();
         for run in parked.iter().filter(|it| is_new(&it.id)) {
@@ -433,13 +437,14 @@ impl ServeHost {
 
     /// Continues a run with an answer. Returns the answer of another server that was first.
     fn continue_with(&self, record: &ApprovalRecord) -> Result<Option<String>, RefusedStart> {
-        if let Some(engine) =
-            self.engine.as_ref().filter(|_| crate::engine::has(&self.home, &record.run))
-            && let Some(first) = engine.answer(record)?
-        {
+        let shared = self.engine.as_ref().filter(|_| crate::engine::has(&self.home, &record.run));
+        let Some(engine) = shared else { return self.go_on(&record.run).map(|()| None) };
+        if let Some(first) = engine.answer(&self.home, record)? {
             return Ok(Some(first));
         }
-        self.go_on(&record.run).map(|()| None)
+        self.go_on(&record.run)?;
+        self.book.hand_over(&record.id);
+        Ok(None)
     }
 
     fn schedules(&self) -> Result<Value, HostError> {
