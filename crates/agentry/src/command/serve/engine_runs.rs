@@ -275,11 +275,16 @@ impl EngineRuns {
         Ok(other.map(|other| other["answer"].as_str().unwrap_or_default().to_owned()))
     }
 
-    /// Queues a run again. Returns false if it has no worker to wait for.
-    pub(super) fn queue_again(&self, home: &Path, run: &str) -> bool {
-        engine::has(home, run)
-            && self.session.queue_again(run).unwrap_or(false)
-            && engine::refresh(home).is_ok()
+    /// Lets a worker continue a run. Returns false if the engine does not have it. One that a worker has already, or
+    /// that waits for one, stays as it is.
+    pub(super) fn queue_again(&self, home: &Path, run: &str) -> Result<bool, RefusedStart> {
+        if !engine::has(home, run) {
+            return Ok(false);
+        }
+        self.session.queue_again(run).map_err(|failure| RefusedStart(failure.to_string()))?;
+        // Only a matter of what is shown until the next look at the engine.
+        let _ = engine::refresh(home);
+        Ok(true)
     }
 
     /// Asks for the end of a run on another machine.

@@ -117,7 +117,7 @@ impl ServeHost {
     /// Continues a run: here, or by whichever worker takes it.
     fn go_on(&self, run: &str) -> Result<(), RefusedStart> {
         match &self.engine {
-            Some(engine) if engine.queue_again(&self.home, run) => Ok(()),
+            Some(engine) if engine.queue_again(&self.home, run)? => Ok(()),
             _ => self.live.resume(run, None).map(drop),
         }
     }
