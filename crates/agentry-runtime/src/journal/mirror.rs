@@ -151,7 +151,7 @@ impl JournalMirror {
         let failed = || JournalError::database(&self.id, "written");
         match &mut self.database {
             Some(database) => {
-                write_rows(database, self.starts_over, first, rows).map_err(failed())?
+                write_rows(database, self.starts_over, first, rows).map_err(failed())?;
             }
             None => self.make_with(rows)?,
         }

@@ -60,6 +60,24 @@ fn a_failed_run_is_resumed_with_a_message() {
 }
 
 #[test]
+fn a_prompt_that_was_not_sent_is_sent_by_resume() {
+    let server = Server::answering(|_| Turn::text("Done.").into());
+    let test = writer();
+    with(&test, &server, &["run", "writer", "go", "--yes"]).exits(0);
+    // The journal of a process that was killed right after its first event.
+    let journal = test.path(format!("home/.agentry/runs/{}/journal.db", id(&test)));
+    let database = rusqlite::Connection::open(journal).expect("a journal");
+    let cut = "DELETE FROM ending; DELETE FROM events WHERE seq > 1";
+    database.execute_batch(cut).expect("a change");
+    drop(database);
+    assert_eq!(state(&test), "interrupted");
+    let ran = with(&test, &server, &["resume", &id(&test)]).exits(0);
+    assert_eq!(ran.stdout, "Done.\n", "{ran}");
+    assert_eq!(server.asked()[1].said, ["go"]);
+    assert_eq!(state(&test), "done");
+}
+
+#[test]
 fn a_changed_definition_is_not_resumed() {
     let server = Server::answering(|_| Turn::text("Done.").into());
     let test = writer();
