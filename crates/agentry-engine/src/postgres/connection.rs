@@ -321,6 +321,8 @@ fn is_loopback(host: &Host) -> bool {
         Host::Tcp(name) => {
             name == "localhost" || name.parse::<IpAddr>().is_ok_and(|it| it.is_loopback())
         }
+        // A socket in the file system, which Windows does not have.
+        #[cfg(unix)]
         Host::Unix(_) => true,
     }
 }

@@ -387,5 +387,5 @@ impl JournalFollower {
 /// The number by which the system knows the database file of a run.
 fn file_number(directory: &Path) -> Option<u64> {
     let found = fs::metadata(directory.join(super::DATABASE)).ok()?;
-    Some(std::os::unix::fs::MetadataExt::ino(&found))
+    Some(agentry_posix::unix::fs::MetadataExt::ino(&found))
 }

@@ -83,6 +83,8 @@ fn edited_files_are_kept_without_force() {
     insta::assert_snapshot!(test.run("render").exits(1), @"
     $ agentry render
     --- stdout
+    rendered 1 of 2 agents for opencode: 1 updated, 1 refused; 7 gaps
+
     opencode
       updated  .opencode/agents/pusher.md
       refused  helper: `.opencode/agents/helper.md` was edited after it was rendered
@@ -95,7 +97,6 @@ fn edited_files_are_kept_without_force() {
       gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (pusher)
       = `--explain` lists all 7, with the rules of both sides
 
-    rendered 1 of 2 agents for opencode: 1 updated, 1 refused; 7 gaps
       = help: `agentry render --guard --target opencode` checks each call by these rules
     --- exit 1
     ");
@@ -126,6 +127,8 @@ fn foreign_files_are_kept_without_force() {
     insta::assert_snapshot!(test.run("render").exits(1), @"
     $ agentry render
     --- stdout
+    rendered 1 of 2 agents for opencode: 1 created, 1 refused; 7 gaps
+
     opencode
       created  .opencode/agents/pusher.md
       refused  helper: `.opencode/agents/helper.md` is there already, and agentry did not write it
@@ -138,7 +141,6 @@ fn foreign_files_are_kept_without_force() {
       gap  permissions.webfetch            private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (pusher)
       = `--explain` lists all 7, with the rules of both sides
 
-    rendered 1 of 2 agents for opencode: 1 created, 1 refused; 7 gaps
       = help: `agentry render --guard --target opencode` checks each call by these rules
     --- exit 1
     ");
@@ -367,10 +369,10 @@ fn an_agent_that_differs_from_the_lock_is_not_rendered() {
     let test = workspace();
     test.run("lock agents/pusher").exits(0);
     let ran = test.run("render --target claude-code --shared").exits(0);
-    insta::assert_snapshot!(ran.stderr, @r#"
+    insta::assert_snapshot!(ran.stderr, @"
     note: `agents/helper` is not in `agentry.lock`
       = help: run `agentry lock agents/helper` after a look
-    "#);
+    ");
     let file = ".claude/agents/pusher.md";
     let (settings, list) = (test.read(".claude/settings.json"), test.read(LEDGER));
     let before = test.read(file);

@@ -23,9 +23,9 @@ fn change(test: &Test) {
     }
 }
 
-/// The part of the report about files.
+/// The part of the report about files: behind the counts.
 fn files(ran: &Ran) -> &str {
-    ran.stdout.split("\n\n").next().unwrap_or_default()
+    ran.stdout.split("\n\n").nth(1).unwrap_or_default()
 }
 
 #[test]
@@ -34,6 +34,9 @@ fn many_files_are_a_line_a_directory() {
     insta::assert_snapshot!(test.run("render --shared").exits(0), @"
     $ agentry render --shared
     --- stdout
+    rendered 44 agents for opencode, pi: 89 created; 176 narrowed, 264 gaps
+    lost in pi: 44 agents (agent-00, agent-01, agent-02 and 41 more) lose bash, edit, webfetch, websearch; `--guard` keeps them with questions, `--accept pi:permissions.bash,pi:permissions.edit,pi:permissions.webfetch,pi:permissions.websearch` without
+
     opencode
       created  44 files in .opencode/agents/
     pi
@@ -51,17 +54,15 @@ fn many_files_are_a_line_a_directory() {
       gap       permissions.webfetch                   private addresses: OpenCode does not check them; `http://localhost:80/` is deny in the source and ask there (all 44 agents; opencode)
       = `--explain` lists all 440, with the rules of both sides
 
-    rendered 44 agents for opencode, pi: 89 created; 176 narrowed, 264 gaps
-    lost in pi: 44 agents (agent-00, agent-01, agent-02 and 41 more) lose bash, edit, webfetch, websearch; `--guard` keeps them with questions, `--accept pi:permissions.bash,pi:permissions.edit,pi:permissions.webfetch,pi:permissions.websearch` without
       = help: `agentry render --guard --target opencode,pi` checks each call by these rules
     --- exit 0
     ");
-    insta::assert_snapshot!(files(&test.run("render --shared").exits(0)), @r#"
+    insta::assert_snapshot!(files(&test.run("render --shared").exits(0)), @"
     opencode
       unchanged  44 files
     pi
       unchanged  45 files
-    "#);
+    ");
 }
 
 /// Files that the user must look at are always named, however many there are.

@@ -192,22 +192,22 @@ fn blocking_files_are_named_in_the_refusal() {
 
     $ agentry render --target opencode
     --- stdout
+    rendered 1 of 2 agents for opencode: 1 created, 1 refused; 4 gaps
     opencode
       created  .opencode/agents/helper.md
       refused  general: `general` is built into OpenCode
         = help: set another name in `agentry.toml`: `[render.opencode.aliases]` `general = "…"`
-    rendered 1 of 2 agents for opencode: 1 created, 1 refused; 4 gaps
       = help: `agentry render --guard --target opencode` checks each call by these rules
     --- exit 1
 
     $ agentry render --target opencode
     --- stdout
+    rendered none of 2 agents for opencode: 2 refused
     opencode
       refused  helper: `.opencode/agents/helper.md` would be written for `agents/helper/agent.toml` and for `b.agent`
         = help: rename one of them; an alias would be for both
       refused  helper: `.opencode/agents/helper.md` would be written for `b.agent` and for `agents/helper/agent.toml`
         = help: rename one of them; an alias would be for both
-    rendered none of 2 agents for opencode: 2 refused
     --- exit 1
 
     $ agentry render --target copilot
@@ -237,13 +237,13 @@ fn an_unwritable_directory_writes_nothing() {
         writeln!(std::io::stderr(), "SKIPPED: this user may write everywhere").expect("a stream");
         return;
     }
-    insta::assert_snapshot!(ran, @r#"
+    insta::assert_snapshot!(ran, @"
     $ agentry render --target pi,opencode
     --- stderr
     error: `.opencode/agents/helper.md` cannot be written: permission denied
       = help: nothing was changed; make the directory writable, or choose another
     --- exit 2
-    "#);
+    ");
     assert!(!test.has(".pi") && !test.has(".agentry"), "nothing is half written");
 }
 

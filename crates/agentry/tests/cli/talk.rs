@@ -126,7 +126,8 @@ fn a_model_switch_survives_a_resume() {
     let mut terminal = Terminal::new(&test, &server, "run helper.agent --yes --unconfined");
     types_and_sees(&mut terminal, "hi", "Answer 0.");
     types(&mut terminal, "/model");
-    let screen = terminal.shows("* anthropic/");
+    terminal.shows("* anthropic/");
+    let screen = terminal.shows("  anthropic/claude-haiku-4-5");
     let other = screen.lines().find_map(|line| line.strip_prefix("  anthropic/"));
     let other = other.expect("a second model").trim().to_owned();
     let first = model_of(&server.asked()[0]);
