@@ -51,7 +51,7 @@ fn run(program: &Path, folder: &Path, calls: usize) -> Result<Duration, String> 
         let mut asked = 0;
         for stream in listener.incoming().flatten() {
             // A client that disconnects is finished.
-            let _ = answer(&stream, calls, &mut asked);
+            let _ = answer(&stream, &mut asked, |asked| turn(asked, calls));
         }
     });
     let words = ["run", "grower", "go", "--model", "openai/gpt-5.2", "--yes", "--format", "json"];
@@ -61,11 +61,11 @@ fn run(program: &Path, folder: &Path, calls: usize) -> Result<Duration, String> 
     processor_time(&mut command)
 }
 
-/// Answers as a model that makes this many calls, without parsing the requests.
+/// Answers as a model, without parsing the requests: each with the body for its number.
 pub(crate) fn answer(
     stream: &TcpStream,
-    calls: usize,
     asked: &mut usize,
+    body: impl Fn(usize) -> String,
 ) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::with_capacity(1 << 20, stream);
@@ -83,7 +83,7 @@ pub(crate) fn answer(
             }
         }
         std::io::copy(&mut reader.by_ref().take(length), &mut std::io::sink())?;
-        let body = turn(*asked, calls);
+        let body = body(*asked);
         *asked += 1;
         let head = format!("content-type: text/event-stream\r\ncontent-length: {}", body.len());
         let mut stream = stream;
@@ -91,7 +91,8 @@ pub(crate) fn answer(
     }
 }
 
-fn turn(asked: usize, calls: usize) -> String {
+/// The answer of a model that makes this many calls.
+pub(crate) fn turn(asked: usize, calls: usize) -> String {
     let (delta, stop) = if asked < calls {
         let function = json!({ "name": "read", "arguments": "{\"path\": \"a.txt\"}" });
         let call = json!({ "index": 0, "id": format!("call_{asked}"), "function": function });

@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::io::Read as _;
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::growing;
 use crate::measure::{medians, quiet};
 use crate::report::Table;
 use crate::running::limit;
@@ -45,8 +46,8 @@ pub(crate) fn screen(program: &Path, folder: &Path, table: &mut Table) -> Result
     std::thread::spawn(move || {
         let mut asked = 0;
         for stream in listener.incoming().flatten() {
-            // A client that disconnects is finished.
-            let _ = answer(&stream, &bodies, &mut asked);
+            // Every other answer is a call, so that two answers are one turn. A client that disconnects is finished.
+            let _ = growing::answer(&stream, &mut asked, |asked| bodies[asked % 2].clone());
         }
     });
     let run = "run talker --model openai/gpt-5.2 --yes --unconfined";
@@ -88,32 +89,6 @@ fn first(mut command: Command) -> Result<Duration, String> {
     std::io::copy(&mut out, &mut std::io::sink()).map_err(failed)?;
     child.wait().map_err(failed)?;
     Ok(time)
-}
-
-/// Answers every other request with a call, so that two answers are one turn.
-fn answer(stream: &TcpStream, bodies: &[String; 2], asked: &mut usize) -> std::io::Result<()> {
-    let mut reader = BufReader::new(stream);
-    loop {
-        let mut length = 0;
-        loop {
-            let mut line = String::new();
-            if reader.read_line(&mut line)? == 0 {
-                return Ok(());
-            }
-            match line.to_lowercase().split_once(':') {
-                Some(("content-length", value)) => length = value.trim().parse().unwrap_or(0),
-                _ if line.trim().is_empty() => break,
-                _ => {}
-            }
-        }
-        std::io::copy(&mut reader.by_ref().take(length), &mut std::io::sink())?;
-        let body = &bodies[*asked % 2];
-        *asked += 1;
-        let head = format!("content-type: text/event-stream\r\ncontent-length: {}", body.len());
-        let mut stream = stream;
-        stream.write_all(format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\n").as_bytes())?;
-        stream.write_all(body.as_bytes())?;
-    }
 }
 
 /// The stream of an answer, in pieces; with a call at its end or not.

@@ -230,7 +230,7 @@ fn listen() -> std::io::Result<(String, Receiver<Instant>)> {
             if stream.peek(&mut [0]).is_ok_and(|size| size > 0) {
                 let _ = address_sender.send(Instant::now());
             }
-            let _ = growing::answer(&stream, 0, &mut 0);
+            let _ = growing::answer(&stream, &mut 0, |asked| growing::turn(asked, 0));
         }
     });
     Ok((address, address_receiver))

@@ -78,12 +78,12 @@ impl EngineSession {
     where
         F: Future<Output = Result<T, EngineFailure>> + Send + 'static,
     {
-        let (tell, told) = mpsc::channel();
+        let (reply, replied) = mpsc::channel();
         let asked = act(Arc::clone(&self.engine));
         self.runtime.spawn(async move {
-            let _ = tell.send(asked.await);
+            let _ = reply.send(asked.await);
         });
-        told.recv().unwrap_or_else(|_| Err(gone()))
+        replied.recv().unwrap_or_else(|_| Err(gone()))
     }
 
     /// Queues a run.
@@ -165,16 +165,16 @@ impl EngineSession {
         let engine = Arc::clone(&self.engine);
         let mut held = HeldRun::new(engine, world, lease, rows, (asked, self.lease_time));
         let (commands, inbox) = queue::unbounded_channel();
-        let (tell, told) = mpsc::channel();
+        let (reply, replied) = mpsc::channel();
         self.runtime.spawn(async move {
             let renewed = held.renew().await;
             let is_held = renewed.is_ok();
-            let _ = tell.send(renewed.map(drop));
+            let _ = reply.send(renewed.map(drop));
             if is_held {
                 hold(held, inbox, end).await;
             }
         });
-        match told.recv() {
+        match replied.recv() {
             Ok(Ok(())) => Ok(Box::new(HeldUplink { commands })),
             Ok(Err(failure)) => Err(failure.to_string()),
             Err(_) => Err(gone().to_string()),
