@@ -196,12 +196,13 @@ impl State {
 
     /// Finds the position in the script and records the request.
     fn answer(&self, conversation: &Conversation) -> Result<Answer, String> {
-        let said = |script: &&Script| {
+        let is_asked_for = |script: &&Script| {
             let cue = script.cue();
             conversation.user.iter().any(|text| text.contains(&cue))
         };
         // A request without tools is for a title or a summary of the same text.
-        let script = self.scripts.iter().find(said).filter(|_| !conversation.tools.is_empty());
+        let script =
+            self.scripts.iter().find(is_asked_for).filter(|_| !conversation.tools.is_empty());
         let step = script.map_or(0, |script| steps(script, conversation));
         let mark = std::fs::metadata(&self.log).map_or(0, |log| log.len());
         let mut exchanges = lock(&self.exchanges);
@@ -360,9 +361,9 @@ mod tests {
 
     /// A request in each protocol, before and after one call.
     fn requests() -> Vec<(&'static str, Value, Value)> {
-        let said = "please play <main>";
+        let prompt = "please play <main>";
         let function = json!({ "name": "bash", "description": "runs", "parameters": {} });
-        let user = json!({ "role": "user", "content": said });
+        let user = json!({ "role": "user", "content": prompt });
         let chat = |messages: Value| {
             json!({ "model": "m", "stream": true, "messages": messages,
                     "tools": [{ "type": "function", "function": function }] })
@@ -393,8 +394,8 @@ mod tests {
             ("/v1/responses", input(json!([user])), input(json!([user, output]))),
             (
                 "/v1beta/models/m:streamGenerateContent?alt=sse",
-                contents(json!([{ "text": said }])),
-                contents(json!([{ "text": said }, response])),
+                contents(json!([{ "text": prompt }])),
+                contents(json!([{ "text": prompt }, response])),
             ),
         ]
     }

@@ -54,10 +54,10 @@ pub(crate) fn fold(agent: &mut Agent, format: Format) -> Vec<ConversionLoss> {
     if is_raw && lacks("system_override") {
         leave_unused(agent, &mut notes);
     }
-    let said = &agent.instructions;
+    let instructions = &agent.instructions;
     let role = agent.identity.role.as_ref().filter(|_| lacks("role"));
-    let traits = said.traits.as_ref().filter(|_| lacks("traits"));
-    let raw = said.system_override.as_ref().filter(|_| lacks("system_override"));
+    let traits = instructions.traits.as_ref().filter(|_| lacks("traits"));
+    let raw = instructions.system_override.as_ref().filter(|_| lacks("system_override"));
     let moved = [
         ("role", role.filter(|role| !role.trim().is_empty()).map(|role| role_sentence(role))),
         ("traits", traits.map(|traits| trait_lines(traits))),
@@ -70,7 +70,7 @@ pub(crate) fn fold(agent: &mut Agent, format: Format) -> Vec<ConversionLoss> {
     let Some((first, _)) = moved.first() else { return notes };
     // Traits alone follow the description, as in the prompt.
     let described = agent.identity.description.as_ref().filter(|_| *first == "traits");
-    let opening = said.system.as_ref().or(described);
+    let opening = instructions.system.as_ref().or(described);
     let span = opening.map_or(Span::start_of(FileId::BUILT_IN), |text| text.span);
     let texts = opening.iter().map(|text| text.trim()).chain(moved.iter().map(|(_, text)| &**text));
     let system = texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");

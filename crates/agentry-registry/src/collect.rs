@@ -86,10 +86,10 @@ impl AgentStore {
         // First, because a refused drop must end the call before anything is removed.
         let dropped = self.given_up_now(collection)?;
         self.sort_out(collection, &dropped, &mut out)?;
-        let told = out.removed.iter().map(|(digest, _)| digest);
-        let told = told.chain(out.kept.iter().map(|(digest, _)| digest));
+        let listed = out.removed.iter().map(|(digest, _)| digest);
+        let listed = listed.chain(out.kept.iter().map(|(digest, _)| digest));
         // Names must be read now: the manifests are gone after the removal below.
-        out.names = told.map(|digest| (digest.clone(), self.name_of(digest))).collect();
+        out.names = listed.map(|digest| (digest.clone(), self.name_of(digest))).collect();
         out.names.retain(|digest, name| digest != name);
         for name in names(&self.temporary())? {
             out.removed.push((format!("temporary/{name}"), RemovalReason::Leftover));

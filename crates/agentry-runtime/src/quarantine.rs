@@ -61,7 +61,7 @@ impl QuarantinedCommands {
             tell,
             quarantine: None,
             running: 0,
-            said: Vec::new(),
+            unread: Vec::new(),
         };
         Self { inner, window: Arc::new(Mutex::new(window)) }
     }
@@ -112,7 +112,7 @@ impl CommandStarter for QuarantinedCommands {
         if window.running > 0 {
             window.look();
         }
-        std::mem::take(&mut window.said)
+        std::mem::take(&mut window.unread)
     }
 }
 
@@ -125,7 +125,7 @@ struct CommandWindow {
     quarantine: Option<Quarantine>,
     running: usize,
     /// Reports that the model has not got yet.
-    said: Vec<String>,
+    unread: Vec<String>,
 }
 
 impl CommandWindow {
@@ -156,12 +156,12 @@ impl CommandWindow {
     /// Inspects what commands did so far.
     fn look(&mut self) {
         let Some(quarantine) = &mut self.quarantine else { return };
-        let told = quarantine.settle();
-        told.iter().for_each(|told| (self.tell)(told));
-        self.said.extend(told.iter().take(MOST_MESSAGES).map(ToString::to_string));
-        if let Some(more) = told.len().checked_sub(MOST_MESSAGES).filter(|more| *more > 0) {
+        let reports = quarantine.settle();
+        reports.iter().for_each(|report| (self.tell)(report));
+        self.unread.extend(reports.iter().take(MOST_MESSAGES).map(ToString::to_string));
+        if let Some(more) = reports.len().checked_sub(MOST_MESSAGES).filter(|more| *more > 0) {
             let taken = self.directory.join(settle::TAKEN);
-            self.said.push(format!("the same with {more} more; see `{}`", taken.display()));
+            self.unread.push(format!("the same with {more} more; see `{}`", taken.display()));
         }
     }
 }

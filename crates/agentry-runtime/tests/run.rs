@@ -406,7 +406,7 @@ async fn a_full_context_does_not_end_a_run() {
     // With a known window the run stays within it; otherwise the server reports the overflow.
     for window in [Some(15_000), None] {
         let server = Server::answering(|asked| {
-            let summing_up = asked.said.iter().any(|said| said.ends_with("Sum this up."));
+            let summing_up = asked.user_texts.iter().any(|text| text.ends_with("Sum this up."));
             let full = r#"{"error":{"message":"prompt is too long"}}"#;
             match asked.body.to_string().len() {
                 length if length > MOST => Reply::status(400).body(full),

@@ -74,8 +74,8 @@ fn t6_t40_a_name_taken_by_another_file_is_refused() {
 #[test]
 fn t23_a_star_never_widens_over_directories_in_claude_code() {
     // A denial may match more, an allow never: the tool is removed instead.
-    let (has, all_told) = has_rule(&section("edit", "allow", &["src/*:deny"]), "Edit(/src/*)");
-    assert!(has, "{all_told}");
+    let (has, rules) = has_rule(&section("edit", "allow", &["src/*:deny"]), "Edit(/src/*)");
+    assert!(has, "{rules}");
     let lines = section("edit", "deny", &["src/*:allow"]);
     let rendering = several(&[("helper", &lines)], Wish::default());
     assert!(!settings(&rendering).contains("Edit("), "{}", settings(&rendering));

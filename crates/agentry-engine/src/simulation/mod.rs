@@ -92,9 +92,9 @@ pub fn simulate(
 fn play(
     seed: u64,
     defect: Option<SimulatedDefect>,
-    is_told: bool,
+    keeps_history: bool,
 ) -> Result<SimulationTally, SimulationFailure> {
-    let world = VirtualWorld::new(seed, is_told);
+    let world = VirtualWorld::new(seed, keeps_history);
     let engine = {
         let world = Arc::clone(&world);
         Arc::new(MemoryEngine::new(Arc::new(move || world.time())))

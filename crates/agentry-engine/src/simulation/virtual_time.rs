@@ -66,13 +66,13 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl VirtualWorld {
-    pub(super) fn new(seed: u64, is_told: bool) -> Arc<Self> {
+    pub(super) fn new(seed: u64, keeps_history: bool) -> Arc<Self> {
         Arc::new(Self {
             micros: AtomicU64::new(0),
             chance: Mutex::new(seed),
             timers: Mutex::default(),
             tasks: Mutex::default(),
-            history: is_told.then(Mutex::default),
+            history: keeps_history.then(Mutex::default),
         })
     }
 

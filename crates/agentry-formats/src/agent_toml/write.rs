@@ -109,7 +109,7 @@ impl AgentTomlWriter {
     fn identity(
         &mut self,
         of: &AgentIdentity,
-        said: &AgentInstructions,
+        instructions: &AgentInstructions,
         target: &WriteTarget,
     ) -> WrittenIdentity {
         let AgentIdentity {
@@ -141,7 +141,7 @@ impl AgentTomlWriter {
         let display_name =
             display_line.or_else(|| written.filter(|written| **written != name).and_then(one_line));
         let shown = display_name.as_deref().unwrap_or(&name);
-        let description = self.description(of, said, shown);
+        let description = self.description(of, instructions, shown);
         WrittenIdentity {
             description,
             mode: mode.as_ref().map(|mode| mode.as_str()),
@@ -157,21 +157,26 @@ impl AgentTomlWriter {
         name.unwrap_or_else(|| "agent".to_owned())
     }
 
-    fn description(&mut self, of: &AgentIdentity, said: &AgentInstructions, shown: &str) -> String {
+    fn description(
+        &mut self,
+        of: &AgentIdentity,
+        instructions: &AgentInstructions,
+        shown: &str,
+    ) -> String {
         if let Some(text) = of.description.as_ref().and_then(|text| one_line(text)) {
             if of.description.as_ref().is_some_and(|whole| whole.trim() != text) {
                 self.note("description", "on one line");
             }
             return without_stop(&text).to_owned();
         }
-        let sentence = said.system.as_ref().and_then(|text| first_sentence(text));
+        let sentence = instructions.system.as_ref().and_then(|text| first_sentence(text));
         let role = || of.role.as_ref().and_then(|role| one_line(role));
         let made_up = role().or(sentence).unwrap_or_else(|| shown.to_owned());
         without_stop(&made_up).to_owned()
     }
 
     /// Returns the system prompt, then hard rules, which are always last.
-    fn prompt(&mut self, said: &AgentInstructions, named: &WrittenIdentity) -> String {
+    fn prompt(&mut self, instructions: &AgentInstructions, named: &WrittenIdentity) -> String {
         let AgentInstructions {
             system,
             rules,
@@ -184,7 +189,7 @@ impl AgentTomlWriter {
             base_rules: _,
             // The format has no field for these.
             notes: _,
-        } = said;
+        } = instructions;
         let full = |text: &Option<Spanned<String>>| {
             let text = text.as_ref().map(|text| text.trim().to_owned());
             text.filter(|text| !text.is_empty())

@@ -129,14 +129,14 @@ fn errors_have_file_line_and_column() {
     let mut wrong = Vec::new();
     for (modules, message, place) in cases {
         let found = run_modules(&modules, &json!({}), LONG, &TestBroker::default());
-        let Err(JobFailure::Threw { message: said, place: at, file }) = &found else {
+        let Err(JobFailure::Threw { message: text, place: at, file }) = &found else {
             panic!("{modules:?}: {found:?}");
         };
-        assert!(said.starts_with(message), "{modules:?}: {said}");
+        assert!(text.starts_with(message), "{modules:?}: {text}");
         let at = at.map(|CodePlace { line, column }| (line, column));
         let at = file.as_deref().zip(at).map(|(file, (line, column))| (file, line, column));
         if at != place {
-            wrong.push(format!("{modules:?}: {said}: {at:?}"));
+            wrong.push(format!("{modules:?}: {text}: {at:?}"));
         }
     }
     assert_eq!(wrong, Vec::<String>::new());

@@ -67,7 +67,7 @@ pub struct Tape {
     /// The requests to the model and their answers, in order.
     turns: VecDeque<RecordedTurn>,
     /// The messages of the user, in order.
-    said: VecDeque<TimedEvent>,
+    user_messages: VecDeque<TimedEvent>,
     /// The events of calls, by kind and id: a call that was retried has several.
     events: BTreeMap<(EventSlot, String), VecDeque<TimedEvent>>,
     /// Where the run was cancelled, or reached its time limit.
@@ -144,7 +144,7 @@ impl Tape {
             redactor,
             places,
             turns: VecDeque::new(),
-            said: VecDeque::new(),
+            user_messages: VecDeque::new(),
             events: BTreeMap::new(),
             cancelled: VecDeque::new(),
             refused: VecDeque::new(),
@@ -180,7 +180,7 @@ impl Tape {
         }
         let slot = match &happened.event {
             RunEvent::Said { .. } => {
-                self.said.push_back(happened);
+                self.user_messages.push_back(happened);
                 return Ok(());
             }
             RunEvent::Turned(_) | RunEvent::TurnFailed(_) => {
@@ -300,8 +300,8 @@ impl Tape {
 
     /// Returns the next message of the user, if there is one.
     pub fn next_user_message(&mut self) -> Option<TimedEvent> {
-        let said = self.said.pop_front()?;
-        Some(self.play(said))
+        let message = self.user_messages.pop_front()?;
+        Some(self.play(message))
     }
 
     /// Returns the answer to this request, or the difference to the recorded one.

@@ -108,7 +108,7 @@ pub struct OverlongConversation<'a> {
     /// Its context window, in tokens.
     pub window: Option<u64>,
     /// The messages that the summary is to replace.
-    pub said: &'a [Arc<Message>],
+    pub messages: &'a [Arc<Message>],
 }
 
 /// The tools of an agent under its policy, or a recording of them.

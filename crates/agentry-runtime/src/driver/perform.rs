@@ -105,8 +105,8 @@ impl RunDriver {
         }
         let models = Arc::clone(&self.parts.models);
         let work = async move {
-            let said = all.get(..messages).unwrap_or(&all);
-            models.compact(OverlongConversation { model, window, said }).await
+            let messages = all.get(..messages).unwrap_or(&all);
+            models.compact(OverlongConversation { model, window, messages }).await
         };
         self.tasks.spawn(caught(work, |why| RunEvent::TurnFailed(broken(&why))));
         Ok(())
@@ -368,13 +368,13 @@ impl ApprovalPrompt {
                     Err(_) => ApprovalAnswer::Yes,
                 }
             }
-            said => plain(said),
+            reply => plain(reply),
         }
     }
 }
 
-fn plain(said: ApprovalReply) -> ApprovalAnswer {
-    match said {
+fn plain(reply: ApprovalReply) -> ApprovalAnswer {
+    match reply {
         ApprovalReply::Yes
         | ApprovalReply::AlwaysRules
         | ApprovalReply::AlwaysExact

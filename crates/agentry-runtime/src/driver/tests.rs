@@ -156,8 +156,8 @@ struct Answers(Mutex<VecDeque<ApprovalReply>>);
 
 impl Approver for Answers {
     fn decide<'a>(&'a self, _: ApprovalRequest<'a>) -> BoxedFuture<'a, ApprovalReply> {
-        let said = self.0.lock().unwrap().pop_front().unwrap_or(ApprovalReply::No(None));
-        Box::pin(std::future::ready(said))
+        let reply = self.0.lock().unwrap().pop_front().unwrap_or(ApprovalReply::No(None));
+        Box::pin(std::future::ready(reply))
     }
 
     fn answer<'a>(&'a self, _: &'a str, _: &'a [String]) -> BoxedFuture<'a, Option<String>> {

@@ -61,8 +61,8 @@ impl ProviderWire for AnthropicWire {
         body
     }
 
-    fn items(&self, said: &Message, context: &MessageContext<'_>) -> Vec<Value> {
-        let mut message = message(said, context.model);
+    fn items(&self, message: &Message, context: &MessageContext<'_>) -> Vec<Value> {
+        let mut item = item(message, context.model);
         if context.is_last {
             cached(
                 message.as_mut().and_then(|it| it.get_mut("content")?.as_array_mut()?.last_mut()),

@@ -51,7 +51,7 @@ pub struct ModelClient {
     /// The complaints of the server so far: later requests are repaired before they are sent.
     complaints: Mutex<Vec<String>>,
     /// The conversation of the last request, as written for the wire.
-    said: Mutex<WireConversation>,
+    conversation: Mutex<WireConversation>,
 }
 
 /// Why there is no answer.
@@ -98,7 +98,7 @@ impl ModelClient {
             patience: PATIENCE,
             longest: LONGEST,
             complaints: Mutex::default(),
-            said: Mutex::default(),
+            conversation: Mutex::default(),
         }
     }
 
@@ -131,8 +131,8 @@ impl ModelClient {
     }
 
     fn body(&self, request: &ProviderRequest<'_>, frame: &Value) -> String {
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        said.body(self.wire, request, frame)
+        let mut conversation = self.conversation.lock().unwrap_or_else(PoisonError::into_inner);
+        conversation.body(self.wire, request, frame)
     }
 
     /// Repairs a body that the server rejected; returns whether it was changed.

@@ -86,7 +86,7 @@ async fn a_conversation_with_calls_works_in_every_protocol() {
         let asked = server.asked();
         assert_eq!(asked.len(), 2, "{protocol:?}");
         assert_eq!(asked[1].system, "be brief", "{protocol:?}");
-        assert_eq!(asked[1].said, ["have a look"], "{protocol:?}");
+        assert_eq!(asked[1].user_texts, ["have a look"], "{protocol:?}");
         assert_eq!(asked[1].tools, ["read", "list"], "{protocol:?}");
         let results: Vec<&str> = asked[1].results.iter().map(|(_, text)| text.as_str()).collect();
         assert_eq!(results[0], "contents", "{protocol:?}");
@@ -188,7 +188,7 @@ async fn missing_usage_is_estimated() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn parallel_runs_get_their_own_answers() {
     let server = Server::answering(|asked| {
-        let run = asked.said.first().cloned().unwrap_or_default();
+        let run = asked.user_texts.first().cloned().unwrap_or_default();
         match asked.results.len() {
             done @ 0..5 => Turn::call("read", json!({ "path": format!("{run}-{done}") })).into(),
             _ => Turn::text(format!("{run} is done")).into(),

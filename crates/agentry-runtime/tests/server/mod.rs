@@ -71,7 +71,7 @@ pub(crate) struct Asked {
     /// The system prompt.
     pub(crate) system: String,
     /// The user's messages.
-    pub(crate) said: Vec<String>,
+    pub(crate) user_texts: Vec<String>,
     /// The names of the tools.
     pub(crate) tools: Vec<String>,
     /// The results of calls: call or tool, and text.

@@ -177,7 +177,7 @@ fn read_anthropic(body: &Value) -> Asked {
     let results = blocks().filter(|block| block["type"] == "tool_result");
     Asked {
         system: text(&body["system"]),
-        said: blocks()
+        user_texts: blocks()
             .filter(|block| block["type"] == "text")
             .map(|block| text(&block["text"]))
             .collect(),
@@ -197,7 +197,7 @@ fn read_chat(body: &Value) -> Asked {
     };
     Asked {
         system: of("system").map(|it| text(&it["content"])).collect(),
-        said: of("user").map(|it| text(&it["content"])).collect(),
+        user_texts: of("user").map(|it| text(&it["content"])).collect(),
         tools: names(items(&body["tools"]).map(|tool| &tool["function"])),
         results: of("tool").map(|it| (name(it), text(&it["content"]))).collect(),
         ..Asked::default()
@@ -209,7 +209,7 @@ fn read_responses(body: &Value) -> Asked {
     let outputs = items(&body["input"]).filter(|item| item["type"] == "function_call_output");
     Asked {
         system: text(&body["instructions"]),
-        said: users.map(|item| text(&item["content"])).collect(),
+        user_texts: users.map(|item| text(&item["content"])).collect(),
         tools: names(items(&body["tools"])),
         results: outputs.map(|item| (text(&item["call_id"]), text(&item["output"]))).collect(),
         ..Asked::default()
@@ -223,7 +223,10 @@ fn read_gemini(body: &Value) -> Asked {
     let declared = items(&body["tools"]).flat_map(|it| items(&it["functionDeclarations"]));
     Asked {
         system: text(&body["systemInstruction"]["parts"]),
-        said: parts().filter(|part| part["text"].is_string()).map(|it| text(&it["text"])).collect(),
+        user_texts: parts()
+            .filter(|part| part["text"].is_string())
+            .map(|it| text(&it["text"]))
+            .collect(),
         tools: names(declared),
         results: results
             .map(|it| {

@@ -132,7 +132,7 @@ fn an_editor_drives_an_agent_and_approves() {
     // The same run takes the next message.
     let turn = prompt(&mut editor, &session, "thank you");
     assert_eq!(editor.answer(turn)["result"]["stopReason"], "end_turn");
-    assert_eq!(server.asked().last().expect("a request").said, ["write", "thank you"]);
+    assert_eq!(server.asked().last().expect("a request").user_texts, ["write", "thank you"]);
     editor.ends(0);
     let runs = test.run("runs --format json").json();
     let run = runs.as_array().unwrap().iter().find(|run| run["id"] == *session);
@@ -142,7 +142,7 @@ fn an_editor_drives_an_agent_and_approves() {
 #[test]
 fn a_turn_is_cancelled_and_the_session_goes_on() {
     // By what was said: a turn that is cancelled at once may not reach the model.
-    let server = Server::answering(|asked| match asked.said.last().map(String::as_str) {
+    let server = Server::answering(|asked| match asked.user_texts.last().map(String::as_str) {
         Some("think") => Reply::Silent,
         Some("write") => write("a.txt").into(),
         _ => Turn::text("Here.").into(),
@@ -212,7 +212,7 @@ fn a_closed_session_is_parked_and_loaded_again() {
     choose(&mut second, &asked, "yes");
     assert_eq!(second.answer(turn)["result"]["stopReason"], "end_turn");
     assert!(test.has("a.txt"));
-    assert_eq!(server.asked().last().expect("a request").said, ["write", "is it there?"]);
+    assert_eq!(server.asked().last().expect("a request").user_texts, ["write", "is it there?"]);
     // `resume` shows nothing of the past.
     second.seen.clear();
     second.result("session/resume", &at);

@@ -28,7 +28,7 @@ fn model() -> Server {
         match asked.results.last() {
             Some((_, result)) => Turn::text(result.clone()).into(),
             None => {
-                let line = asked.said.last().cloned().unwrap_or_default();
+                let line = asked.user_texts.last().cloned().unwrap_or_default();
                 Turn::call("bash", json!({ "command": line })).into()
             }
         }
@@ -198,7 +198,7 @@ fn an_agent_does_not_add_to_its_definition() {
         let writes = Server::answering(|asked| match asked.results.last() {
             Some((_, result)) => Turn::text(result.clone()).into(),
             None => {
-                let path = asked.said.last().cloned().unwrap_or_default();
+                let path = asked.user_texts.last().cloned().unwrap_or_default();
                 Turn::call("write", json!({ "path": path, "content": "x" })).into()
             }
         });

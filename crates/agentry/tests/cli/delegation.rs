@@ -78,7 +78,7 @@ fn a_delegate_works_as_its_own_run_under_its_parents_policy() {
     assert_eq!(test.read("out.txt"), "x\n");
     let asked = server.asked();
     let of_helper: Vec<_> = asked.iter().filter(|it| asking_agent(it) == "helper").collect();
-    assert_eq!(of_helper[0].said, ["write it"]);
+    assert_eq!(of_helper[0].user_texts, ["write it"]);
     // The helper may run commands, its parent may not: the refusal says whose rule it is.
     let refused = &of_helper[2].results[1].1;
     assert!(refused.contains("exec: none (parent)"), "{refused}");
@@ -420,8 +420,8 @@ fn typed_delegates_and_pipelines_run() {
     let ran = with(&make(steps), &server, &["run", "lead.agent", "look", "--yes"]).exits(0);
     assert_eq!(ran.stdout, "Written.\n", "{ran}");
     let asked = server.asked();
-    assert!(asked[0].said[0].contains("\"query\": \"look\""), "{:?}", asked[0].said);
-    assert_eq!(asked[1].said, ["[\"a\"]"]);
+    assert!(asked[0].user_texts[0].contains("\"query\": \"look\""), "{:?}", asked[0].user_texts);
+    assert_eq!(asked[1].user_texts, ["[\"a\"]"]);
     // A step that fails follows `on_error`.
     let bad = || script(json!(1));
     let ran = with(&make(steps), &bad(), &["run", "lead.agent", "look", "--yes"]).exits(1);
@@ -430,7 +430,7 @@ fn typed_delegates_and_pipelines_run() {
     let server = bad();
     let ran = with(&make(&skips), &server, &["run", "lead.agent", "look", "--yes"]).exits(0);
     assert_eq!(ran.stdout, "Written.\n", "{ran}");
-    assert_eq!(server.asked().last().unwrap().said, ["look"]);
+    assert_eq!(server.asked().last().unwrap().user_texts, ["look"]);
     let unknown = "pipeline: [{call: nobody}]\n";
     let ran = with(&make(unknown), &bad(), &["run", "lead.agent", "look", "--yes"]).exits(3);
     assert!(ran.stderr.contains("step 1 of `pipeline`: there is no agent `nobody`"), "{ran}");

@@ -116,7 +116,7 @@ fn stepping() -> Server {
         if done >= STEPS {
             return Turn::text("Done.").into();
         }
-        let run = asked.said.first().cloned().unwrap_or_default();
+        let run = asked.user_texts.first().cloned().unwrap_or_default();
         Turn::call("bash", json!({ "command": format!("echo {run}-{done} >> effects") })).into()
     })
 }

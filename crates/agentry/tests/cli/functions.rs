@@ -41,7 +41,7 @@ fn the_output_is_typed_json() {
         assert_eq!(server.count(), turns, "{name}: the run ends with its output");
         let asked = &server.asked()[0];
         assert!(asked.tools.contains(&"result".to_owned()), "{:?}", asked.tools);
-        assert!(asked.said[0].contains(&format!("`{name}(")), "{:?}", asked.said);
+        assert!(asked.user_texts[0].contains(&format!("`{name}(")), "{:?}", asked.user_texts);
     }
 }
 

@@ -25,16 +25,16 @@ impl RemoteServer {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let heard: Arc<Mutex<Vec<String>>> = Arc::default();
-        let told = Arc::clone(&heard);
+        let received = Arc::clone(&heard);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let told = Arc::clone(&told);
+                let received = Arc::clone(&received);
                 thread::spawn(move || {
                     let mut writer = stream.try_clone().expect("a stream");
                     let mut reader = BufReader::new(stream);
                     while let Some((head, body)) = request(&mut reader) {
                         let answer = answer(&head, &body, port, needs_login);
-                        told.lock().expect("a list").push(format!("{head}{body}"));
+                        received.lock().expect("a list").push(format!("{head}{body}"));
                         let _ = writer.write_all(answer.as_bytes());
                     }
                 });

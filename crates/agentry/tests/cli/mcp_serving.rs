@@ -145,7 +145,7 @@ fn an_agent_is_called_and_continued_in_both_eras() {
             (&second["content"][0]["text"], &second["structuredContent"]["run"]),
             (&json!("Gladly."), run)
         );
-        assert_eq!(server.asked().last().expect("a request").said, ["write", "thank you"]);
+        assert_eq!(server.asked().last().expect("a request").user_texts, ["write", "thank you"]);
         caller.client.ends(0);
     }
 }
@@ -199,7 +199,10 @@ fn only_offered_answers_approve_others_park() {
                 let (_, done) = caller.call_and_answer(&again, &yes);
                 assert_eq!(done["structuredContent"]["state"], "done", "{done}");
                 assert!(test.has("a.txt"));
-                assert_eq!(server.asked().last().expect("a request").said, ["write", "and now"]);
+                assert_eq!(
+                    server.asked().last().expect("a request").user_texts,
+                    ["write", "and now"]
+                );
             }
             caller.client.ends(0);
         }
@@ -241,7 +244,7 @@ fn a_question_state_is_accepted_only_once() {
 #[test]
 fn a_cancelled_call_stops_its_run() {
     for is_stateless in [false, true] {
-        let server = Server::answering(|asked| match asked.said.last().map(String::as_str) {
+        let server = Server::answering(|asked| match asked.user_texts.last().map(String::as_str) {
             Some("think") => Reply::Silent,
             _ => Turn::text("Back.").into(),
         });

@@ -196,8 +196,8 @@ fn streaming_and_resume() {
         nobody shows, so that the program ends without a word\n\n\
         | file | lines |\n| --- | --- |\n| `src/main.rs` | 120 |\n| `src/run.rs` | 340 |\n\n\
         ```rust\nfn main() -> ExitCode {\n    run().unwrap_or_else(report)\n}\n```\n\n";
-    let server = Server::answering(move |asked| match asked.said.last() {
-        Some(said) if said.starts_with("What") => Turn::text(answer).into(),
+    let server = Server::answering(move |asked| match asked.user_texts.last() {
+        Some(text) if text.starts_with("What") => Turn::text(answer).into(),
         _ => Turn::text(
             "日本語のファイルも読みました。とても長い行は画面の幅で折り返されます。\n\n- 한국어\n",
         )

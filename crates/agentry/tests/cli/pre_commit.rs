@@ -35,7 +35,7 @@ fn hooks(test: &Test) -> Output {
     command.env("GIT_CONFIG_GLOBAL", "/dev/null").output().expect("pre-commit runs")
 }
 
-fn said(output: &Output) -> String {
+fn output_text(output: &Output) -> String {
     format!(
         "{}{}",
         String::from_utf8_lossy(&output.stdout),
@@ -51,11 +51,11 @@ fn the_hook_of_init_stops_a_broken_agent() {
     let test = committed(&[("helper.agent", HELPER)]);
     test.run("init --yes").exits(0);
     let passed = hooks(&test);
-    assert!(passed.status.success(), "{}", said(&passed));
+    assert!(passed.status.success(), "{}", output_text(&passed));
     test.write("broken.agent", BROKEN);
     let stopped = hooks(&test);
-    assert_eq!(stopped.status.code(), Some(1), "{}", said(&stopped));
-    assert!(said(&stopped).contains("broken.agent:5:21"), "{}", said(&stopped));
+    assert_eq!(stopped.status.code(), Some(1), "{}", output_text(&stopped));
+    assert!(output_text(&stopped).contains("broken.agent:5:21"), "{}", output_text(&stopped));
 }
 
 #[test]
@@ -78,10 +78,10 @@ fn the_hooks_of_the_repository_run() {
     test.run("render").exits(0);
     test.run("lock").exits(0);
     let passed = hooks(&test);
-    assert!(passed.status.success(), "{}", said(&passed));
+    assert!(passed.status.success(), "{}", output_text(&passed));
     commit(&test, "rendered");
     test.write("helper.agent", HELPER.replace("questions", "riddles"));
-    let stopped = said(&hooks(&test));
+    let stopped = output_text(&hooks(&test));
     let failed = ["check rendered agents", "check the lock"];
     for hook in failed {
         let line = stopped.lines().find(|line| line.starts_with(hook)).unwrap_or_default();

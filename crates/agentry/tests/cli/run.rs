@@ -51,7 +51,7 @@ fn a_run_writes_its_file_and_prints_the_answer() {
     assert_eq!(test.read("out.txt"), "hello\n");
     assert!(ran.stderr.contains("write path=out.txt content=hello⏎  allow"), "{ran}");
     let asked = server.asked();
-    assert_eq!(asked[0].said, ["write it"]);
+    assert_eq!(asked[0].user_texts, ["write it"]);
     let shown = test.run("show writer --prompt --format json").json();
     let parts: Vec<&str> =
         shown.as_array().unwrap().iter().map(|part| part["text"].as_str().unwrap()).collect();

@@ -54,7 +54,7 @@ fn a_failed_run_is_resumed_with_a_message() {
     with(&test, &server, &["run", "writer", "go", "--yes"]).exits(1);
     let ran = with(&test, &server, &["resume", &id(&test), "try again"]).exits(0);
     assert_eq!(ran.stdout, "Better now.\n", "{ran}");
-    assert_eq!(server.asked()[1].said, ["go", "try again"]);
+    assert_eq!(server.asked()[1].user_texts, ["go", "try again"]);
     let ran = with(&test, &server, &["resume", &id(&test)]).exits(0);
     assert!(ran.stderr.contains("nothing was left to do"), "{ran}");
 }
@@ -73,7 +73,7 @@ fn a_prompt_that_was_not_sent_is_sent_by_resume() {
     assert_eq!(state(&test), "interrupted");
     let ran = with(&test, &server, &["resume", &id(&test)]).exits(0);
     assert_eq!(ran.stdout, "Done.\n", "{ran}");
-    assert_eq!(server.asked()[1].said, ["go"]);
+    assert_eq!(server.asked()[1].user_texts, ["go"]);
     assert_eq!(state(&test), "done");
 }
 
@@ -164,7 +164,7 @@ fn a_run_is_resumed_in_its_original_format() {
         with(&test, &server, &["run", "writer", "go", "--yes", "--as", format]).exits(0);
         with(&test, &server, &["resume", "last", "more"]).exits(0);
         let asked = server.asked().split_off(2 * at);
-        assert_eq!(asked[1].said, ["go", "more"], "{format}");
+        assert_eq!(asked[1].user_texts, ["go", "more"], "{format}");
         assert!(asked.iter().all(|it| it.system.contains(system)), "{format}: {asked:?}");
     }
 }

@@ -102,7 +102,7 @@ fn a_program_answers_and_sends_messages() {
     assert_eq!(program.sees("ended")["state"], "done");
     program.ends(0);
     let asked = server.asked();
-    assert_eq!(asked.last().expect("a request").said, ["go", "thank you"]);
+    assert_eq!(asked.last().expect("a request").user_texts, ["go", "thank you"]);
     let results = &asked.last().expect("a request").results;
     assert!(results[0].1.contains("not now"), "{results:?}");
     assert!(results[1].1.contains("two") && results[2].1.contains("two"), "{results:?}");

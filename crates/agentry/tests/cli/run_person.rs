@@ -135,7 +135,7 @@ fn a_conversation_can_be_left_and_resumed() {
     terminal.sees("Second answer.");
     terminal.types("/exit");
     terminal.ends(0);
-    assert_eq!(server.asked()[2].said.last().map(String::as_str), Some("and now?"));
+    assert_eq!(server.asked()[2].user_texts.last().map(String::as_str), Some("and now?"));
 }
 
 #[test]

@@ -156,7 +156,7 @@ fn ctrl_c_at_a_question_keeps_the_conversation() {
     terminal.sees("› ");
     terminal.types("/exit");
     terminal.ends(0);
-    assert_eq!(server.asked()[1].said.last().map(String::as_str), Some("yes"));
+    assert_eq!(server.asked()[1].user_texts.last().map(String::as_str), Some("yes"));
     assert_eq!(stopped(&recorded(&test).1), [false]);
 }
 

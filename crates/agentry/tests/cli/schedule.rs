@@ -99,7 +99,7 @@ fn schedule_run_starts_a_schedule_manually() {
     with(&test, &server, &["run", "reporter", "hello", "--yes"]).exits(0);
     let ran = with(&test, &server, &args).exits(0);
     assert_eq!(ran.stdout, "The report.\n");
-    assert_eq!(server.asked()[1].said, ["Write the daily report."]);
+    assert_eq!(server.asked()[1].user_texts, ["Write the daily report."]);
 }
 
 /// `serve` with this server, whose output goes to a file.
@@ -342,5 +342,5 @@ fn an_empty_heartbeat_calls_no_model() {
     let server = Server::playing([Turn::text("Hi.").into(), Turn::text("HEARTBEAT_OK").into()]);
     with(&test, &server, &["run", "heart", "hello", "--yes"]).exits(0);
     with(&test, &server, &args).exits(0);
-    assert_eq!(server.asked()[1].said, ["# Heartbeat\n\n- check the mail"]);
+    assert_eq!(server.asked()[1].user_texts, ["# Heartbeat\n\n- check the mail"]);
 }

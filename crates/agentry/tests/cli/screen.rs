@@ -153,7 +153,7 @@ fn escape_stops_the_turn_and_prints_nothing() {
     terminal.shows("And here.");
     terminal.types("/exit");
     terminal.is_over(0);
-    assert_eq!(server.asked()[1].said.last().map(String::as_str), Some("second"));
+    assert_eq!(server.asked()[1].user_texts.last().map(String::as_str), Some("second"));
 }
 
 #[test]
@@ -502,7 +502,7 @@ fn a_conversation_has_a_banner_completion_and_commands_of_the_user() {
     let screen = terminal.shows("made.txt  +2 −0");
     assert!(screen.contains("✓ write made.txt  ["), "{screen}");
     assert_eq!(
-        server.asked()[0].said.last().map(String::as_str),
+        server.asked()[0].user_texts.last().map(String::as_str),
         Some("look at @notes.md and\nwrite it")
     );
     is_prompted(&mut terminal);

@@ -67,7 +67,7 @@ fn undo_restores_files_and_informs_the_model() {
     types_and_sees(&mut terminal, "/undo", "restored: ");
     assert_eq!(test.read("made.txt"), "one\n");
     types_and_sees(&mut terminal, "and?", "Third.");
-    let user_texts = server.asked().last().expect("a request").said.clone();
+    let user_texts = server.asked().last().expect("a request").user_texts.clone();
     assert!(format!("{user_texts:?}").contains("I have undone your changes to"), "{user_texts:?}");
     types(&mut terminal, "/undo");
     terminal.shows_that("the second undo", |screen| screen.matches("restored: ").count() == 2);
@@ -160,7 +160,7 @@ fn a_cleared_conversation_survives_a_resume() {
     types_and_sees(&mut terminal, "three", "Answer 2.");
     leaves(&mut terminal);
     let user_texts: Vec<Vec<String>> =
-        server.asked().iter().map(|asked| asked.said.clone()).collect();
+        server.asked().iter().map(|asked| asked.user_texts.clone()).collect();
     let has = |at: usize, text: &str| format!("{:?}", user_texts[at]).contains(text);
     assert!(!has(1, "one") && has(1, "two"), "{user_texts:?}");
     assert!(!has(2, "one") && has(2, "two") && has(2, "three"), "{user_texts:?}");
@@ -170,7 +170,7 @@ fn a_cleared_conversation_survives_a_resume() {
 fn a_compacted_conversation_survives_a_resume() {
     let server = Server::answering(|asked: &Asked| {
         let sums_up =
-            asked.said.last().is_some_and(|user_texts| user_texts.contains("Sum this up."));
+            asked.user_texts.last().is_some_and(|user_texts| user_texts.contains("Sum this up."));
         let text =
             if sums_up { "the-summary".to_owned() } else { format!("Answer {}.", asked.number) };
         Turn::text(text).into()
@@ -187,7 +187,7 @@ fn a_compacted_conversation_survives_a_resume() {
     types_and_sees(&mut terminal, "the fourth message", "Answer 4.");
     leaves(&mut terminal);
     for at in [3, 4] {
-        let user_texts = server.asked()[at].said.join("\n");
+        let user_texts = server.asked()[at].user_texts.join("\n");
         assert!(
             user_texts.contains("the-summary") && user_texts.contains("the second message"),
             "{user_texts}"
@@ -218,7 +218,7 @@ fn the_resume_command_continues_another_conversation() {
     });
     types_and_sees(&mut terminal, "and the stars?", "Answer 2.");
     leaves(&mut terminal);
-    let user_texts = server.asked()[2].said.join("\n");
+    let user_texts = server.asked()[2].user_texts.join("\n");
     assert!(
         user_texts.contains("about the moon") && user_texts.contains("and the stars?"),
         "{user_texts}"
@@ -333,5 +333,5 @@ fn earlier_messages_are_in_the_input_history() {
     terminal.presses("\r");
     terminal.shows("Answer 1.");
     leaves(&mut terminal);
-    assert_eq!(server.asked()[1].said.last().map(String::as_str), Some("a message to find"));
+    assert_eq!(server.asked()[1].user_texts.last().map(String::as_str), Some("a message to find"));
 }

@@ -148,11 +148,11 @@ fn unrestorable_files_are_kept_in_the_quarantine() {
 fn unquarantined_files_refuse_further_commands() {
     let (_dir, workspace, directory) = workspace();
     write(&workspace, "sub/.git/modules/m/config", "[alias]\n\ta = !b\n");
-    let (quarantine, said) = (None, Vec::new());
+    let (quarantine, unread) = (None, Vec::new());
     let tell = Box::new(|_: &QuarantineReport| {});
     let root = workspace.clone();
     let mut window =
-        CommandWindow { workspace: root, directory, tell, quarantine, running: 0, said };
+        CommandWindow { workspace: root, directory, tell, quarantine, running: 0, unread };
     for _ in 0..2 {
         window.open(reach(&workspace)).expect("begun");
         window.shut();

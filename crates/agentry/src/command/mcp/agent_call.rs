@@ -30,7 +30,7 @@ pub(super) struct AgentCall<'a> {
     /// The message that waits for the end of an unfinished step.
     waiting: Option<String>,
     is_function: bool,
-    told: CallStory,
+    story: CallStory,
     /// The questions that the user has not answered yet.
     questions: JoinSet<CallerAnswer>,
 }
@@ -78,8 +78,8 @@ impl<'a> AgentCall<'a> {
         if waiting.is_none() {
             run.steering.command("end");
         }
-        let (told, questions) = (CallStory::default(), JoinSet::new());
-        Ok(Self { agent, run, waiting, is_function: function.is_some(), told, questions })
+        let (story, questions) = (CallStory::default(), JoinSet::new());
+        Ok(Self { agent, run, waiting, is_function: function.is_some(), story, questions })
     }
 
     /// Follows the run to its end. A caller that is gone stops it, or parks it at its question.
@@ -122,12 +122,12 @@ impl<'a> AgentCall<'a> {
     async fn handle_event(&mut self, event: SteeredEvent, caller: &CallerPort) {
         match event {
             SteeredEvent::Run { id, .. } => {
-                self.told.id = id.unwrap_or_default();
-                caller.progress(format!("run {} of {}", self.told.id, self.agent.name)).await;
+                self.story.id = id.unwrap_or_default();
+                caller.progress(format!("run {} of {}", self.story.id, self.agent.name)).await;
             }
             SteeredEvent::Turn { text, calls } => {
                 if calls == 0 {
-                    self.told.answer = text;
+                    self.story.answer = text;
                 } else if !text.trim().is_empty() {
                     caller.progress(cut(&clean(text.trim()), PROGRESS)).await;
                 }
@@ -136,7 +136,7 @@ impl<'a> AgentCall<'a> {
                 let line = format!("{tool} {}: {}", brief(&arguments), verdict.as_str());
                 caller.progress(cut(&clean(&line), PROGRESS)).await;
             }
-            SteeredEvent::Output { output } => self.told.output = Some(output),
+            SteeredEvent::Output { output } => self.story.output = Some(output),
             SteeredEvent::Approval(asked) => self.decide(asked, caller),
             SteeredEvent::Question { question, text, choices } => {
                 let (caller, (text, fields)) = (caller.clone(), inquiry(&text, &choices));
@@ -160,7 +160,7 @@ impl<'a> AgentCall<'a> {
         }
         let what =
             asked.call.as_ref().map(|call| format!("{} {}", call.tool, brief(&call.arguments)));
-        self.told.denied.push(clean(&what.unwrap_or(asked.reason)));
+        self.story.denied.push(clean(&what.unwrap_or(asked.reason)));
         self.run.steering.deny(asked.question, "the client cannot ask its user");
     }
 
@@ -181,13 +181,13 @@ impl<'a> AgentCall<'a> {
         self.run.steering.command("end");
         while let Some(event) = self.run.events.recv().await {
             if let SteeredEvent::Output { output } = event {
-                self.told.output = Some(output);
+                self.story.output = Some(output);
             }
         }
         self.run.steering.ended(END).await;
         let errors = self.run.steering.last_errors();
-        let (state, failure) = outcome(ending, &self.told.id, &errors);
-        self.told.result(state, failure.as_deref(), self.is_function)
+        let (state, failure) = outcome(ending, &self.story.id, &errors);
+        self.story.result(state, failure.as_deref(), self.is_function)
     }
 }
 

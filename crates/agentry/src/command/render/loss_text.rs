@@ -43,13 +43,13 @@ pub(super) fn example(detail: &str) -> String {
 
 /// Splits a loss into the text before its example, the example, and the text about it.
 fn shown(detail: &str) -> Option<(&str, &str, &str)> {
-    let said = |tail: &str, action: &str| {
+    let names_verdict = |tail: &str, action: &str| {
         tail.strip_prefix(action).is_some_and(|tail| tail.starts_with(" in the source"))
     };
     let marks = detail.match_indices("` is ");
     let mut ends = marks.filter(|(at, mark)| {
         let tail = detail.get(at + mark.len()..).unwrap_or_default();
-        Action::WORDS.iter().any(|action| said(tail, action))
+        Action::WORDS.iter().any(|action| names_verdict(tail, action))
     });
     let (end, _) = ends.next()?;
     let (head, tail) = (detail.get(..end)?, detail.get(end + 2..)?);
@@ -66,15 +66,19 @@ fn shown(detail: &str) -> Option<(&str, &str, &str)> {
 pub(super) struct BlindSpotText<'a> {
     name: &'a str,
     example: &'a str,
-    said: &'a str,
+    verdicts: &'a str,
 }
 
 impl<'a> BlindSpotText<'a> {
     /// Parses a loss of the form `name: why; example`.
     pub(super) fn of(detail: &'a str) -> Option<Self> {
         let (name, _) = detail.split_once(": ").filter(|(name, _)| !name.contains('`'))?;
-        let (before, example, said) = shown(detail)?;
-        (before.ends_with("; ") && said.ends_with(" there")).then_some(Self { name, example, said })
+        let (before, example, verdicts) = shown(detail)?;
+        (before.ends_with("; ") && verdicts.ends_with(" there")).then_some(Self {
+            name,
+            example,
+            verdicts,
+        })
     }
 
     /// All of these in one sentence, with the most telling example.
@@ -87,13 +91,13 @@ impl<'a> BlindSpotText<'a> {
         // The most telling example: the source is strictest and the harness mildest.
         let rank = |spot: &&Self| {
             let place = |is: &dyn Fn(&str) -> bool| Action::WORDS.iter().position(|word| is(word));
-            let there = place(&|word| spot.said.ends_with(&format!("{word} there")));
-            let source = place(&|word| spot.said.starts_with(&format!("is {word} ")));
+            let there = place(&|word| spot.verdicts.ends_with(&format!("{word} there")));
+            let source = place(&|word| spot.verdicts.starts_with(&format!("is {word} ")));
             (there, Reverse(source))
         };
         let shown = all.iter().min_by_key(rank);
         let shown =
-            shown.map_or(String::new(), |spot| format!("; `{}` {}", spot.example, spot.said));
+            shown.map_or(String::new(), |spot| format!("; `{}` {}", spot.example, spot.verdicts));
         format!("{title} does not check {names}{shown}")
     }
 }

@@ -79,11 +79,11 @@ pub(super) async fn talk(session: &mut RunSession<'_>) -> Result<Option<RunEndin
 fn recall_last_turn(session: &RunSession<'_>) {
     let messages = &session.driver.state().messages;
     let last = |role: MessageRole| messages.iter().rev().filter(move |it| it.role == role);
-    let said = last(MessageRole::User).find_map(|message| text_of(message));
-    let Some(said) = said.and_then(|text| text.lines().next()) else { return };
+    let prompt = last(MessageRole::User).find_map(|message| text_of(message));
+    let Some(prompt) = prompt.and_then(|text| text.lines().next()) else { return };
     let answer = messages.last().filter(|it| it.role == MessageRole::Assistant);
     let answer = answer.and_then(|message| text_of(message)).unwrap_or_default();
-    session.watching.view().recall_turn(said, answer);
+    session.watching.view().recall_turn(prompt, answer);
 }
 
 /// The text of a message that has no results of tools.

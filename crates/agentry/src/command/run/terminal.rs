@@ -193,16 +193,16 @@ impl TerminalView {
         }
     }
 
-    /// Shows a turn of an earlier process: what was said, and the answer.
-    pub(super) fn recall_turn(&mut self, said: &str, answer: &str) {
+    /// Shows a turn of an earlier process: what was prompt, and the answer.
+    pub(super) fn recall_turn(&mut self, prompt: &str, answer: &str) {
         if !self.rich {
-            return print(&format!("› {}\n{}\n", clean(said), clean(answer)));
+            return print(&format!("› {}\n{}\n", clean(prompt), clean(answer)));
         }
         let last = StyledLine::new(TextLook::Dim, "the last turn:");
         self.show(&[
             StyledLine::default(),
             last,
-            StyledLine::new(TextLook::Plain, &format!("› {said}")),
+            StyledLine::new(TextLook::Plain, &format!("› {prompt}")),
         ]);
         self.stream(answer.trim_end());
         self.close();

@@ -25,8 +25,8 @@ mod tests {
     #[test]
     fn blocking_calls_run_in_parallel() {
         let meet = |tell: Sender<()>, hear: Receiver<()>| {
-            let told = tell.send(()).is_ok();
-            told && hear.recv_timeout(Duration::from_secs(20)).is_ok()
+            let was_heard = tell.send(()).is_ok();
+            was_heard && hear.recv_timeout(Duration::from_secs(20)).is_ok()
         };
         let ((to_b, from_a), (to_a, from_b)) = (channel(), channel());
         let runtime = workers().unwrap_or_else(|failure| panic!("{failure:?}"));
