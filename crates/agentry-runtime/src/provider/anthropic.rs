@@ -62,13 +62,11 @@ impl ProviderWire for AnthropicWire {
     }
 
     fn items(&self, message: &Message, context: &MessageContext<'_>) -> Vec<Value> {
-        let mut item = item(message, context.model);
+        let mut item = message_item(message, context.model);
         if context.is_last {
-            cached(
-                message.as_mut().and_then(|it| it.get_mut("content")?.as_array_mut()?.last_mut()),
-            );
+            cached(item.as_mut().and_then(|it| it.get_mut("content")?.as_array_mut()?.last_mut()));
         }
-        message.into_iter().collect()
+        item.into_iter().collect()
     }
 
     fn reader(&self, model: &str) -> Box<dyn AnswerReader + Send> {
@@ -152,7 +150,7 @@ fn is_thoughtless(message: &Message, model: &str) -> bool {
         && !message.blocks.iter().any(thought)
 }
 
-fn message(message: &Message, model: &str) -> Option<Value> {
+fn message_item(message: &Message, model: &str) -> Option<Value> {
     let role = if message.role == MessageRole::User { "user" } else { "assistant" };
     let content: Vec<Value> = message.blocks.iter().filter_map(|it| block(it, model)).collect();
     (!content.is_empty()).then(|| json!({ "role": role, "content": content }))
