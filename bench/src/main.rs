@@ -108,6 +108,7 @@ fn run() -> Result<bool, String> {
     importing::importing(&program, folder.path(), &mut table)?;
     running::racing(&mut table)?;
     growing::growing(&program, folder.path(), &mut table)?;
+    screen::screen(&program, folder.path(), &mut table)?;
     guard::guarding(&program, folder.path(), &mut table)?;
     policy::verdicts(&mut table);
     policy::comparisons(&mut table);
