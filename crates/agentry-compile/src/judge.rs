@@ -65,6 +65,11 @@ pub(crate) static USER: FieldTable = FieldTable::new(
     ],
 );
 
+/// The field table of the user's `config.toml`, for the reference pages.
+pub fn user_configuration() -> &'static FieldTable {
+    &USER
+}
+
 /// Resolves links through a world.
 pub struct WorldLinks<'a>(pub &'a dyn World);
 

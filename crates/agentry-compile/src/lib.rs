@@ -71,6 +71,7 @@ pub use home::{CheckedReceipt, HomeReceipt, check_receipt};
 pub use inherit::{BaseAgent, BaseMemo};
 pub use judge::{
     WorldLinks, inside, judge, own_layers, places, policy_diff, policy_grants, tested,
+    user_configuration,
 };
 pub use memo::SessionMemo;
 pub use memory_world::MemoryWorld;

@@ -211,7 +211,7 @@ fn find_repository(start: &Path) -> Result<(PathBuf, PathBuf), RepositoryError> 
             None => Err(unfit(&git, "names no Git directory")),
         };
     }
-    Err(unfit(&start, "is not in a Git repository"))
+    Err(RepositoryError::NoRepository(start))
 }
 
 /// One `cat-file` that answers for as long as it is asked.

@@ -74,8 +74,10 @@ impl ServerSetup {
     /// Takes the address and the socket. An address that others can reach is refused without TLS.
     pub async fn bind(self) -> io::Result<BoundServer> {
         if !self.listen.ip().is_loopback() && self.tls.is_none() {
-            let message =
-                format!("`{}` can be reached by other machines, which needs TLS", self.listen);
+            let message = format!(
+                "`{}` can be reached by other machines, which needs a certificate",
+                self.listen
+            );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         let acceptor = self.tls.as_ref().map(TlsFiles::acceptor).transpose()?;

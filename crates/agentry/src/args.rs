@@ -64,9 +64,23 @@ use agentry_compile::targets::{RenderScope, TARGETS, Target};
 /// The version, with the commit where the program is built from a checkout; `build.rs` asks Git.
 const VERSION: &str = env!("AGENTRY_VERSION");
 
+/// Printed below the list of commands, which is too long to begin with.
+const FIRST_STEPS: &str = "\
+To begin: `agentry new agent-toml NAME` writes an agent, `agentry check` finds its mistakes,
+`agentry run NAME` runs it. `agentry help COMMAND` explains a command.
+
+Exit codes: 0 done; 1 findings, or a failed run; 2 bad usage or unreadable input; 3 refused;
+130 interrupted.";
+
 /// A compiler and a runtime for AI-agent definitions.
 #[derive(Debug, Parser)]
-#[command(name = "agentry", version = VERSION, about, propagate_version = false)]
+#[command(
+    name = "agentry",
+    version = VERSION,
+    about,
+    propagate_version = false,
+    after_help = FIRST_STEPS
+)]
 pub(crate) struct CliArguments {
     /// When to use colours; `auto`: on a terminal, unless `NO_COLOR` is set
     #[arg(
@@ -119,7 +133,7 @@ pub(crate) enum CliCommand {
     Guard(GuardArguments),
     /// Ask what an agent may do: all its rules, which one decides, what a change allows
     Policy(PolicyArguments),
-    /// Put an agent into the store or a registry, and print its digest
+    /// Add an agent to the store or to a registry, and print its digest
     Push(PushArguments),
     /// Write an agent of the store or a registry to files
     Pull(PullArguments),
@@ -147,11 +161,11 @@ pub(crate) enum CliCommand {
     History(HistoryArguments),
     /// Show what changed between two commits of an installed agent, and what it may do since
     Diff(DiffArguments),
-    /// Return an installed agent to an earlier state, as a new commit
+    /// Restore an earlier state of an installed agent, as a new commit
     Rollback(RollbackArguments),
     /// List, accept or reject the changes that installed agents propose to themselves
     Proposals(ProposalsArguments),
-    /// Teach an installed agent a sentence
+    /// Teach an installed agent something: a sentence becomes a change or a memory
     Teach(TeachArguments),
     /// Pin the agents of a workspace, or list what changed since
     Lock(LockArguments),
@@ -173,17 +187,17 @@ pub(crate) enum CliCommand {
     Runs(RunsArguments),
     /// Show and change what agents remember between runs
     Memory(MemoryArguments),
-    /// List, show and verify the receipts of runs, or show figures over them
+    /// List, show and verify the receipts of runs; statistics over them
     Receipts(ReceiptsArguments),
     /// List schedules and their next times; run, pause or resume one
     Schedule(ScheduleArguments),
     /// Serve agents: a page and an API for runs and approvals; fires schedules
     Serve(ServeArguments),
-    /// Offer an agent to an editor: the Agent Client Protocol on the standard streams
+    /// Offer an agent to an editor that speaks the Agent Client Protocol (ACP)
     Acp(AcpArguments),
-    /// Offer agents as tools to other programs: an MCP server on the standard streams
+    /// Offer agents as tools to other programs, as an MCP server
     Mcp(McpArguments),
-    /// Show what confines the commands of an agent
+    /// Show what confines the commands of an agent, or run one command confined like them
     Sandbox(SandboxArguments),
     /// Show what this machine supports, and how to get the rest
     Doctor(DoctorArguments),
@@ -191,7 +205,7 @@ pub(crate) enum CliCommand {
     Models(ModelsArguments),
     /// Show the settings in force, and the file that each comes from
     Config(ConfigArguments),
-    /// Set Agentry up in a repository: configuration, baseline, hook and workflow
+    /// Set up Agentry in a repository: configuration, baseline, hook and workflow
     Init(InitArguments),
     /// Start a new agent
     New(NewArguments),
@@ -264,7 +278,7 @@ pub(crate) struct CheckArguments {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ShowArguments {
-    /// The agent: its file or its directory
+    /// The agent: its file or directory, the id of an installed one, or `name@version` of the store
     pub(crate) agent: String,
     /// Show the system prompt, part by part
     #[arg(long)]
@@ -299,7 +313,7 @@ pub(crate) struct HashArguments {
 #[derive(Debug, ClapArgs)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct ConvertArguments {
-    /// The agent: its file or its directory
+    /// The agent: its file or directory, the id of an installed one, or `name@version` of the store
     pub(crate) agent: String,
     /// The format to write
     #[arg(long, value_name = "FORMAT", value_parser = format())]
@@ -388,7 +402,7 @@ pub(crate) struct GuardArguments {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ResolveArguments {
-    /// The agent: its file or its directory
+    /// The agent: its file or directory, the id of an installed one, or `name@version` of the store
     pub(crate) agent: String,
     /// Ask hosted providers which models they have, too, not only servers on this machine
     #[arg(long)]
@@ -469,7 +483,7 @@ fn section(text: &str) -> Result<Section, String> {
     }
     let near =
         agentry_compile::text::suggestion::did_you_mean(text, Section::WORDS.iter().copied());
-    Err(near.unwrap_or_else(|| format!("known are {}", Section::WORDS.join(", "))))
+    Err(near.unwrap_or_else(|| format!("use one of {}", Section::WORDS.join(", "))))
 }
 
 /// A harness that agents are rendered for, by its name.

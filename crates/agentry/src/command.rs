@@ -77,6 +77,9 @@ use crate::output::{CliFailure, print_json, style};
 const LOOKED_FOR: &str = "looked for `*.agent`, `*.agent.md`, and directories with `agent.toml`, \
     `agent.yaml`, `agent.json` or `instructions.md`";
 
+/// What can be named where nothing of a similar name was found.
+const NAMES: &str = "name a file or a directory; `agentry agents` lists installed agents";
+
 /// Finds the agents at `paths`, and reports the paths that lead to none.
 fn find(
     disk: &DiskWorld,
@@ -149,7 +152,7 @@ fn none_in(disk: &DiskWorld, path: &str) -> CliFailure {
 fn failures(disk: &dyn World, found: &AgentDiscovery) -> Vec<CliFailure> {
     let missing = found.missing.iter().map(|path| {
         let failure = CliFailure::new(format!("`{path}` does not exist")).about(path);
-        failure.hint_opt(suggestion::agent(disk, path))
+        failure.hint(suggestion::agent(disk, path).unwrap_or_else(|| NAMES.to_owned()))
     });
     let others = found.no_agents.iter().map(|path| {
         let format = format!("pass the format with `--as {}`", Format::WORDS.join("|"));

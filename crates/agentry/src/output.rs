@@ -184,12 +184,24 @@ pub(crate) fn note(line: &str) {
     }
 }
 
-/// Prints a failure.
+/// Prints a failure. On a terminal its label is coloured, and long lines are broken between words.
 pub(crate) fn complain(failure: &CliFailure) {
-    remark(&format!("error: {}", failure.message));
-    failure.details.iter().for_each(|line| remark(&format!("  {line}")));
+    let (on, off) = if style(&io::stderr()).color { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
+    let most = terminal_size(&io::stderr());
+    let labelled = |label: &str, painted: String, text: &str| {
+        REMARKED.store(true, Ordering::Relaxed);
+        let text = visible(text);
+        let lines = match most {
+            Some(most) if most > 2 * label.len() => broken(&text, most - label.len()),
+            _ => vec![text.as_ref()],
+        };
+        let text = lines.join(&format!("\n{}", " ".repeat(label.len())));
+        let _ = writeln!(io::stderr(), "{painted}{text}");
+    };
+    labelled("error: ", format!("{on}error{off}: "), &failure.message);
+    failure.details.iter().for_each(|line| labelled("    ", "  ".to_owned(), line));
     if let Some(hint) = &failure.hint {
-        remark(&format!("  = help: {hint}"));
+        labelled("  = help: ", "  = help: ".to_owned(), hint);
     }
 }
 
@@ -225,7 +237,12 @@ pub(crate) fn style(stream: &impl IsTerminal) -> ReportStyle {
 
 /// The columns of the terminal at standard output; `None` if it is no terminal.
 pub(crate) fn terminal_columns() -> Option<usize> {
-    let (columns, _) = io::stdout().is_terminal().then(agentry_posix::terminal::size).flatten()?;
+    terminal_size(&io::stdout())
+}
+
+/// The columns of the terminal, if `stream` is one.
+fn terminal_size(stream: &impl IsTerminal) -> Option<usize> {
+    let (columns, _) = stream.is_terminal().then(agentry_posix::terminal::size).flatten()?;
     Some(usize::from(columns)).filter(|columns| *columns > 0)
 }
 

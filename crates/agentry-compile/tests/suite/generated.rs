@@ -183,7 +183,17 @@ fn the_configuration_page_is_current() {
          the table that the reader uses.\n\n{}",
         table::reference(agentry_compile::configuration())
     );
-    current([("docs/reference/configuration.md".to_owned(), page)]);
+    let user = format!(
+        "# Your own `config.toml`\n\nIn `$XDG_CONFIG_HOME/agentry`, by default `~/.config/agentry`. It is yours alone: only this \
+         file names providers, models\nand keys to trust. `agentry config` lists the settings in force. Written from the \
+         table that the reader uses.\n\nFor example:\n\n```toml\n[run]\nmax_cost = 1.00        # US dollars for one run\n\n\
+         [policy.bash]           # for every agent\nintent = \"ask\"\nrules = [\"sudo **:deny\"]\n```\n\n{}",
+        table::reference(agentry_compile::user_configuration())
+    );
+    current([
+        ("docs/reference/configuration.md".to_owned(), page),
+        ("docs/reference/user-configuration.md".to_owned(), user),
+    ]);
 }
 
 #[test]

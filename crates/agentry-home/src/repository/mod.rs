@@ -67,6 +67,9 @@ pub enum RepositoryError {
         /// What it is instead.
         why: String,
     },
+    /// No directory above has a repository.
+    #[error("`{}` is not in a Git repository", .0.display())]
+    NoRepository(PathBuf),
     /// The person is in the middle of something.
     #[error("`{}` is in the middle of {what}", path.display())]
     Unfinished {
@@ -108,8 +111,11 @@ impl RepositoryError {
                 Some("finish or abort it with `git`, then try again; nothing was changed")
             }
             Self::Unfit { .. } | Self::Submodule(_) | Self::NotADirectory(_) => Some(
-                "nothing was changed; put it right with `git`, or uninstall the agent and install it again",
+                "nothing was changed; repair it with `git`, or uninstall the agent and install it again",
             ),
+            Self::NoRepository(_) => {
+                Some("start it inside a repository, or leave out the commit to compare with")
+            }
             Self::Name(_) => Some("rename the file"),
             Self::NoRevision(_) => Some(
                 "name a branch, a tag or a commit that this clone has; a shallow clone has only the last ones \

@@ -109,7 +109,7 @@ impl OciError {
                 "write `oci://HOST/REPOSITORY:TAG`, or `oci://HOST/REPOSITORY@sha256:…`"
             }
             Self::Unreachable { .. } => {
-                "a digest that was pulled before needs no connection: `@sha256:…`"
+                "check the address and the network; only what was pulled before, named by `@sha256:…`, needs no connection"
             }
             Self::Login { .. } => {
                 "log in with `docker login` or `podman login`; agentry uses the same files and helpers"

@@ -68,7 +68,8 @@ impl FromStr for OciReference {
         let unfit = |why: &str| {
             OciError::Unfit(format!("`{}` is not an OCI reference: {why}", text.escape_debug()))
         };
-        let rest = text.strip_prefix(SCHEME).ok_or_else(|| unfit("it starts with `oci://`"))?;
+        let rest =
+            text.strip_prefix(SCHEME).ok_or_else(|| unfit("it does not start with `oci://`"))?;
         let (rest, content) = split(rest, '#');
         let (rest, digest) = split(rest, '@');
         for pin in [&content, &digest].into_iter().flatten() {

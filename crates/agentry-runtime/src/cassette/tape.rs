@@ -35,7 +35,7 @@ pub enum TapeError {
         source: std::io::Error,
     },
     /// A line of it is wrong.
-    #[error("`{path}`, line {line}: {why}")]
+    #[error("`{path}:{line}` is not an event of a recorded run: {why}")]
     Damaged {
         /// The cassette.
         path: String,

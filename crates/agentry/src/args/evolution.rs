@@ -19,7 +19,7 @@ pub(crate) enum ProposalsCommand {
     List(ProposalsListArguments),
     /// Show a proposal with its difference
     Show(ProposalArguments),
-    /// Make a proposal a change of the agent
+    /// Apply a proposal to the agent
     Accept(ProposalArguments),
     /// Reject a proposal
     Reject(ProposalsRejectArguments),

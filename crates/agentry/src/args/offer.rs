@@ -20,7 +20,7 @@ pub(crate) struct OfferArguments {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct AcpArguments {
-    /// The agent: its file or its directory
+    /// The agent: its file or directory, the id of an installed one, or `name@version` of the store
     pub(crate) agent: String,
     #[command(flatten)]
     pub(crate) offer: OfferArguments,

@@ -35,7 +35,7 @@ pub(crate) enum PolicyCommand {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct PolicyShowArguments {
-    /// The agent: its file or its directory
+    /// The agent: its file or directory, the id of an installed one, or `name@version` of the store
     pub(crate) agent: String,
     /// Read the agent as this format
     #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
@@ -47,7 +47,7 @@ pub(crate) struct PolicyShowArguments {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct PolicyWhyArguments {
-    /// The agent: its file or its directory
+    /// The agent: its file or directory, the id of an installed one, or `name@version` of the store
     pub(crate) agent: String,
     /// The tool: `bash`, `edit`, `read`, `webfetch`, `websearch`, `question`, `external_directory`,
     /// `mcp`, `tool`, `skill`, `delegate` or `env`

@@ -27,7 +27,7 @@ pub(crate) enum ReceiptsCommand {
     ///
     /// Needs no network and no secret key. A problem gives exit code 1.
     Verify(ReceiptsAgentArguments),
-    /// Show figures over runs: how many needed no person, what they cost
+    /// Show statistics of runs: how many needed no person, what they cost
     Stats(ReceiptsAgentArguments),
 }
 

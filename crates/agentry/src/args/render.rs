@@ -58,7 +58,7 @@ pub(crate) struct RenderArguments {
     /// Deny what the source asks about, for runs without a person
     #[arg(long)]
     pub(crate) unattended: bool,
-    /// Ask again; otherwise a target that denies questions keeps doing so
+    /// Ask again what the source asks about; otherwise a target that denies it keeps doing so
     #[arg(long, conflicts_with = "unattended")]
     pub(crate) no_unattended: bool,
     /// Also write files that hold for other agents and for your own sessions

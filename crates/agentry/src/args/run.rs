@@ -16,7 +16,7 @@ pub(crate) enum RunFormat {
     Json,
 }
 
-/// What happens if a call needs an approval and nobody can answer.
+/// What happens if a call needs an approval and no user can answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AskFallback {
     /// The call is refused, and the model gets the reason
@@ -58,7 +58,7 @@ pub(crate) struct SpendingArguments {
 #[derive(Debug, ClapArgs)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct RunArguments {
-    /// The agent: its file or its directory
+    /// The agent: its file or directory, the id of an installed one, or `name@version` of the store
     pub(crate) agent: String,
     /// What it is asked to do; without it, a conversation begins
     pub(crate) prompt: Option<String>,
@@ -74,16 +74,16 @@ pub(crate) struct RunArguments {
     /// Play a cassette: nothing is executed, and the first difference is named
     #[arg(long, value_name = "FILE")]
     pub(crate) replay: Option<String>,
-    /// What happens if a call needs an approval and nobody can answer
+    /// What happens if a call needs an approval and no user can answer
     #[arg(long, value_enum, value_name = "WHAT", default_value = "deny")]
     pub(crate) on_ask: AskFallback,
-    /// Carry out a function that the agent exposes; standard output has its output as JSON
+    /// Call a function that the agent exposes; its output is printed as JSON
     #[arg(long, value_name = "NAME", requires = "input", conflicts_with = "prompt")]
     pub(crate) call: Option<String>,
     /// The input of the function, as a JSON object
     #[arg(long, value_name = "JSON", requires = "call")]
     pub(crate) input: Option<String>,
-    /// Run without something that the agent declares and that is not ready, by its name
+    /// Leave out a tool, server, skill or delegate of the definition, such as one that is not ready
     #[arg(long, value_name = "NAME")]
     pub(crate) without: Vec<String>,
     /// Use servers and tools that changed since you agreed to them
@@ -94,7 +94,7 @@ pub(crate) struct RunArguments {
     pub(crate) unconfined: bool,
     #[command(flatten)]
     pub(crate) spending: SpendingArguments,
-    /// How long you would take for the task yourself, like `30m`; the receipt compares
+    /// How long you would need for the task yourself, like `30m`; receipts count the time saved
     #[arg(long, value_name = "TIME", value_parser = milliseconds)]
     pub(crate) estimate: Option<u64>,
     /// Let another program steer the run: commands on standard input, events on standard output
@@ -125,7 +125,7 @@ pub(crate) struct ResumeArguments {
     /// before, and never more than the agent, the team and your configuration say
     #[command(flatten)]
     pub(crate) spending: SpendingArguments,
-    /// What happens if a call needs an approval and nobody can answer [default: as the run began]
+    /// What happens if a call needs an approval and no user can answer [default: as the run began]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) on_ask: Option<AskFallback>,
     /// Let another program steer the run: commands on standard input, events on standard output

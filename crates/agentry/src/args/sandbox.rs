@@ -22,7 +22,7 @@ pub(crate) enum SandboxCommand {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SandboxExplainArguments {
-    /// The agent: its file or its directory
+    /// The agent: its file or directory, the id of an installed one, or `name@version` of the store
     pub(crate) agent: String,
     /// Read the agent as this format
     #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
@@ -34,7 +34,7 @@ pub(crate) struct SandboxExplainArguments {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SandboxExecArguments {
-    /// The agent: its file or its directory
+    /// The agent: its file or directory, the id of an installed one, or `name@version` of the store
     pub(crate) agent: String,
     /// The command and its arguments
     #[arg(last = true, required = true)]

@@ -25,24 +25,24 @@ pub(crate) enum ScheduleCommand {
     Next(ScheduleNextArguments),
     /// Run one schedule now, whatever its times are
     Run {
-        /// The agent: its file or its directory
+        /// The agent: its file or directory, the id of an installed one, or `name@version` of the store
         agent: String,
         /// The name of the schedule
         name: String,
-        /// What happens if a call needs an approval and nobody can answer
+        /// What happens if a call needs an approval and no user can answer
         #[arg(long, value_enum, value_name = "WHAT", default_value = "deny")]
         on_ask: AskFallback,
     },
-    /// Let no schedule of an agent fire, or one of them; times that pass are not caught up with
+    /// Pause all schedules of an agent, or one; times that pass are not caught up with
     Pause {
-        /// The agent: its file or its directory
+        /// The agent: its file or directory, the id of an installed one, or `name@version` of the store
         agent: String,
         /// The name of the schedule [default: all of them]
         name: Option<String>,
     },
-    /// Let paused schedules fire again
+    /// Resume paused schedules
     Resume {
-        /// The agent: its file or its directory
+        /// The agent: its file or directory, the id of an installed one, or `name@version` of the store
         agent: String,
         /// The name of the schedule [default: all of them]
         name: Option<String>,

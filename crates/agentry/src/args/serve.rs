@@ -33,7 +33,7 @@ pub(crate) struct ServeArguments {
     /// Share runs with other machines by this database, like `postgres://user@host/database` [env: `AGENTRY_ENGINE`]
     #[arg(long, value_name = "URL")]
     pub(crate) engine: Option<String>,
-    /// Carry out runs that wait in the engine
+    /// Also carry out runs that are queued in the engine
     #[arg(long, conflicts_with = "schedules")]
     pub(crate) worker: bool,
     /// The name of the workspace: workers with the same label have the same directory at the same place [default: the
@@ -74,7 +74,7 @@ pub(crate) enum RunsAtStop {
 pub(crate) enum ServeCommand {
     /// Give another device or a program its own token
     Pair(PairArguments),
-    /// Make the tables of an engine, or bring them to the version of this program
+    /// Create the tables of an engine, or upgrade them to the version of this program
     Migrate {
         /// The database [env: `AGENTRY_ENGINE`]
         #[arg(long, value_name = "URL")]

@@ -85,7 +85,7 @@ pub(crate) struct GcArguments {
     /// List what would be removed, and remove nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Give up a name for good: `name@version` (a bare name is refused), or a digest
+    /// Remove a name for good: `name@version` (a bare name is refused), or a digest
     #[arg(long, value_name = "REF")]
     pub(crate) drop: Vec<String>,
     /// How to report

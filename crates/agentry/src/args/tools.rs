@@ -10,7 +10,7 @@ use super::{ResultFormat, format};
 pub(crate) struct ToolsArguments {
     #[command(subcommand)]
     pub(crate) command: Option<ToolsCommand>,
-    /// The agent: its file or its directory
+    /// The agent: its file or directory, the id of an installed one, or `name@version` of the store
     #[arg(required = true)]
     pub(crate) agent: Option<String>,
     /// Consent to everything that the agent may do, without a question
@@ -37,7 +37,7 @@ pub(crate) enum ToolsCommand {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ToolsLoginArguments {
-    /// The agent: its file or its directory
+    /// The agent: its file or directory, the id of an installed one, or `name@version` of the store
     pub(crate) agent: String,
     /// The name of the server
     pub(crate) server: String,
@@ -51,7 +51,7 @@ pub(crate) struct ToolsLoginArguments {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ToolsCallArguments {
-    /// The agent: its file or its directory
+    /// The agent: its file or directory, the id of an installed one, or `name@version` of the store
     pub(crate) agent: String,
     /// The name of the tool
     pub(crate) name: String,

@@ -57,7 +57,7 @@ fn one(
         Some(short) => Ok((short, digest)),
         None if compiled.has_errors() => {
             show_errors(&compiled);
-            Err(CliFailure::new(format!("`{}` has errors and no digest", found.path)))
+            Err(CliFailure::new(format!("`{}` has errors, so it has no digest", found.path)))
         }
         None => Ok((digest.full.clone(), digest)),
     }

@@ -331,7 +331,9 @@ impl LockWorkspace<'_> {
         let known = file.has(&key);
         if self.args.update && !known {
             let message = format!("`{}` is not locked", found.path);
-            return Err(CliFailure::new(message).hint(format!("`agentry lock {}`", found.path)));
+            return Err(
+                CliFailure::new(message).hint(format!("`agentry lock {}` adds it", found.path))
+            );
         }
         if let Some(locked) = locked.filter(|_| !self.args.check) {
             file.set(&key, &locked);

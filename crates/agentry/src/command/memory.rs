@@ -237,7 +237,7 @@ fn opened_for(agent: &str, user: UserName) -> Result<OpenedMemory, CliFailure> {
     let compiled = found.and_then(|found| usable(&disk, &found));
     let places = match compiled {
         Ok(compiled) => {
-            let off = "its runs do not use its memory";
+            let off = "its runs do not use its memory (`agentry install --memory` turns it on)";
             match wanted(&disk, &compiled, &home) {
                 Ok(true) => {}
                 Ok(false) => remark(&format!("warning: `{}`: {off}", visible(agent))),

@@ -97,7 +97,7 @@ fn carry_out(args: &RunArguments) -> CliOutcome {
     match started.inspect_err(|failure| receipts::record_refusal(&ground, args, failure))? {
         StartedRun::Live(session, prompt) => session.run(prompt),
         StartedRun::Recorded(cassette) => {
-            let hint = "set a key or start a server to run it, or leave out what to do to see the recording";
+            let hint = "set a key or start a model server to run it; without a prompt, the recorded run is played";
             replay::run(&ground, &cassette, args, hint)
         }
     }
@@ -223,9 +223,8 @@ fn prompt(args: &RunArguments) -> Result<Option<String>, CliFailure> {
     if terminal::TerminalView::is_attended() && args.format == RunFormat::Human {
         return Ok(None);
     }
-    let missing = || {
-        CliFailure::new("there is nothing to do").hint("say what to do: `agentry run AGENT PROMPT`")
-    };
+    let missing =
+        || CliFailure::new("there is no prompt").hint("write the task: `agentry run AGENT PROMPT`");
     if io::stdin().is_terminal() {
         return Err(missing());
     }
@@ -235,7 +234,7 @@ fn prompt(args: &RunArguments) -> Result<Option<String>, CliFailure> {
         CliFailure::new(format!("standard input cannot be read: {}", error_text(&error)))
     })?;
     if text.len() as u64 > MOST_BYTES {
-        return Err(CliFailure::new("what is asked by way of standard input is longer than 1 MiB")
+        return Err(CliFailure::new("the prompt from standard input is longer than 1 MiB")
             .hint("put it into a file, and ask the agent to read that"));
     }
     if text.trim().is_empty() { Err(missing()) } else { Ok(Some(text)) }
@@ -256,21 +255,25 @@ fn without_model(
     let Some(first) = cassettes.first() else {
         let beside = ground.path().trim_end_matches('/');
         let hint = match args.model {
-            Some(_) => "name it as `provider/model`, and set the key of the provider; \
-                `agentry resolve` lists what can be used here"
-                .to_owned(),
+            Some(_) => {
+                "name it as `provider/model`, and set the key of the provider or start its server; \
+                `agentry models` lists what can be used here"
+                    .to_owned()
+            }
             None => format!(
-                "set a key or start a server that is listed above; there is no `{beside}.cassette.*` \
-                 beside it either"
+                "set one of these variables, such as `export ANTHROPIC_API_KEY=…`, or start a model server; \
+                 no recorded run `{beside}.cassette.*` can be played instead"
             ),
         };
         return Err(models::unusable(ground, looked_for).hint(hint));
     };
     remark(&format!(
-        "no model can be used here, so the recorded run `{}` is played: nothing is executed",
+        "playing the recorded run `{}`; nothing is executed",
         first.strip_prefix(".").unwrap_or(first).display()
     ));
-    remark("  = help: `agentry resolve` says which keys or servers are looked for");
+    remark(
+        "  = help: no model can be used here; `agentry models` lists the keys and servers to set up",
+    );
     Ok(first.clone())
 }
 

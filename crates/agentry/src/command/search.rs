@@ -23,7 +23,9 @@ pub(crate) fn run(args: &SearchArguments) -> CliOutcome {
                 };
             print_json(&Value::Array(found.iter().map(row).collect()));
         }
-        ResultFormat::Human if found.is_empty() => note("no agent of the store fits"),
+        ResultFormat::Human if found.is_empty() => {
+            note("no agent of the store has all these words")
+        }
         ResultFormat::Human => {
             let row = |ObjectManifest { name, version, description, .. }: &ObjectManifest| {
                 let first = description.lines().next().unwrap_or_default();

@@ -110,7 +110,7 @@ fn serve(args: &ServeArguments) -> CliOutcome {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| unusable(&error))?;
     let bound = runtime.block_on(setup(args, &directory, &tokens).bind()).map_err(|error| {
-        let failure = CliFailure::new(format!("it cannot listen: {}", error_text(&error)));
+        let failure = CliFailure::new(format!("the server cannot listen: {}", error_text(&error)));
         failure.hint_opt(listen_hint(&error).map(str::to_owned))
     })?;
     let engine = EngineRuns::open(args)?;

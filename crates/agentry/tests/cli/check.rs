@@ -298,6 +298,7 @@ fn a_missing_path_is_an_error() {
     $ agentry check nowhere
     --- stderr
     error: `nowhere` does not exist
+      = help: name a file or a directory; `agentry agents` lists installed agents
     --- exit 2
     "#);
     // The other paths are still checked, and the worse exit code wins.
@@ -308,6 +309,7 @@ fn a_missing_path_is_an_error() {
     ::error file=broken.agent,line=5,col=21,endLine=5,endColumn=30,title=AG0104 unknown-value::`filesystem` cannot be `readwrite`%0Ahelp: use one of `none`, `read-only`, `scoped`, `full`
     --- stderr
     error: `nowhere` does not exist
+      = help: name a file or a directory; `agentry agents` lists installed agents
     --- exit 2
     "#);
 }

@@ -107,7 +107,7 @@ fn an_agent_with_errors_has_no_hash() {
       |
       = help: use one of `none`, `read-only`, `scoped`, `full`
 
-    error: `broken.agent` has errors and no digest
+    error: `broken.agent` has errors, so it has no digest
     --- exit 1
     "#);
     // The other agents are still digested.
@@ -131,7 +131,7 @@ fn an_agent_with_errors_has_no_hash() {
       |
       = help: use one of `none`, `read-only`, `scoped`, `full`
 
-    error: `broken.agent` has errors and no digest
+    error: `broken.agent` has errors, so it has no digest
     --- exit 1
     "#);
 }
@@ -153,6 +153,7 @@ fn hash_without_agents_is_an_error() {
     $ agentry hash nowhere
     --- stderr
     error: `nowhere` does not exist
+      = help: name a file or a directory; `agentry agents` lists installed agents
     --- exit 2
     "#);
     let test = Test::new().file("notes.txt", "");
@@ -222,6 +223,7 @@ fn a_missing_path_does_not_stop_other_hashes() {
     ag1:a58b55624512  helper.agent
     --- stderr
     error: `nowhere` does not exist
+      = help: name a file or a directory; `agentry agents` lists installed agents
     error: `notes.txt` is not an agent definition
       = help: pass the format with `--as agent-md|agent-toml|manifest|agentfs|agent-dir`
     --- exit 2

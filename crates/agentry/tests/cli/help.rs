@@ -27,7 +27,7 @@ fn the_help_text_is_as_recorded() {
       import       Read the agents of a harness into a definition format
       guard        Answer the hook of a harness: may the agent make this call?
       policy       Ask what an agent may do: all its rules, which one decides, what a change allows
-      push         Put an agent into the store or a registry, and print its digest
+      push         Add an agent to the store or to a registry, and print its digest
       pull         Write an agent of the store or a registry to files
       search       List the agents of the store whose name or description has all the words
       list         List the agents of the store, or the tags of a repository in a registry
@@ -41,9 +41,9 @@ fn the_help_text_is_as_recorded() {
       export       Write the files of an installed agent, without what belongs to users and runs
       history      List the changes of an installed agent: what, why, by whom, in which run
       diff         Show what changed between two commits of an installed agent, and what it may do since
-      rollback     Return an installed agent to an earlier state, as a new commit
+      rollback     Restore an earlier state of an installed agent, as a new commit
       proposals    List, accept or reject the changes that installed agents propose to themselves
-      teach        Teach an installed agent a sentence
+      teach        Teach an installed agent something: a sentence becomes a change or a memory
       lock         Pin the agents of a workspace, or list what changed since
       audit        List everything that takes part in a workspace, and what is suspicious about it
       resolve      Show which model, tools and skills an agent gets on this machine, and why
@@ -54,16 +54,16 @@ fn the_help_text_is_as_recorded() {
       test         Replay the cassettes of agents and run the examples of their policies
       runs         List runs; show one, follow it, undo its changes
       memory       Show and change what agents remember between runs
-      receipts     List, show and verify the receipts of runs, or show figures over them
+      receipts     List, show and verify the receipts of runs; statistics over them
       schedule     List schedules and their next times; run, pause or resume one
       serve        Serve agents: a page and an API for runs and approvals; fires schedules
-      acp          Offer an agent to an editor: the Agent Client Protocol on the standard streams
-      mcp          Offer agents as tools to other programs: an MCP server on the standard streams
-      sandbox      Show what confines the commands of an agent
+      acp          Offer an agent to an editor that speaks the Agent Client Protocol (ACP)
+      mcp          Offer agents as tools to other programs, as an MCP server
+      sandbox      Show what confines the commands of an agent, or run one command confined like them
       doctor       Show what this machine supports, and how to get the rest
       models       List the language models that can be used here, and why others cannot
       config       Show the settings in force, and the file that each comes from
-      init         Set Agentry up in a repository: configuration, baseline, hook and workflow
+      init         Set up Agentry in a repository: configuration, baseline, hook and workflow
       new          Start a new agent
       schema       Print the JSON Schema of a format, for editors
       rules        List every rule, or explain one
@@ -80,6 +80,12 @@ fn the_help_text_is_as_recorded() {
                                signature of a key that you trust
       -h, --help               Print help
       -V, --version            Print version
+
+    To begin: `agentry new agent-toml NAME` writes an agent, `agentry check` finds its mistakes,
+    `agentry run NAME` runs it. `agentry help COMMAND` explains a command.
+
+    Exit codes: 0 done; 1 findings, or a failed run; 2 bad usage or unreadable input; 3 refused;
+    130 interrupted.
     --- exit 0
     ");
     // Without a command, the same text is an error.

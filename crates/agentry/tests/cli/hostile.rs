@@ -100,7 +100,10 @@ fn hidden_characters_in_arguments_are_escaped() {
         let ran = test.run_args(&args).exits(2);
         assert_clean(&ran.stderr, args[0]);
     }
-    insta::assert_snapshot!(test.run_args(&["check", "no\u{1b}[2J\n\u{202e}where"]).stderr, @r#"error: `no\u{1b}[2J\n\u{202e}where` does not exist"#);
+    insta::assert_snapshot!(test.run_args(&["check", "no\u{1b}[2J\n\u{202e}where"]).stderr, @r"
+    error: `no\u{1b}[2J\n\u{202e}where` does not exist
+      = help: name a file or a directory; `agentry agents` lists installed agents
+    ");
 }
 
 #[cfg(unix)]
@@ -255,6 +258,7 @@ mod unix {
         $ agentry check gone.agent
         --- stderr
         error: `gone.agent` does not exist
+          = help: name a file or a directory; `agentry agents` lists installed agents
         --- exit 2
         "#);
     }

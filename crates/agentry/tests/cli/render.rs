@@ -478,6 +478,7 @@ fn unrenderable_agents_and_missing_targets_are_errors() {
     rendered 0 agents for opencode: no files
     --- stderr
     error: `nowhere` does not exist
+      = help: name a file or a directory; `agentry agents` lists installed agents
     --- exit 2
     ");
     test.run("render --scope everywhere").exits(2);

@@ -411,7 +411,7 @@ fn a_second_server_on_one_home_is_refused() {
     insta::assert_snapshot!(ran, @r"
     $ agentry serve --listen 0.0.0.0:0
     --- stderr
-    error: it cannot listen: `0.0.0.0:0` can be reached by other machines, which needs tls
+    error: the server cannot listen: `0.0.0.0:0` can be reached by other machines, which needs a certificate
       = help: listen on `127.0.0.1`, or name a certificate with `--tls-cert FILE --tls-key FILE`
     --- exit 2
     ");

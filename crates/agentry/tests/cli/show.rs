@@ -256,6 +256,7 @@ fn show_needs_exactly_one_agent() {
     $ agentry show nowhere
     --- stderr
     error: `nowhere` does not exist
+      = help: name a file or a directory; `agentry agents` lists installed agents
     --- exit 2
     "#);
     test.write("empty/notes.txt", "");

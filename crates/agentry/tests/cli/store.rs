@@ -64,7 +64,7 @@ fn an_agent_is_pushed_listed_found_and_pulled() {
     insta::assert_snapshot!(test.run("search answers nothing"), @r#"
     $ agentry search answers nothing
     --- stderr
-    no agent of the store fits
+    no agent of the store has all these words
     --- exit 0
     "#);
     insta::assert_snapshot!(test.run("pull helper -o out"), @r#"

@@ -21,8 +21,10 @@ pub(crate) fn run(args: &PolicyDiffArguments) -> CliOutcome {
     }
     let [old, new] = args.paths.as_slice() else {
         let count = args.paths.len();
-        return Err(CliFailure::new(format!("two agents are compared, and {count} were named"))
-            .hint("name the old one and the new one, or a commit with `--since`"));
+        return Err(CliFailure::new(format!(
+            "`policy diff` compares two agents, and you named {count}"
+        ))
+        .hint("name the old one and the new one, or a commit with `--since`"));
     };
     let format = match args.format {
         DiffFormat::Human => ResultFormat::Human,

@@ -84,7 +84,8 @@ pub(super) fn servers(ground: &PreparedAgent) -> Vec<String> {
 }
 
 /// What to do without consent, and after changes, at a terminal.
-pub(crate) const CONSENT_HINT: &str = "`--yes` consents to what is listed above";
+pub(crate) const CONSENT_HINT: &str =
+    "run it at a terminal, where you are asked, or consent to what is listed above with `--yes`";
 pub(crate) const CHANGES_HINT: &str = "`--accept-changes` consents to what is listed above";
 
 /// How consent can be given.

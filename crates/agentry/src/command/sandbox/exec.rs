@@ -124,8 +124,9 @@ fn execute(
     command: Vec<String>,
     directory: PathBuf,
 ) -> CliOutcome {
-    let failed =
-        |error: io::Error| CliFailure::new(format!("the command was not run: {error}")).refused();
+    let failed = |error: io::Error| {
+        CliFailure::new(format!("the command was not run: {}", error_text(&error))).refused()
+    };
     workers()?.block_on(async {
         let (mut terminate, mut hang_up) = (
             signal(SignalKind::terminate()).map_err(failed)?,
