@@ -176,7 +176,7 @@ fn the_field_pages_are_current() {
 }
 
 #[test]
-fn the_configuration_page_is_current() {
+fn the_configuration_pages_are_current() {
     let page = format!(
         "# `agentry.toml`\n\nAt the root of a workspace, shared with the team. It can change severities, \
          name bases\nand choose targets; it can never let an agent do more. Written from \

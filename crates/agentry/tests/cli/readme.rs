@@ -79,7 +79,7 @@ fn filled(page: &str) -> String {
 }
 
 #[test]
-fn generated_pages_show_real_output() {
+fn the_readme_and_the_guides_are_current() {
     let pages = [
         "README.md",
         "docs/guides/your-first-agent.md",
