@@ -16,7 +16,7 @@ pub(crate) struct ServeArguments {
     /// Agents, or directories that are searched [default: the current directory]
     pub(crate) agents: Vec<String>,
     /// The address of the page and of the API
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7654")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7654", value_parser = listen_address)]
     pub(crate) listen: SocketAddr,
     /// Open the page in a browser
     #[arg(long, conflicts_with = "schedules")]
@@ -114,6 +114,11 @@ pub(crate) enum PairCommand {
         /// Its id
         id: String,
     },
+}
+
+/// The address to listen on. The parser of the standard library does not say what it expects.
+fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "an address and a port like `127.0.0.1:7654` are expected".to_owned())
 }
 
 /// An address with its scheme and nothing behind the host.

@@ -26,6 +26,7 @@ mod delegation_tree;
 mod engine;
 mod evolution;
 mod examples;
+mod first_mistakes;
 mod fix;
 mod functions;
 mod generated;

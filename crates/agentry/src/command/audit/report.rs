@@ -56,10 +56,12 @@ fn summary(result: &AuditResult) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     result.parts.iter().for_each(|part| *counts.entry(part.kind.as_str()).or_default() += 1);
     let kinds: Vec<String> = counts.iter().map(|(kind, count)| counted(*count, kind)).collect();
-    let parts = if kinds.is_empty() { "nothing takes part".to_owned() } else { kinds.join(", ") };
+    let nothing = "no agent and no file of a harness";
+    let parts = if kinds.is_empty() { nothing.to_owned() } else { kinds.join(", ") };
     let errors = result.findings.iter().filter(|it| it.is_error()).count();
     let warnings = result.findings.iter().filter(|it| it.is_warning()).count();
     match (errors, warnings) {
+        (0, 0) if result.parts.is_empty() => format!("nothing to audit: {parts}"),
         (0, 0) => format!("{parts}: nothing suspicious"),
         _ => format!("{parts}: {}, {}", counted(errors, "error"), counted(warnings, "warning")),
     }
