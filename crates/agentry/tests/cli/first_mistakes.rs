@@ -13,7 +13,6 @@ fn typical_mistakes_come_with_what_to_do() {
             "set one of these variables, such as `export ANTHROPIC_API_KEY=…`",
         ),
         ("run helper.agent go --model openai/x", 1, "`agentry models` lists what can be used here"),
-        ("run helper.agent", 2, "write the task: `agentry run AGENT PROMPT`"),
         (
             "run helper.agent --replay notes.txt",
             1,
