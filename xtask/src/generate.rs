@@ -6,6 +6,7 @@
 
 use std::process::Command;
 
+use crate::files::File;
 use crate::{ci, process};
 
 /// Rewrites stale files.
@@ -26,53 +27,74 @@ pub(crate) fn check() -> Result<(), String> {
         .map_err(|error| format!("{error}\n\nrewritten files are to be committed"))
 }
 
-/// The ends of the names of generators.
+/// The ends of the names of generators, which select them.
 const ENDS: [&str; 2] = ["_is_current", "_are_current"];
 
-/// The crates that have generators. The others need not be built for them.
-const CRATES: [&str; 3] = ["agentry-compile", "agentry-runtime", "agentry"];
+/// Every generator, with its crate. Other crates need not be built for them.
+const GENERATORS: [(&str, &str); 9] = [
+    ("agentry", "the_cli_reference_is_current"),
+    ("agentry", "the_readme_and_the_guides_are_current"),
+    ("agentry-compile", "the_configuration_pages_are_current"),
+    ("agentry-compile", "the_field_pages_are_current"),
+    ("agentry-compile", "the_formats_page_is_current"),
+    ("agentry-compile", "the_rules_page_is_current"),
+    ("agentry-compile", "the_schema_files_are_current"),
+    ("agentry-compile", "the_targets_page_is_current"),
+    ("agentry-runtime", "the_tools_page_is_current"),
+];
 
 /// The command for the generators. Doc tests cannot be selected by name, so they are left out.
 fn generators() -> Command {
-    let mut arguments: Vec<&str> = CRATES.iter().flat_map(|name| ["-p", name]).collect();
+    let mut crates: Vec<&str> = GENERATORS.iter().map(|(name, _)| *name).collect();
+    crates.dedup();
+    let mut arguments: Vec<&str> = crates.into_iter().flat_map(|name| ["-p", name]).collect();
     arguments.extend(["--quiet", "--lib", "--bins", "--tests", "--"]);
     arguments.extend(ENDS);
     ci::tests(&arguments)
 }
 
+/// Compares the list of generators with the tests. One that is renamed would no longer be run, and nothing else would notice.
+pub(crate) fn check_names(files: &[File]) -> Vec<String> {
+    let found: Vec<(&str, &str)> = files.iter().flat_map(tests_of).collect();
+    let gone = GENERATORS.iter().filter(|row| !found.contains(*row));
+    let gone = gone.map(|(name, test)| format!("{name}: there is no generator `{test}`"));
+    let new = found.iter().filter(|row| !GENERATORS.contains(*row));
+    let new = new.map(|(name, test)| format!("{name}: `{test}` is missing in `GENERATORS`"));
+    gone.chain(new).collect()
+}
+
+/// The tests of a file that are named like generators, with their crate.
+fn tests_of(file: &File) -> impl Iterator<Item = (&str, &str)> {
+    let place = file.path.strip_prefix("crates/").filter(|_| file.is_rust());
+    let name = place.and_then(|path| path.split('/').next());
+    let tests = file.text.split("#[test]\nfn ").skip(1);
+    let names = tests.filter_map(|test| test.split('(').next());
+    let named = names.filter(|test| ENDS.iter().any(|end| test.ends_with(end)));
+    named.filter_map(move |test| Some((name?, test)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files;
+    use crate::files::file;
 
-    /// A test that is renamed would no longer be run by `generate`, and no other check would notice.
     #[test]
-    fn every_generator_is_found_by_its_name() {
-        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-        std::env::set_current_dir(root).expect("the repository");
-        let files = files::all().expect("its files");
-        let sources = files.iter().filter(|file| file.is_rust());
-        let mut found: Vec<(&str, &str)> = sources
-            .filter_map(|file| Some((file.path.strip_prefix("crates/")?.split('/').next()?, file)))
-            .flat_map(|(name, file)| {
-                let tests = file.text.split("#[test]\nfn ").skip(1);
-                tests.filter_map(move |test| Some((name, test.split_once('(')?.0)))
-            })
-            .filter(|(_, test)| ENDS.iter().any(|end| test.ends_with(end)))
+    fn renamed_and_new_generators_are_reported() {
+        let mut files: Vec<File> = GENERATORS
+            .iter()
+            .map(|(name, test)| file(&format!("crates/{name}/tests/a.rs"), &sample(test)))
             .collect();
-        found.sort_unstable();
+        assert_eq!(check_names(&files), [""; 0]);
+        files.remove(0);
+        files.push(file("crates/agentry-home/src/a.rs", &sample("the_page_is_current")));
         let expected = [
-            ("agentry", "the_cli_reference_is_current"),
-            ("agentry", "the_readme_and_the_guides_are_current"),
-            ("agentry-compile", "the_configuration_pages_are_current"),
-            ("agentry-compile", "the_field_pages_are_current"),
-            ("agentry-compile", "the_formats_page_is_current"),
-            ("agentry-compile", "the_rules_page_is_current"),
-            ("agentry-compile", "the_schema_files_are_current"),
-            ("agentry-compile", "the_targets_page_is_current"),
-            ("agentry-runtime", "the_tools_page_is_current"),
+            "agentry: there is no generator `the_cli_reference_is_current`",
+            "agentry-home: `the_page_is_current` is missing in `GENERATORS`",
         ];
-        assert_eq!(found, expected);
-        assert!(found.iter().all(|(name, _)| CRATES.contains(name)));
+        assert_eq!(check_names(&files), expected);
+    }
+
+    fn sample(test: &str) -> String {
+        format!("#[test]\nfn {test}() {{}}\n")
     }
 }

@@ -9,7 +9,7 @@ mod sizes;
 mod type_names;
 mod vocabulary;
 
-use crate::files;
+use crate::{files, generate};
 
 /// Runs every check and lists the findings.
 pub(crate) fn run() -> Result<(), String> {
@@ -26,6 +26,7 @@ pub(crate) fn run() -> Result<(), String> {
         purity::check(&files),
         type_names::check(&files),
         formats::check(&files),
+        generate::check_names(&files),
     ]
     .concat();
     match problems.len() {
