@@ -130,6 +130,49 @@ fn the_fixes_of_real_agents_work() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// A word in quotes stays in quotes, in every syntax.
+#[test]
+fn a_fix_keeps_the_quotes_of_a_word() {
+    let cases: &[(&str, &str, &str)] = &[
+        (".claude/settings.json", r#"{"permisions": {"deny": ["Read(./x)"]}}"#, r#""permissions""#),
+        ("opencode.json", r#"{"permision": {"edit": "deny"}}"#, r#""permission""#),
+        ("opencode.json", r#"{"permission": {"edit": "denny"}}"#, r#""deny""#),
+        (
+            "opencode.json",
+            r#"{"agent": {"a": {"desciption": "A", "prompt": "x"}}}"#,
+            r#""description""#,
+        ),
+        (
+            "helper/agent.json",
+            r#"{"name": "helper", "desciption": "A", "role": "r", "version": "1.0.0"}"#,
+            r#""description""#,
+        ),
+        ("helper.agent", "name: helper\n'desciption': Helps\nsoul: You help.\n", "'description'"),
+        ("helper/agent.toml", "name = \"helper\"\n\"desciption\" = \"Helps\"\n", "\"description\""),
+        (
+            ".claude/agents/a.md",
+            "---\nname: a\n\"desciption\": Helps with it\n---\nHelp.\n",
+            "\"description\"",
+        ),
+        (".mcp.json", r#"{"mcpServers": {"a": {"comand": "npx"}}}"#, r#""command""#),
+    ];
+    for (path, text, expected) in cases {
+        let sibling = format!("{}/system-prompt.md", path.rsplit_once('/').map_or("", |it| it.0));
+        let mut files = vec![(*path, *text)];
+        if path.ends_with("agent.toml") {
+            files.push((&sibling, "You help.\n"));
+        }
+        let world = world(&files);
+        let changed = checks(&world, None).iter().any(|(_, run)| {
+            let fixed = run(Some(FixMode::Unsafe));
+            fixed.files.iter().any(|(_, bytes)| String::from_utf8_lossy(bytes).contains(expected))
+        });
+        assert!(changed, "{path}: {expected} is not written");
+        let wrong = problems(&world, None);
+        assert!(wrong.is_empty(), "{path}: {wrong:#?}");
+    }
+}
+
 /// A fix works beside other findings, behind syntax errors, and many times in one file.
 #[test]
 fn many_fixes_apply_to_one_file() {

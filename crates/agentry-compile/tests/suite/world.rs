@@ -2,8 +2,8 @@
 
 use agentry_compile::model::Format;
 use agentry_compile::{
-    AgentDiscovery, FileTree as _, FoundAgent, FoundHarnessFile, MemoryWorld, SearchAs, WorkspaceConfig, check,
-    check_harness, check_harness_together, discover_all, duplicate_names,
+    AgentDiscovery, FileTree as _, FoundAgent, FoundHarnessFile, MemoryWorld, SearchAs,
+    WorkspaceConfig, check, check_harness, check_harness_together, discover_all, duplicate_names,
 };
 
 /// A world of files given as paths and texts.

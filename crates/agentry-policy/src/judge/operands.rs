@@ -111,12 +111,13 @@ impl Judge {
         let (uses, ends) = (effects.uses(), effects.searched_ends());
         let decisions = uses.iter().filter_map(|(used, word)| {
             let is_source = uses.iter().any(|(used, it)| *used == FileUse::Read && it == word);
-            let decision = match (used, OperandUse::new(*used, effects, (is_source, ends.as_deref()))) {
-                (_, Some(operand)) => self.operand(operand, word, bases, call, resolver),
-                (FileUse::Fetch, None) => self.fetched(word, bases, call, resolver),
-                // The judge of patches sees the whole line.
-                (_, None) => None,
-            };
+            let decision =
+                match (used, OperandUse::new(*used, effects, (is_source, ends.as_deref()))) {
+                    (_, Some(operand)) => self.operand(operand, word, bases, call, resolver),
+                    (FileUse::Fetch, None) => self.fetched(word, bases, call, resolver),
+                    // The judge of patches sees the whole line.
+                    (_, None) => None,
+                };
             let note = Some(format!("it {} `{}`", used.verb(), word_text(word)));
             decision.map(|decision| LayerDecision { note, ..decision })
         });
@@ -283,7 +284,12 @@ impl Judge {
     }
 
     /// Returns how a rule concerns some of `paths`, if it does.
-    fn reach(&self, operand: OperandUse<'_>, paths: &PathSet, rule: &PolicyRule) -> Option<RuleReach> {
+    fn reach(
+        &self,
+        operand: OperandUse<'_>,
+        paths: &PathSet,
+        rule: &PolicyRule,
+    ) -> Option<RuleReach> {
         // A directory that is named is judged like its contents, even if the command would fail.
         let is_shown = matches!(operand.used, FileUse::Read | FileUse::List);
         let is_named = is_shown && paths.literal().is_some();
@@ -298,7 +304,9 @@ impl Judge {
             walked(paths.is_walk() || paths.is_every_entry())
         } else if operand.takes && self.contain(paths, rule) {
             Some(RuleReach::Named)
-        } else if (operand.searches && self.contain(paths, rule) && self.finds(operand, paths, rule))
+        } else if (operand.searches
+            && self.contain(paths, rule)
+            && self.finds(operand, paths, rule))
             || self.may_contain(operand, paths, rule)
         {
             Some(RuleReach::Walked)
