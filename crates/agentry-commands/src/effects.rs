@@ -10,6 +10,7 @@ use crate::hazard::{CommandHazard, DELETES, RUNS, own_rules};
 use crate::operands::{self, FileUse, OperandKind};
 use crate::options::subcommand;
 use crate::program::{FileRow, InnerSyntax, ProgramFacts, ProgramTrait, ShellKind};
+use crate::searched_names::searched_ends;
 use crate::{base_name, git};
 
 /// The options of a shell that leave its program what it is: `sh -eux FILE`.
@@ -81,6 +82,11 @@ impl<'a> CommandEffects<'a> {
         let Some(facts) = self.facts.filter(|_| self.walks()) else { return false };
         let verb = || subcommand(facts.name, self.argv).and_then(|at| self.argv.get(at)?.literal());
         facts.searches.is_empty() || verb().is_some_and(|verb| facts.searches.has(verb))
+    }
+
+    /// Returns the ends of the names that it reads in a directory; `None` if it may read any file there.
+    pub fn searched_ends(self) -> Option<Vec<String>> {
+        searched_ends(self.facts.filter(|_| self.searches())?, self.argv)
     }
 
     /// Whether it may delete files that its arguments only select.

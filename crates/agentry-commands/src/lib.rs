@@ -21,6 +21,7 @@ mod prints;
 mod program;
 mod regex;
 mod row;
+mod searched_names;
 pub mod secrets;
 pub mod variables;
 mod wrapper;
@@ -35,6 +36,7 @@ pub use options::{
 };
 pub use prints::{PrintKind, PrintedWords, passes_lines, printed};
 pub use program::{FileRow, InnerSyntax, ProgramFacts, ProgramTrait, ShellKind, WordList};
+pub use searched_names::NameOptions;
 pub use wrapper::{
     InnerForm, RunnerRow, RunnerTrust, TextPlace, WrapperOption, WrapperReach, WrapperRow,
 };

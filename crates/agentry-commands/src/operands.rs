@@ -428,7 +428,9 @@ impl<'a> OperandReader<'a> {
         } else if self.row.dry.has(name) {
             self.mode = WriteMode::Dry;
         }
-        if self.row.whole.has(name) {
+        // git accepts abbreviations.
+        let is_whole = |option: &str| name.len() > 10 && option.starts_with(name);
+        if self.row.whole.has(name) || self.row.whole.iter().any(is_whole) {
             self.operands.push(ShellWord::text("."));
         }
         self.is_symbolic |=

@@ -4,6 +4,7 @@ use crate::hazard::{CommandHazard, DashMeaning};
 use crate::operands::{OperandKind, OperandRow};
 use crate::options::GlobalOption;
 use crate::prints::PrintRow;
+use crate::searched_names::NameOptions;
 use crate::wrapper::{RunnerRow, WrapperRow};
 
 /// Words of a data file, separated by white space and split on demand.
@@ -71,6 +72,8 @@ pub struct ProgramFacts {
     pub walks: WordList,
     /// `searches:` the only subcommands that read the contents of a directory that they walk; empty for all.
     pub searches: WordList,
+    /// `names …:` options that limit the names of the files that a walk reads.
+    pub names: NameOptions,
     /// `outputs:` options whose next word is a file that is written.
     pub outputs: WordList,
     /// `prints:` what it prints, per list of subcommands.

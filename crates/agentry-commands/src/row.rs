@@ -116,6 +116,7 @@ fn add(facts: &mut ProgramFacts, row: DataRow) -> Option<()> {
         ("operands", "") => facts.operands.push(operand_row(subcommands, values)?),
         ("walks", "") => facts.walks = values,
         ("searches", "") => facts.searches = values,
+        ("names", kind) => facts.names.add(kind, values)?,
         ("outputs", "") => facts.outputs = values,
         ("prints", "") => facts.prints.push(PrintRow::read(subcommands, values)?),
         ("discards", "") => facts.discards = values,

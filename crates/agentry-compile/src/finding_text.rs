@@ -30,6 +30,9 @@ pub(crate) fn ready(sources: &mut SourceFiles, mut findings: Findings) -> Vec<Di
         // The text of a file that is not UTF-8 cannot be written back, so its fixes are not offered.
         let is_whole = |source: &SourceFile| !source.text.contains('\u{fffd}');
         diagnostic.fix.take_if(|_| !sources.get(diagnostic.span.file).is_some_and(is_whole));
+        if let Some(fix) = &mut diagnostic.fix {
+            fix.quote_words(|span| sources.slice(span));
+        }
     }
     diagnostics
 }

@@ -197,6 +197,17 @@ fn make_actions(
     folder: &MachineFolder<'_>,
     layers: &[&RuleList],
 ) -> Result<StateMachine, MachineTooLarge> {
+    if let [first, rest @ ..] = layers
+        && !rest.is_empty()
+    {
+        // The sides of a workspace have most of their layers in common, so each layer is memoised too.
+        let alone = |rules: &&RuleList| actions(folder, std::slice::from_ref(rules));
+        let mut strictest = alone(first)?;
+        for rules in rest {
+            strictest = Arc::new(folder.strictest(&strictest, alone(rules)?.as_ref(), &action)?);
+        }
+        return Ok(Arc::unwrap_or_clone(strictest));
+    }
     side(
         folder,
         layers,

@@ -73,7 +73,7 @@ impl Default for PolicyMemo {
         Self {
             leaves: MemoTable::at_most(2_000),
             // One side may have thousands of states, so few are stored.
-            sides: MemoTable::at_most(100),
+            sides: MemoTable::at_most(300),
             overlaps: MemoTable::default(),
             covers: MemoTable::default(),
         }

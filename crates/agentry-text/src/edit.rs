@@ -20,6 +20,8 @@ pub struct Fix {
     pub edits: Vec<TextEdit>,
     /// Whether `--fix` applies it.
     pub applicability: Applicability,
+    /// Whether one word takes the place of another, which may be in quotes.
+    is_word: bool,
 }
 
 /// Which option applies a [`Fix`].
@@ -42,6 +44,36 @@ impl Fix {
         Self::one(title, span, text, Applicability::Unsafe)
     }
 
+    /// A fix by several edits.
+    pub fn several(
+        title: impl Into<String>,
+        edits: Vec<TextEdit>,
+        applicability: Applicability,
+    ) -> Self {
+        Self { title: title.into(), edits, applicability, is_word: false }
+    }
+
+    /// A fix that writes another word, which the user should review. Quotes around the word stay.
+    pub fn word(title: impl Into<String>, span: Span, word: impl Into<String>) -> Self {
+        Self { is_word: true, ..Self::unsafe_(title, span, word) }
+    }
+
+    /// Adds the quotes of the words that are replaced; `slice` returns the text at a span.
+    pub fn quote_words<'t>(&mut self, slice: impl Fn(Span) -> &'t str) {
+        if !std::mem::take(&mut self.is_word) {
+            return;
+        }
+        for edit in &mut self.edits {
+            let written = slice(edit.span);
+            let quote = ['"', '\''].into_iter().find(|quote| written.starts_with(*quote));
+            if let Some(quote) =
+                quote.filter(|quote| written.len() > 1 && written.ends_with(*quote))
+            {
+                edit.text = format!("{quote}{}{quote}", edit.text);
+            }
+        }
+    }
+
     fn one(
         title: impl Into<String>,
         span: Span,
@@ -49,7 +81,7 @@ impl Fix {
         applicability: Applicability,
     ) -> Self {
         let edits = vec![TextEdit { span, text: text.into() }];
-        Self { title: title.into(), edits, applicability }
+        Self::several(title, edits, applicability)
     }
 }
 

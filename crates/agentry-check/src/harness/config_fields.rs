@@ -208,7 +208,7 @@ fn names(known: &ConfigFields, map: &TreeMap, findings: &mut Findings) {
         findings
             .add(&MISSPELT_SETTING, key.span, format!("there is no field `{name}`"))
             .hint(format!("did you mean `{near}`? the harness ignores other names"))
-            .fix(Fix::unsafe_(format!("write `{near}`"), key.span, near));
+            .fix(Fix::word(format!("write `{near}`"), key.span, near));
     }
 }
 

@@ -124,7 +124,7 @@ fn rule_fields(fields: &TreeMap, findings: &mut Findings) -> bool {
             findings
                 .add(&RULE_FIELD, key.span, format!("`{name}` is not a field of a rule"))
                 .hint(format!("did you mean `{near}`? Cursor ignores another field"))
-                .fix(Fix::unsafe_(format!("write `{near}`"), key.span, near));
+                .fix(Fix::word(format!("write `{near}`"), key.span, near));
         }
         let is_switch = matches!(value.value, TreeValue::Bool(_) | TreeValue::Null);
         if name == "alwaysApply" && !is_switch {

@@ -132,7 +132,7 @@ fn check_value(
         found.hint(hints.join("; "));
     }
     if let Some((_, Some(word))) = near {
-        found.fix(Fix::unsafe_(format!("write `{word}`"), node.span, word));
+        found.fix(Fix::word(format!("write `{word}`"), node.span, word));
     }
 }
 
@@ -190,7 +190,7 @@ fn unknown(agent: &AuthoredAgent<'_>, entry: &TreeEntry, findings: &mut Findings
         let message = format!("`{name}` is not a field of {title}");
         let found = findings.add(&MISSPELT_FIELD, span, message);
         found.hint(format!("did you mean `{near}`?"));
-        found.fix(Fix::unsafe_(format!("write `{near}`"), span, near));
+        found.fix(Fix::word(format!("write `{near}`"), span, near));
         if effect == UnknownFieldEffect::Refused {
             found.severity = Severity::Error;
         }

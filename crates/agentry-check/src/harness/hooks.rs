@@ -182,11 +182,7 @@ fn matcher(map: &TreeMap, findings: &mut Findings) {
             let found = findings.add(&MATCHER, node.span, format!("no tool is called `{word}`"));
             found.hint(format!("did you mean `{near}`?"));
             if word == text {
-                found.fix(Fix::unsafe_(
-                    format!("write `{near}`"),
-                    node.span,
-                    format!("\"{near}\""),
-                ));
+                found.fix(Fix::word(format!("write `{near}`"), node.span, near));
             }
         }
     }

@@ -64,7 +64,7 @@ pub(super) fn check(agent: &AuthoredAgent<'_>, findings: &mut Findings) {
         let message = format!("`{name}` is not a model of {title}");
         let found = findings.add(&MISSPELT_MODEL, model.span, message);
         found.hint(format!("did you mean `{right}`?"));
-        found.fix(Fix::unsafe_(format!("write `{right}`"), model.span, right));
+        found.fix(Fix::word(format!("write `{right}`"), model.span, right));
         return;
     }
     let Some(facts) = agent.facts.models else { return };
@@ -80,7 +80,7 @@ pub(super) fn check(agent: &AuthoredAgent<'_>, findings: &mut Findings) {
             format!("`{name}` is not a model of {title}"),
         );
         found.hint(format!("did you mean `{near}`?"));
-        found.fix(Fix::unsafe_(format!("write `{near}`"), model.span, near));
+        found.fix(Fix::word(format!("write `{near}`"), model.span, near));
         return;
     }
     // Behind a proxy any other name may exist.

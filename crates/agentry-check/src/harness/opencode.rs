@@ -89,7 +89,7 @@ fn known(name: &str, span: agentry_text::Span, findings: &mut Findings) {
         findings
             .add(&MISSPELT_PERMISSION, span, format!("`{name}` is not a permission of OpenCode"))
             .hint(format!("did you mean `{near}`?"))
-            .fix(Fix::unsafe_(format!("write `{near}`"), span, near));
+            .fix(Fix::word(format!("write `{near}`"), span, near));
     }
 }
 
@@ -112,7 +112,7 @@ fn action(node: &TreeNode, findings: &mut Findings) {
         match nearest(word, words) {
             Some(near) => {
                 found.hint(format!("did you mean `{near}`?"));
-                found.fix(Fix::unsafe_(format!("write `{near}`"), node.span, near));
+                found.fix(Fix::word(format!("write `{near}`"), node.span, near));
             }
             None => drop(found.hint("write `allow`, `ask` or `deny`")),
         }

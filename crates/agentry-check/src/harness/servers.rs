@@ -88,7 +88,7 @@ pub(super) fn check_file(subject: &HarnessSubject<'_>, key: &str, findings: &mut
             findings
                 .add(&SERVERS_KEY, entry.key.span, message)
                 .hint(format!("this file is read for `{key}`"))
-                .fix(Fix::unsafe_(format!("write `{key}`"), entry.key.span, format!("\"{key}\"")));
+                .fix(Fix::word(format!("write `{key}`"), entry.key.span, key));
         }
         return;
     };
@@ -176,11 +176,7 @@ fn field(entry: &TreeEntry, findings: &mut Findings) {
                         format!("servers have no field `{name}`"),
                     )
                     .hint(format!("did you mean `{near}`?"))
-                    .fix(Fix::unsafe_(
-                        format!("write `{near}`"),
-                        entry.key.span,
-                        format!("\"{near}\""),
-                    ));
+                    .fix(Fix::word(format!("write `{near}`"), entry.key.span, near));
             }
         }
     }

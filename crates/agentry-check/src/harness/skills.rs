@@ -73,7 +73,7 @@ pub(super) fn check(subject: &HarnessSubject<'_>, findings: &mut Findings) -> Op
                     format!("skills have no field `{name}`"),
                 )
                 .hint(format!("did you mean `{near}`?"))
-                .fix(Fix::unsafe_(format!("write `{near}`"), entry.key.span, near));
+                .fix(Fix::word(format!("write `{near}`"), entry.key.span, near));
         }
     }
     values(&document, findings);

@@ -144,7 +144,7 @@ fn name(target: &Target, name: &str, span: Span, facts: &ToolFacts, findings: &m
         None => facts.unknown.to_owned(),
     });
     if let Some(near) = near.filter(|_| span.range().len() == name.len()) {
-        found.fix(Fix::unsafe_(format!("write `{near}`"), span, near));
+        found.fix(Fix::word(format!("write `{near}`"), span, near));
     }
     if facts.refuses {
         found.severity = Severity::Error;

@@ -38,12 +38,22 @@ pub(super) fn uses(
     for path in paths.iter().filter_map(path_set) {
         found.extend(certain.iter().map(|used| (*used, path.clone())));
     }
+    // Where all pathspecs exclude, everything else is meant.
+    if operands.iter().any(excludes) && !found.iter().any(|(used, _)| certain.contains(used)) {
+        let everything = ShellWord::text(":/");
+        found.extend(certain.iter().map(|used| (*used, everything.clone())));
+    }
     // The first word is the revision, and one such as `HEAD:src` is a path itself.
     let is_whole = paths.is_empty() && revisions.len() < 2 && !found.iter().any(is_certain);
     if kind == OperandKind::Archive && is_whole {
         found.push((FileUse::Read, ShellWord::text(".")));
     }
     found
+}
+
+/// Whether a word is a pathspec that excludes paths.
+fn excludes(word: &ShellWord) -> bool {
+    [":!", ":^", ":(exclude)"].iter().any(|magic| word.start().starts_with(magic))
 }
 
 fn is_certain((used, _): &UsedFile) -> bool {
@@ -59,11 +69,7 @@ fn is_label(word: &ShellWord) -> bool {
 fn file_of_revision(word: &ShellWord) -> Option<ShellWord> {
     let text = word.start();
     // `:/text` and `:(top)` are searches and paths.
-    if text.starts_with(":/")
-        || text.starts_with(":(")
-        || text.starts_with(":!")
-        || text.starts_with(":^")
-    {
+    if text.starts_with(":/") || text.starts_with(":(") || excludes(word) {
         return None;
     }
     let stage = text.strip_prefix(':').and_then(|rest| rest.split_once(':'));
@@ -111,7 +117,7 @@ pub(super) fn file_of_range(value: &ShellWord) -> Option<ShellWord> {
 /// Returns the paths that a pathspec names; `None` if it only excludes some. Its wildcards match slashes.
 fn path_set(word: &ShellWord) -> Option<ShellWord> {
     let text = word.start();
-    if text.starts_with(":!") || text.starts_with(":^") || text.starts_with(":(exclude)") {
+    if excludes(word) {
         return None;
     }
     let (top, length) = match text.strip_prefix(":(").and_then(|rest| rest.split_once(')')) {

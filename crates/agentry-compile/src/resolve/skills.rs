@@ -168,6 +168,14 @@ impl<'a> SkillSearch<'a> {
             return found;
         }
         SkillResolution::Missing(match known {
+            Some((_, SkillSubstitute::Search, words)) => {
+                let [one, two, three] = SEARCH_VARIABLES;
+                let words = words.join(", ");
+                format!(
+                    "`websearch` needs `{one}`, `{two}` or `{three}`; an MCP server would do as well \
+                     ({words})"
+                )
+            }
             Some((_, _, words)) => {
                 format!("no built-in tool does it; an MCP server would ({})", words.join(", "))
             }

@@ -2,8 +2,8 @@
 
 use agentry_compile::model::Format;
 use agentry_compile::{
-    AgentDiscovery, FileTree as _, FoundAgent, MemoryWorld, SearchAs, WorkspaceConfig, check,
-    check_harness, check_harness_together, discover_all, duplicate_names,
+    AgentDiscovery, FileTree as _, FoundAgent, FoundHarnessFile, MemoryWorld, SearchAs,
+    WorkspaceConfig, check, check_harness, check_harness_together, discover_all, duplicate_names,
 };
 
 /// A world of files given as paths and texts.
@@ -90,6 +90,11 @@ pub(crate) fn findings_as(world: &MemoryWorld, format: Option<Format>) -> Vec<Fi
 /// The agents of a world.
 pub(crate) fn agents(world: &MemoryWorld, format: Option<Format>) -> Vec<FoundAgent> {
     search(world, &WorkspaceConfig::default(), format).agents
+}
+
+/// The files of harnesses in a world.
+pub(crate) fn harness_files(world: &MemoryWorld, format: Option<Format>) -> Vec<FoundHarnessFile> {
+    search(world, &WorkspaceConfig::default(), format).harness
 }
 
 /// Whether a world has nothing to check.

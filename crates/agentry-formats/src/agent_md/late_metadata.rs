@@ -151,5 +151,5 @@ fn report(source: &SourceFile, block: Span, is_fenced: bool, findings: &mut Find
         TextEdit { span: block, text: String::new() },
     ];
     let title = "move it to the top of the file".to_owned();
-    found.fix(Fix { title, edits, applicability: Applicability::Unsafe });
+    found.fix(Fix::several(title, edits, Applicability::Unsafe));
 }

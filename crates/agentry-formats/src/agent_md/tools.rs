@@ -206,7 +206,7 @@ fn report_bare(source: &SourceFile, code: Span, findings: &mut Findings) {
         let edits =
             vec![at(code.start, format!("{fence}js\n")), at(code.end, format!("\n{fence}"))];
         let title = "put the code into a fence".to_owned();
-        found.fix(Fix { title, edits, applicability: Applicability::Safe });
+        found.fix(Fix::several(title, edits, Applicability::Safe));
     }
 }
 

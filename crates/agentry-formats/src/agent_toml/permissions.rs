@@ -223,6 +223,6 @@ impl PermissionsReader<'_> {
         }
         let edits = rules.iter().zip(texts).map(|(rule, text)| TextEdit { span: rule.span, text });
         let edits = edits.collect();
-        Fix { title: title.to_owned(), edits, applicability: Applicability::Unsafe }
+        Fix::several(title, edits, Applicability::Unsafe)
     }
 }

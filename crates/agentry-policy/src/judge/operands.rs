@@ -24,7 +24,7 @@ use super::{Judge, SectionCall};
 
 /// How the files of one operand are judged.
 #[derive(Debug, Clone, Copy)]
-struct OperandUse {
+struct OperandUse<'a> {
     /// How the command uses the file.
     used: FileUse,
     /// The section whose rules apply.
@@ -35,6 +35,8 @@ struct OperandUse {
     takes: bool,
     /// Whether the contents of everything below a directory are read.
     searches: bool,
+    /// The ends of the names to which that is limited.
+    ends: Option<&'a [String]>,
 }
 
 /// How a rule concerns the paths of an operand.
@@ -46,10 +48,14 @@ enum RuleReach {
     Walked,
 }
 
-impl OperandUse {
+impl<'a> OperandUse<'a> {
     /// Returns how a command uses its files; `None` for an address and for what a patch names. What a command
     /// moves away is taken from its place.
-    fn new(used: FileUse, effects: CommandEffects<'_>, is_source: bool) -> Option<Self> {
+    fn new(
+        used: FileUse,
+        effects: CommandEffects<'_>,
+        (is_source, ends): (bool, Option<&'a [String]>),
+    ) -> Option<Self> {
         let section = match used {
             FileUse::Read | FileUse::MayRead | FileUse::Test | FileUse::List => Section::Read,
             FileUse::Write | FileUse::MayWrite => Section::Edit,
@@ -67,7 +73,7 @@ impl OperandUse {
                 _ => false,
             };
         let searches = matches!(used, FileUse::Read | FileUse::MayRead) && effects.searches();
-        Some(Self { used, section, below, takes, searches })
+        Some(Self { used, section, below, takes, searches, ends })
     }
 
     /// Returns the same use under the rules about what is outside the workspace.
@@ -102,15 +108,16 @@ impl Judge {
         resolver: &dyn LinkResolver,
     ) -> Option<LayerDecision> {
         let effects = effects(argv);
-        let uses = effects.uses();
+        let (uses, ends) = (effects.uses(), effects.searched_ends());
         let decisions = uses.iter().filter_map(|(used, word)| {
             let is_source = uses.iter().any(|(used, it)| *used == FileUse::Read && it == word);
-            let decision = match (used, OperandUse::new(*used, effects, is_source)) {
-                (_, Some(operand)) => self.operand(operand, word, bases, call, resolver),
-                (FileUse::Fetch, None) => self.fetched(word, bases, call, resolver),
-                // The judge of patches sees the whole line.
-                (_, None) => None,
-            };
+            let decision =
+                match (used, OperandUse::new(*used, effects, (is_source, ends.as_deref()))) {
+                    (_, Some(operand)) => self.operand(operand, word, bases, call, resolver),
+                    (FileUse::Fetch, None) => self.fetched(word, bases, call, resolver),
+                    // The judge of patches sees the whole line.
+                    (_, None) => None,
+                };
             let note = Some(format!("it {} `{}`", used.verb(), word_text(word)));
             decision.map(|decision| LayerDecision { note, ..decision })
         });
@@ -127,7 +134,7 @@ impl Judge {
         call: SectionCall<'_>,
         resolver: &dyn LinkResolver,
     ) -> Option<LayerDecision> {
-        let operand = OperandUse::new(FileUse::Write, effects(argv), false)?;
+        let operand = OperandUse::new(FileUse::Write, effects(argv), (false, None))?;
         // Programs that apply patches refuse names outside of the current directory.
         let Some(name) = name else { return self.any_of(operand) };
         let word = ShellWord::text(format!(":/{name}"));
@@ -137,7 +144,7 @@ impl Judge {
     /// Returns what is against a file in the arguments.
     fn operand(
         &self,
-        operand: OperandUse,
+        operand: OperandUse<'_>,
         word: &ShellWord,
         bases: &CurrentDirs,
         call: SectionCall<'_>,
@@ -165,7 +172,7 @@ impl Judge {
     /// Judges an operand relative to a known directory.
     fn operand_in(
         &self,
-        operand: OperandUse,
+        operand: OperandUse<'_>,
         word: &ShellWord,
         directory: &str,
         resolver: &dyn LinkResolver,
@@ -201,7 +208,7 @@ impl Judge {
     /// Judges an operand relative to an unknown directory: only the name can show that the file is a secret.
     fn lost_operand(
         &self,
-        operand: OperandUse,
+        operand: OperandUse<'_>,
         word: &ShellWord,
         call: SectionCall<'_>,
     ) -> Option<LayerDecision> {
@@ -215,7 +222,7 @@ impl Judge {
     }
 
     /// Returns what is against some file, for a word that may be any file.
-    fn any_file(&self, operand: OperandUse) -> Option<LayerDecision> {
+    fn any_file(&self, operand: OperandUse<'_>) -> Option<LayerDecision> {
         // Where every command is allowed, other commands can read the file as well.
         let secret = (operand.is_read() && !self.is_open(Section::Bash))
             .then(|| LayerDecision::built_in(Action::Ask, "it may be any file, also a secret"));
@@ -224,7 +231,7 @@ impl Judge {
     }
 
     /// Returns the strictest rule of the section.
-    fn any_of(&self, operand: OperandUse) -> Option<LayerDecision> {
+    fn any_of(&self, operand: OperandUse<'_>) -> Option<LayerDecision> {
         let decisions = self.rules(operand.section).flat_map(move |(source, rules)| {
             let counting = rules.all().filter(move |rule| counts(rule, rules, operand));
             counting.map(move |rule| LayerDecision::by(rule, source))
@@ -242,7 +249,7 @@ impl Judge {
     }
 
     /// Returns what is against any of `paths`.
-    fn paths(&self, operand: OperandUse, paths: &PathSet) -> Option<LayerDecision> {
+    fn paths(&self, operand: OperandUse<'_>, paths: &PathSet) -> Option<LayerDecision> {
         let own = self.against(operand, paths);
         let is_outside = !self.is_inside(paths.known()) && !self.is_scratch(operand, paths);
         let outside = is_outside.then(|| self.against(operand.outside(), paths)).flatten();
@@ -252,7 +259,7 @@ impl Judge {
 
     /// Whether the rules about commands alone decide about a file outside the workspace: a temporary file that
     /// is written, where nothing is written about external directories.
-    fn is_scratch(&self, operand: OperandUse, paths: &PathSet) -> bool {
+    fn is_scratch(&self, operand: OperandUse<'_>, paths: &PathSet) -> bool {
         let is_unwritten = |rules: &RuleList| {
             rules.rules.is_empty()
                 && rules.intent.span.is_none()
@@ -263,7 +270,7 @@ impl Judge {
             && self.rules(Section::ExternalDirectory).all(|(_, rules)| is_unwritten(rules))
     }
 
-    fn against(&self, operand: OperandUse, paths: &PathSet) -> Option<LayerDecision> {
+    fn against(&self, operand: OperandUse<'_>, paths: &PathSet) -> Option<LayerDecision> {
         let decide = |(source, rules): (LayerSource, &RuleList)| {
             if !is_strict(rules, operand) {
                 return None;
@@ -277,7 +284,12 @@ impl Judge {
     }
 
     /// Returns how a rule concerns some of `paths`, if it does.
-    fn reach(&self, operand: OperandUse, paths: &PathSet, rule: &PolicyRule) -> Option<RuleReach> {
+    fn reach(
+        &self,
+        operand: OperandUse<'_>,
+        paths: &PathSet,
+        rule: &PolicyRule,
+    ) -> Option<RuleReach> {
         // A directory that is named is judged like its contents, even if the command would fail.
         let is_shown = matches!(operand.used, FileUse::Read | FileUse::List);
         let is_named = is_shown && paths.literal().is_some();
@@ -292,7 +304,9 @@ impl Judge {
             walked(paths.is_walk() || paths.is_every_entry())
         } else if operand.takes && self.contain(paths, rule) {
             Some(RuleReach::Named)
-        } else if (operand.searches && self.contain(paths, rule))
+        } else if (operand.searches
+            && self.contain(paths, rule)
+            && self.finds(operand, paths, rule))
             || self.may_contain(operand, paths, rule)
         {
             Some(RuleReach::Walked)
@@ -304,7 +318,7 @@ impl Judge {
     /// Returns the decision about a walk that comes to what a rule is against: a question, because the command
     /// was not aimed at it. Names alone are no contents.
     fn walked(
-        operand: OperandUse,
+        operand: OperandUse<'_>,
         rule: &PolicyRule,
         source: LayerSource,
     ) -> Option<LayerDecision> {
@@ -366,7 +380,7 @@ impl Judge {
     }
 
     /// Whether a command may come to what a rule names without a literal start: `grep -r x .` for `**/.env`.
-    fn may_contain(&self, operand: OperandUse, paths: &PathSet, rule: &PolicyRule) -> bool {
+    fn may_contain(&self, operand: OperandUse<'_>, paths: &PathSet, rule: &PolicyRule) -> bool {
         // Of what is removed or replaced, only the workspace as a whole counts: `rm src/a.rs` names a file,
         // and nothing here can tell it from a directory.
         let takes = operand.takes && is_inside(&self.places.workspace, paths.known());
@@ -375,6 +389,19 @@ impl Judge {
         (takes || operand.searches)
             && is_floating
             && paths.below().is_some_and(|below| below.meet(&rule.pattern))
+            && (takes || self.finds(operand, paths, rule))
+    }
+
+    /// Whether a search may read a file that a rule is about: `rg -t rust x .` reads no `.env`.
+    fn finds(&self, operand: OperandUse<'_>, paths: &PathSet, rule: &PolicyRule) -> bool {
+        let Some(ends) = operand.ends else { return true };
+        let ignores_case = self.places.ignores_case;
+        let found = |end: &String| {
+            let end = if ignores_case { end.to_lowercase() } else { end.clone() };
+            paths.ending(end).is_none_or(|found| found.meet(&rule.pattern))
+        };
+        // A pattern that is no path cannot be compared with names.
+        !rule.pattern.is_path() || ends.iter().any(found)
     }
 
     fn secret(&self, paths: &PathSet) -> Option<LayerDecision> {
@@ -465,12 +492,13 @@ fn deciding(
 }
 
 /// The use of a file whose contents are read.
-const READING: OperandUse = OperandUse {
+const READING: OperandUse<'static> = OperandUse {
     used: FileUse::Read,
     section: Section::Read,
     below: false,
     takes: false,
     searches: false,
+    ends: None,
 };
 
 const UNKNOWN: &str = "it is not known where it leads";
@@ -478,7 +506,7 @@ const UNKNOWN: &str = "it is not known where it leads";
 /// Whether a rule is a deliberate restriction. An intent `ask` is not one, because the rules about
 /// commands already decide that. For external directories it is one, also if no section was
 /// written.
-fn counts(rule: &PolicyRule, rules: &RuleList, operand: OperandUse) -> bool {
+fn counts(rule: &PolicyRule, rules: &RuleList, operand: OperandUse<'_>) -> bool {
     let is_intent = std::ptr::eq(rule, &raw const rules.intent);
     match rule.action {
         Action::Allow => false,
@@ -490,7 +518,7 @@ fn counts(rule: &PolicyRule, rules: &RuleList, operand: OperandUse) -> bool {
     }
 }
 
-fn is_strict(rules: &RuleList, operand: OperandUse) -> bool {
+fn is_strict(rules: &RuleList, operand: OperandUse<'_>) -> bool {
     rules.all().any(|rule| counts(rule, rules, operand))
 }
 

@@ -302,6 +302,11 @@ impl Pattern {
         matches!(self.shape, PatternShape::Everything)
     }
 
+    /// Whether it matches paths by their names.
+    pub(crate) fn is_path(&self) -> bool {
+        matches!(self.shape, PatternShape::Path(_))
+    }
+
     /// Returns why it cannot be parsed, or can never match. Such an allow rule matches nothing, and such a
     /// deny or ask rule matches everything.
     pub fn problem(&self) -> Option<&str> {

@@ -87,7 +87,7 @@ impl TableValidator<'_> {
         found.hint_opt(hint);
         if let Some(name) = nearest(key, table.names()) {
             // Unsafe, because the nearest name is a guess.
-            found.fix(Fix::unsafe_(format!("rename to `{name}`"), entry.key.span, name));
+            found.fix(Fix::word(format!("rename to `{name}`"), entry.key.span, name));
         }
         if table.unknown == UnknownKeys::Error {
             found.severity = crate::Severity::Error;

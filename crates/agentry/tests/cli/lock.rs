@@ -225,7 +225,7 @@ fn an_agent_with_errors_is_not_locked() {
     insta::assert_snapshot!(test.run("lock skilled.agent"), @r#"
     $ agentry lock skilled.agent
     --- stderr
-    error[AG0040]: nothing provides the skill `web-search`: no built-in tool does it; an MCP server would (brave, serper, tavily, exa, duckduckgo, searxng)
+    error[AG0040]: nothing provides the skill `web-search`: `websearch` needs `SEARXNG_URL`, `BRAVE_API_KEY` or `TAVILY_API_KEY`; an MCP server would do as well (brave, serper, tavily, exa, duckduckgo, searxng)
      --> skilled.agent:4:10
       |
     4 | skills: [web-search]

@@ -65,7 +65,7 @@ fn resolve_shows_the_plan_with_reasons() {
     skills
       git         native    bash; every call is denied: exec: none
       review      pack      skills/review/SKILL.md
-      web-search  left out  no built-in tool does it; an MCP server would (brave, serper, tavily, exa, duckduckgo, searxng)
+      web-search  left out  `websearch` needs `SEARXNG_URL`, `BRAVE_API_KEY` or `TAVILY_API_KEY`; an MCP server would do as well (brave, serper, tavily, exa, duckduckgo, searxng)
 
     tools
       bash  native  every call is denied: exec: none
@@ -110,7 +110,7 @@ fn without_a_key_no_model_is_usable() {
     skills
       git         native    bash; every call is denied: exec: none
       review      pack      skills/review/SKILL.md
-      web-search  left out  no built-in tool does it; an MCP server would (brave, serper, tavily, exa, duckduckgo, searxng)
+      web-search  left out  `websearch` needs `SEARXNG_URL`, `BRAVE_API_KEY` or `TAVILY_API_KEY`; an MCP server would do as well (brave, serper, tavily, exa, duckduckgo, searxng)
 
     tools
       bash  native  every call is denied: exec: none
@@ -135,7 +135,7 @@ fn a_missing_skill_is_an_error() {
     let test = test.env("OPENAI_API_KEY", "k");
     let ran = test.run("resolve a.agent").exits(1);
     insta::assert_snapshot!(ran.stderr, @r#"
-    error[AG0040]: nothing provides the skill `web-search`: no built-in tool does it; an MCP server would (brave, serper, tavily, exa, duckduckgo, searxng)
+    error[AG0040]: nothing provides the skill `web-search`: `websearch` needs `SEARXNG_URL`, `BRAVE_API_KEY` or `TAVILY_API_KEY`; an MCP server would do as well (brave, serper, tavily, exa, duckduckgo, searxng)
      --> a.agent:3:10
       |
     3 | skills: [web-search]
@@ -148,7 +148,7 @@ fn a_missing_skill_is_an_error() {
     insta::assert_snapshot!(test.run("check a.agent"), @r#"
     $ agentry check a.agent
     --- stdout
-    warning[AG0040]: nothing provides the skill `web-search`: no built-in tool does it; an MCP server would (brave, serper, tavily, exa, duckduckgo, searxng)
+    warning[AG0040]: nothing provides the skill `web-search`: `websearch` needs `SEARXNG_URL`, `BRAVE_API_KEY` or `TAVILY_API_KEY`; an MCP server would do as well (brave, serper, tavily, exa, duckduckgo, searxng)
      --> a.agent:3:10
       |
     3 | skills: [web-search]

@@ -103,6 +103,13 @@ impl PathSet {
         Some(Self { known, names: vec![PathName::Many] })
     }
 
+    /// Returns the files below the only path whose names end with `end`, at any depth.
+    pub(super) fn ending(&self, end: String) -> Option<Self> {
+        let mut paths = self.below()?;
+        paths.names.push(PathName::One(vec![WordPiece::Below, WordPiece::Text(end)]));
+        Some(paths)
+    }
+
     /// Returns two of the paths, with nothing and with `x` for each wildcard.
     pub(super) fn samples(&self) -> Vec<String> {
         [None, Some('x')].map(|filler| self.sample(filler, 0)).into()

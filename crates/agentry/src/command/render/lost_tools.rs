@@ -64,7 +64,7 @@ fn line(
 ) -> String {
     let agents: Vec<&str> = groups.values().flatten().map(String::as_str).collect();
     let sections: BTreeSet<Section> = groups.keys().flatten().copied().collect();
-    let what: Vec<&str> = sections.iter().map(|section| section.as_str()).collect();
+    let what = counted_sections(groups, agents.len());
     let verb = if agents.len() == 1 { "loses" } else { "lose" };
     let agent_names = match agents.as_slice() {
         [one] => visible(one).into_owned(),
@@ -73,6 +73,21 @@ fn line(
     let ways = ways(target, &sections, args);
     let ways = if ways.is_empty() { String::new() } else { format!("; {}", ways.join(", ")) };
     format!("lost in {}: {agent_names} {verb} {}{ways}\n", target.name, what.join(", "))
+}
+
+/// The lost tools, those that most agents lose first; one that only some of the agents lose has their number.
+fn counted_sections(groups: &LosersOfSections, all: usize) -> Vec<String> {
+    let mut counts: BTreeMap<Section, usize> = BTreeMap::new();
+    for (sections, agents) in groups {
+        sections.iter().for_each(|it| *counts.entry(*it).or_default() += agents.len());
+    }
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let shown = |(section, count): (Section, usize)| match count {
+        count if count == all => section.as_str().to_owned(),
+        count => format!("{section} ({count} of them)"),
+    };
+    counts.into_iter().map(shown).collect()
 }
 
 /// The ways to keep the tools: with the guard, which asks, or accepted, without questions.
@@ -109,6 +124,26 @@ mod tests {
 
     use super::*;
     use crate::args::{CliArguments, CliCommand};
+
+    #[test]
+    fn a_tool_that_only_some_agents_lose_has_their_number() {
+        let Ok(CliArguments { command: CliCommand::Render(args), .. }) =
+            CliArguments::try_parse_from(["agentry", "render"])
+        else {
+            panic!("no arguments");
+        };
+        let mut lost = LostTools::default();
+        let gemini = target("gemini").expect("a target");
+        for (agent, sections) in [
+            ("a", vec![Section::Websearch]),
+            ("b", vec![Section::Read, Section::Websearch]),
+            ("c", vec![Section::Websearch]),
+        ] {
+            lost.add(agent, gemini, &sections.into_iter().collect());
+        }
+        let line = lost.lines(&args).concat();
+        assert!(line.contains(") lose websearch, read (1 of them)"), "{line}");
+    }
 
     /// Each line is a whole sentence, whichever ways a target has.
     #[test]
