@@ -24,7 +24,7 @@ pub(crate) use home::{
 };
 pub(crate) use machine::{ConfigArguments, DoctorArguments, ModelsArguments};
 pub(crate) use memory::{MemoryAddArguments, MemoryAgent, MemoryArguments, MemoryCommand};
-pub(crate) use offer::{AcpArguments, McpArguments};
+pub(crate) use offer::{AcpArguments, McpArguments, ShowOutputArguments};
 pub(crate) use policy::{
     DiffFormat, PolicyArguments, PolicyCommand, PolicyDiffArguments, PolicyShowArguments,
     PolicyTestArguments, PolicyWhyArguments,
@@ -181,6 +181,9 @@ pub(crate) enum CliCommand {
     Serve(ServeArguments),
     /// Offer an agent to an editor: the Agent Client Protocol on the standard streams
     Acp(AcpArguments),
+    /// The program in a terminal that `acp` opens in an editor
+    #[command(hide = true)]
+    ShowOutput(ShowOutputArguments),
     /// Offer agents as tools to other programs: an MCP server on the standard streams
     Mcp(McpArguments),
     /// Show what confines the commands of an agent

@@ -18,7 +18,7 @@ use super::interfaces::{
 };
 use super::output::RunOutput;
 use crate::approval::{ApprovalOffer, Approvals};
-use crate::commands::CommandStarter;
+use crate::commands::{CommandStarter, running_commands};
 use crate::conversation::ToolCall;
 use crate::event::CallJudgement;
 use crate::redact::Redactor;
@@ -422,6 +422,10 @@ impl ToolHost for CallHost<'_> {
 
     fn redacted(&self, text: &str) -> String {
         self.shared.redactor.text(text)
+    }
+
+    fn has_commands(&self) -> bool {
+        running_commands() > 0
     }
 
     fn show(&self, piece: &str) {
