@@ -97,7 +97,11 @@ impl ApiServer {
             RouteMatch::Found(route, parameters) => (route, parameters),
             RouteMatch::OtherMethod => {
                 let message = "the path has no such method; `/openapi.json` lists all";
-                return Err(refused(StatusCode::METHOD_NOT_ALLOWED, "method", message));
+                let mut refused = refused(StatusCode::METHOD_NOT_ALLOWED, "method", message);
+                if let Ok(methods) = HeaderValue::from_str(&route::methods(path)) {
+                    refused.headers_mut().insert(header::ALLOW, methods);
+                }
+                return Err(refused);
             }
             RouteMatch::Missing => {
                 let message = "there is no such path; `/openapi.json` lists all";
