@@ -75,7 +75,8 @@ impl SceneGround<'_> {
         let count = Call::new("result", json!({"result": 3}));
         let more = Script::new("more", vec![write("d.txt")]);
         let edit = json!({"path": "open.txt", "old_string": "not saved", "new_string": "edited"});
-        let open = vec![Call::new("edit", edit), Call::new("bash", json!({"command": "echo shown"}))];
+        let open =
+            vec![Call::new("edit", edit), Call::new("bash", json!({"command": "echo shown"}))];
         let open = Script::new("open", open);
         let files = Script::new("files", calls);
         let scripts = vec![files, Script::new("count", vec![count]), more, open];

@@ -145,7 +145,8 @@ fn check_editor(seen: &Value, directory: &Path) -> Result<(), String> {
             ("the editor saves the change", seen["saved"] == json!(["edited\n"])),
             (
                 "a terminal shows the command",
-                seen["terminals"][0]["output"] == "shown\n" && seen["terminals"][0]["exitCode"] == 0,
+                seen["terminals"][0]["output"] == "shown\n"
+                    && seen["terminals"][0]["exitCode"] == 0,
             ),
             (
                 "the editor runs no command of the agent",

@@ -203,7 +203,15 @@ fn shared(rulebook: Rulebook, workspace: PathBuf, run: &Path) -> SharedRun {
 fn place(workspace: PathBuf, run: PathBuf) -> CallLocation {
     let (protected, hidden) = (Vec::new(), Vec::new());
     let editor = EditorFiles::default();
-    CallLocation { directory: workspace.clone(), workspace, run, home: None, protected, hidden, editor }
+    CallLocation {
+        directory: workspace.clone(),
+        workspace,
+        run,
+        home: None,
+        protected,
+        hidden,
+        editor,
+    }
 }
 
 fn now() -> u64 {

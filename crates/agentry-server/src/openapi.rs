@@ -151,7 +151,10 @@ const ERRORS: &[RouteError] = &[
     }),
     ("403", "The token has another scope, or the request comes from another page.", |_| true),
     ("404", "There is no such thing.", |route| {
-        route.path.contains('{') || is_mcp(route) || is_model(route) || route.query.contains(&"agent")
+        route.path.contains('{')
+            || is_mcp(route)
+            || is_model(route)
+            || route.query.contains(&"agent")
             || has_field(route, "agent")
     }),
     ("406", "`Accept` lacks one of the two forms of an answer.", |route| {

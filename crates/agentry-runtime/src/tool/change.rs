@@ -16,7 +16,8 @@ use crate::event::CallJudgement;
 /// The most bytes of one diff.
 const MOST_OF_DIFF: usize = 16_000;
 /// Why a change does not take place that an editor cannot make.
-const UNSAVED: &str = "it has changes in the editor that are not saved: change it alone, with `edit`";
+const UNSAVED: &str =
+    "it has changes in the editor that are not saved: change it alone, with `edit`";
 /// The time limit for finding the shortest diff.
 const PATIENCE: Duration = Duration::from_millis(300);
 
@@ -60,7 +61,9 @@ impl ToolFileChange {
     }
 
     fn apply(&self, host: &dyn ToolHost) -> std::io::Result<()> {
-        if let (Some(FileBefore { stamp, is_unsaved: true, .. }), after) = (&self.before, &self.after) {
+        if let (Some(FileBefore { stamp, is_unsaved: true, .. }), after) =
+            (&self.before, &self.after)
+        {
             let after = after.as_ref().ok_or_else(|| std::io::Error::other(UNSAVED))?;
             let change = (self.path.as_path(), after.as_slice(), stamp);
             return host.place().editor.save(change, host.has_commands());
@@ -91,7 +94,8 @@ impl ToolFileChange {
 /// Makes all changes or none. The run stores the present content first.
 pub(super) fn carry_out(changes: &[ToolFileChange], host: &dyn ToolHost) -> Result<(), String> {
     // An editor cannot take part in «all or none».
-    let is_unsaved = |change: &&ToolFileChange| change.before.as_ref().is_some_and(|it| it.is_unsaved);
+    let is_unsaved =
+        |change: &&ToolFileChange| change.before.as_ref().is_some_and(|it| it.is_unsaved);
     if let (Some(unsaved), 2..) = (changes.iter().find(is_unsaved), changes.len()) {
         return Err(format!("nothing was changed: `{}`: {UNSAVED}", unsaved.name));
     }
@@ -105,7 +109,6 @@ pub(super) fn carry_out(changes: &[ToolFileChange], host: &dyn ToolHost) -> Resu
     for (at, change) in changes.iter().enumerate() {
         // Checked again for each file: several harmless files can together form a repository.
         let applied = files::unprotected(&change.path, &place)
-            
             .and_then(|()| change.apply(host).map_err(|error| files::why(&change.name, &error)));
         let Err(mut message) = applied else { continue };
         let done = changes.get(..at).unwrap_or_default();

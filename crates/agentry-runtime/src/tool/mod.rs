@@ -42,8 +42,8 @@ mod websearch;
 mod write;
 
 pub(crate) use declared_tool::answered;
-pub use editor_files::{EditorFiles, OpenFiles};
 pub use declared_tool::{CallFailure, DeclaredKind, DeclaredTool, TIME, ToolOrigin, for_model};
+pub use editor_files::{EditorFiles, OpenFiles};
 pub(crate) use output_cap::kept_elsewhere;
 pub use pause_clock::PauseClock;
 pub use real_path::real;

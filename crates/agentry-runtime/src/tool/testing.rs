@@ -13,8 +13,8 @@ use agentry_compile::policy::{
 use agentry_compile::text::{FileId, Span, Spanned};
 
 use super::{
-    BoxedFuture, BuiltInTool, CallLocation, CommandStreams, EditorFiles, StartedCommand, ToolHost, ToolOutput,
-    ToolTouch, real,
+    BoxedFuture, BuiltInTool, CallLocation, CommandStreams, EditorFiles, StartedCommand, ToolHost,
+    ToolOutput, ToolTouch, real,
 };
 use crate::event::CallJudgement;
 

@@ -288,6 +288,10 @@ fn runs_and_approvals_work_in_the_browser() {
     let piece = |text: &str| LiveSignal::Piece(json!({ "type": "text", "text": text }));
     server.host.signals.send(piece("half a sent")).expect("a reader");
     browser.wait("return document.querySelector('[data-live]').textContent === 'half a sent'");
+    // What the run asks stands below its timeline, and can be answered there.
+    browser.wait(
+        "return document.querySelector('[data-waiting] article.approval button.main') !== null",
+    );
     browser.picture("run");
     browser.post("/refresh", &json!({}));
     browser.wait("return document.querySelectorAll('.timeline > li').length >= 5");

@@ -122,11 +122,7 @@ impl EditorSessions {
 }
 
 impl SessionHost for EditorSessions {
-    fn open(
-        &self,
-        place: SessionPlace,
-        editor: EditorPort,
-    ) -> RpcFuture<Result<String, RpcError>> {
+    fn open(&self, place: SessionPlace, editor: EditorPort) -> RpcFuture<Result<String, RpcError>> {
         let (agent, open) = (Arc::clone(&self.agent), Arc::clone(&self.open));
         Box::pin(async move {
             check_directory(&agent, &place.directory)?;

@@ -81,9 +81,11 @@ impl OpenFiles for OpenEditor {
 
     fn save(&self, path: &Path, text: &str) -> Result<(), String> {
         if !self.writes.load(Ordering::SeqCst) {
-            return Err("it has changes in the editor that are not saved, and the editor cannot save \
+            return Err(
+                "it has changes in the editor that are not saved, and the editor cannot save \
                         files for the agent: ask the user to save it"
-                .to_owned());
+                    .to_owned(),
+            );
         }
         let path = path.to_str().ok_or("its path is no text")?;
         let event = |request| emit(&ControlEvent::FileWrite { request, path, text });
