@@ -6,7 +6,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -18,32 +18,9 @@ use agentry_sandbox::{
 };
 
 use crate::confine::{ConfinementInputs, PlannedConfinement, confinement, environment};
+use crate::running_commands::CountedCommand;
 use crate::tool::mcp::ProgramFiles;
 use crate::tool::{CommandStreams, StartedCommand};
-
-/// The commands and programs of this process that are under way, of all runs in it.
-static RUNNING: AtomicUsize = AtomicUsize::new(0);
-
-/// Returns how many commands and programs of runs are under way in this process.
-pub(crate) fn running_commands() -> usize {
-    RUNNING.load(Ordering::SeqCst)
-}
-
-/// Counts a command from before it starts until its guard is dropped.
-struct CountedCommand;
-
-impl CountedCommand {
-    fn new() -> Self {
-        RUNNING.fetch_add(1, Ordering::SeqCst);
-        Self
-    }
-}
-
-impl Drop for CountedCommand {
-    fn drop(&mut self) {
-        RUNNING.fetch_sub(1, Ordering::SeqCst);
-    }
-}
 
 /// A program of the definition, such as a server.
 #[derive(Debug, Clone)]

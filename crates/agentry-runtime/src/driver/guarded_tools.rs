@@ -18,11 +18,12 @@ use super::interfaces::{
 };
 use super::output::RunOutput;
 use crate::approval::{ApprovalOffer, Approvals};
-use crate::commands::{CommandStarter, running_commands};
+use crate::commands::CommandStarter;
 use crate::conversation::ToolCall;
 use crate::event::CallJudgement;
 use crate::redact::Redactor;
 use crate::rulebook::{Rulebook, RuledTouch};
+use crate::running_commands::running_commands;
 use crate::skill::SkillNarrowing;
 use crate::skill::progress::{SkillNote, SkillProgress};
 use crate::tool::{
