@@ -25,7 +25,7 @@ const LIMIT: Duration = Duration::from_mins(1);
 
 const WRITER: &str = "name = \"writer\"\ndescription = \"Writes files\"\n\n\
     [permissions.edit]\nintent = \"ask\"\nrules = [\"out.txt:allow\", \"secret/**:deny\"]\n\n\
-    [permissions.bash]\nintent = \"deny\"\n";
+    [permissions.bash]\nintent = \"deny\"\nrules = [\"echo shown:allow\"]\n";
 const COUNTER: &str = "name: counter\nversion: 1.0.0\ndescription: Counts\nsoul: You count.\n\
     trust: {filesystem: none, network: none, exec: none}\n\
     expose:\n  - name: count\n    description: Counts words\n    input: {text: str}\n    output: int\n";
@@ -74,7 +74,12 @@ impl SceneGround<'_> {
         let calls = vec![write("out.txt"), write("a.txt"), write("secret/b.txt"), write("c.txt")];
         let count = Call::new("result", json!({"result": 3}));
         let more = Script::new("more", vec![write("d.txt")]);
-        let scripts = vec![Script::new("files", calls), Script::new("count", vec![count]), more];
+        let edit = json!({"path": "open.txt", "old_string": "not saved", "new_string": "edited"});
+        let open =
+            vec![Call::new("edit", edit), Call::new("bash", json!({"command": "echo shown"}))];
+        let open = Script::new("open", open);
+        let files = Script::new("files", calls);
+        let scripts = vec![files, Script::new("count", vec![count]), more, open];
         let server = Server::start(scripts, &self.directory.join("log"))?;
         let played = self.consent(&server.address()).and_then(|()| {
             let mut client = self.command(&self.modules.join(".bin/node"), &server.address());
@@ -98,6 +103,7 @@ impl SceneGround<'_> {
         fs::write(self.directory.join("writer/agent.toml"), WRITER)?;
         fs::write(self.directory.join("writer/system-prompt.md"), "You write files.\n")?;
         fs::write(self.directory.join("counter.agent"), COUNTER)?;
+        fs::write(self.directory.join("open.txt"), "on disk\n")?;
         // Beside the packages, by which a script finds them.
         std::os::unix::fs::symlink(self.modules, self.directory.join("node_modules"))?;
         for script in ["editor.mjs", "program.mjs", "suite.mjs"] {

@@ -118,12 +118,13 @@ fn check_editor(seen: &Value, directory: &Path) -> Result<(), String> {
                 asked["options"] == json!(["yes", "no", "always", "exact"]),
             ),
             (
-                "three questions are asked",
-                seen["asked"].as_array().is_some_and(|asked| asked.len() == 3),
+                "four questions are asked",
+                seen["asked"].as_array().is_some_and(|asked| asked.len() == 4),
             ),
             (
-                "turns end, and the last one is cancelled",
-                seen["stops"] == json!(["end_turn", "end_turn", "end_turn", "cancelled"]),
+                "turns end, and the cancelled one says so",
+                seen["stops"]
+                    == json!(["end_turn", "end_turn", "end_turn", "cancelled", "end_turn"]),
             ),
             (
                 "a session is resumed without its history",
@@ -136,6 +137,20 @@ fn check_editor(seen: &Value, directory: &Path) -> Result<(), String> {
             (
                 "the session is replayed",
                 replayed.contains("user_message_chunk") && replayed.contains("tool_call_update"),
+            ),
+            (
+                "the change is shown against the text that is not saved",
+                seen["asked"][3]["content"][0]["oldText"] == "not saved\n",
+            ),
+            ("the editor saves the change", seen["saved"] == json!(["edited\n"])),
+            (
+                "a terminal shows the command",
+                seen["terminals"][0]["output"] == "shown\n"
+                    && seen["terminals"][0]["exitCode"] == 0,
+            ),
+            (
+                "the editor runs no command of the agent",
+                seen["terminals"][0]["words"][0] == "show-output",
             ),
             ("the program ends well", seen["code"] == 0),
             ("what is allowed and approved is written", has("out.txt") && has("a.txt")),

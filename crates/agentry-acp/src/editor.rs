@@ -1,5 +1,7 @@
 //! The way back to the editor: updates of sessions, and questions for a permission.
 
+use std::time::Duration;
+
 use agentry_rpc::RpcPeer;
 use serde_json::{Value, json};
 
@@ -19,6 +21,12 @@ pub(crate) struct EditorAbilities {
     pub(crate) shows_notices: bool,
     /// Whether it puts questions with fields to the user.
     pub(crate) takes_questions: bool,
+    /// Whether it returns the texts of files, also of those that are not saved.
+    pub(crate) reads_files: bool,
+    /// Whether it writes files.
+    pub(crate) writes_files: bool,
+    /// Whether it shows terminals.
+    pub(crate) has_terminals: bool,
 }
 
 /// A question for a permission.
@@ -97,6 +105,60 @@ impl EditorPort {
         Some(text.to_owned())
     }
 
+    /// Whether the editor returns the texts of files.
+    pub fn reads_files(&self) -> bool {
+        self.abilities.reads_files
+    }
+
+    /// Whether the editor writes files.
+    pub fn writes_files(&self) -> bool {
+        self.abilities.writes_files
+    }
+
+    /// Whether the editor shows terminals.
+    pub fn has_terminals(&self) -> bool {
+        self.abilities.has_terminals
+    }
+
+    /// Returns the text of a file as the editor has it.
+    pub async fn read_file(&self, session: &str, path: &str) -> Result<String, String> {
+        let params = json!({"sessionId": session, "path": path});
+        let answer = self.peer.ask("fs/read_text_file", &params).await;
+        let answer = answer.map_err(|error| error.message)?;
+        let text = answer.get("content").and_then(Value::as_str);
+        text.map(str::to_owned).ok_or_else(|| "the editor returned no text".to_owned())
+    }
+
+    /// Replaces the text of a file in the editor, and saves it.
+    pub async fn write_file(&self, session: &str, path: &str, text: &str) -> Result<(), String> {
+        let params = json!({"sessionId": session, "path": path, "content": text});
+        let answer = self.peer.ask("fs/write_text_file", &params).await;
+        answer.map(drop).map_err(|error| error.message)
+    }
+
+    /// Opens a terminal that shows what a program prints; returns its id.
+    pub async fn open_terminal(
+        &self,
+        session: &str,
+        (program, arguments): (&str, &[&str]),
+        directory: &str,
+    ) -> Option<String> {
+        let params = json!({
+            "sessionId": session, "command": program, "args": arguments, "env": [],
+            "cwd": directory, "outputByteLimit": TERMINAL_BYTES});
+        let answer = self.peer.ask("terminal/create", &params).await.ok()?;
+        Some(answer.get("terminalId")?.as_str()?.to_owned())
+    }
+
+    /// Waits until the program of a terminal has ended, and gives the terminal back. The editor goes on to show it.
+    pub async fn close_terminal(&self, session: &str, terminal: &str, most: Duration) {
+        let params = json!({"sessionId": session, "terminalId": terminal});
+        let ended = self.peer.ask("terminal/wait_for_exit", &params);
+        let _ = tokio::time::timeout(most, ended).await;
+        let released = self.peer.ask("terminal/release", &params);
+        let _ = tokio::time::timeout(most, released).await;
+    }
+
     /// Asks the user for a permission. Any answer that was not offered is a refusal.
     pub async fn ask(&self, session: &str, question: &PermissionQuestion) -> PermissionOutcome {
         let options: Vec<Value> = question.choices.iter().map(PermissionChoice::to_json).collect();
@@ -109,15 +171,21 @@ impl EditorPort {
     }
 }
 
+/// The most bytes of output that an editor holds for a terminal.
+const TERMINAL_BYTES: u64 = 1 << 20;
 /// The field of a question.
 const ANSWER: &str = "answer";
 
 impl EditorAbilities {
     pub(crate) fn read(params: &Value) -> Self {
         let has = |path: &str| params.pointer(path).is_some_and(Value::is_object);
+        let can = |path: &str| params.pointer(path).is_some_and(|it| *it == true);
         Self {
             shows_notices: has("/clientCapabilities/session/notices"),
             takes_questions: has("/clientCapabilities/elicitation/form"),
+            reads_files: can("/clientCapabilities/fs/readTextFile"),
+            writes_files: can("/clientCapabilities/fs/writeTextFile"),
+            has_terminals: can("/clientCapabilities/terminal"),
         }
     }
 }

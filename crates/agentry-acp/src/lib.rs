@@ -9,7 +9,8 @@
 //! the crate of the protocol would add 23 packages for them. Its official client drives this side in the
 //! conformance suite.
 //!
-//! An editor is not trusted to widen anything: its servers, its files and its terminals are not used.
+//! An editor is not trusted to widen anything: its servers and further directories are not used, and its files and
+//! terminals are asked for only what the policy of the agent permits.
 
 mod editor;
 mod prompt;

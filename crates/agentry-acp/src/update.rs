@@ -86,6 +86,8 @@ pub enum ToolContent {
         /// The text after.
         new: String,
     },
+    /// A terminal of the editor, by its id.
+    Terminal(String),
 }
 
 impl ToolCallKind {
@@ -117,6 +119,7 @@ impl ToolContent {
     fn to_json(&self) -> Value {
         match self {
             Self::Text(text) => json!({"type": "content", "content": text_block(text)}),
+            Self::Terminal(id) => json!({"type": "terminal", "terminalId": id}),
             Self::Diff { path, old, new } => {
                 json!({"type": "diff", "path": path, "oldText": old, "newText": new})
             }

@@ -18,6 +18,7 @@ use agentry_sandbox::{
 };
 
 use crate::confine::{ConfinementInputs, PlannedConfinement, confinement, environment};
+use crate::running_commands::CountedCommand;
 use crate::tool::mcp::ProgramFiles;
 use crate::tool::{CommandStreams, StartedCommand};
 
@@ -146,11 +147,12 @@ impl CommandStarter for UnconfinedCommands {
         command.stdin(Stdio::from(input)).stdout(Stdio::from(output)).stderr(Stdio::from(errors));
         // A group of its own, so that the drop of the guard also kills the command's children.
         command.process_group(0);
+        let counted = CountedCommand::new();
         let mut child = tokio::process::Command::from(command).kill_on_drop(true).spawn()?;
         let group = child.id().and_then(|id| i32::try_from(id).ok());
         let guard = ProcessGroup(group.and_then(agentry_posix::process::Pid::from_raw));
         let ended = Box::pin(async move { child.wait().await.map(|status| status.code()) });
-        Ok(StartedCommand { ended, guard: Box::new(guard) })
+        Ok(StartedCommand { ended, guard: Box::new((guard, counted)) })
     }
 
     fn confined_by(&self) -> CommandConfinement {
@@ -418,7 +420,10 @@ impl SandboxedCommands {
 type CommandEnding = tokio::sync::oneshot::Receiver<Result<CommandExit, SandboxError>>;
 
 impl SandboxedCommands {
-    fn started((guard, ending): (SandboxCommandGuard, CommandEnding)) -> StartedCommand {
+    fn started(
+        (guard, ending): (SandboxCommandGuard, CommandEnding),
+        counted: CountedCommand,
+    ) -> StartedCommand {
         let same = Arc::clone(&guard.ready);
         let ended = Box::pin(async move {
             let ended = ending.await.unwrap_or(Err(SandboxError::Gone));
@@ -427,7 +432,8 @@ impl SandboxedCommands {
             same.spent.fetch_or(is_spent, Ordering::Relaxed);
             ended.map(|ended| ended.code).map_err(io::Error::other)
         });
-        StartedCommand { ended, guard: Box::new(guard) }
+        // Fields of a tuple are dropped in their order: counted until it is killed.
+        StartedCommand { ended, guard: Box::new((guard, counted)) }
     }
 }
 
@@ -440,7 +446,8 @@ impl CommandStarter for SandboxedCommands {
     ) -> io::Result<StartedCommand> {
         let (variables, files) = (Vec::new(), ProgramFiles::default());
         let launch = ProgramLaunch { argv, directory, variables, files };
-        Ok(Self::started(self.begin(&launch, EnvironmentKind::OfCommands, &streams)?))
+        let counted = CountedCommand::new();
+        Ok(Self::started(self.begin(&launch, EnvironmentKind::OfCommands, &streams)?, counted))
     }
 
     fn start_program(
@@ -448,7 +455,8 @@ impl CommandStarter for SandboxedCommands {
         launch: ProgramLaunch,
         streams: CommandStreams,
     ) -> io::Result<StartedCommand> {
-        Ok(Self::started(self.begin(&launch, EnvironmentKind::OfProgram, &streams)?))
+        let counted = CountedCommand::new();
+        Ok(Self::started(self.begin(&launch, EnvironmentKind::OfProgram, &streams)?, counted))
     }
 
     fn confined_by(&self) -> CommandConfinement {

@@ -40,6 +40,7 @@ pub mod redact;
 mod reopen;
 pub mod rule_lines;
 pub mod rulebook;
+mod running_commands;
 pub mod skill;
 pub mod standing_approval;
 pub mod state;

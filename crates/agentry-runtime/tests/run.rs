@@ -25,7 +25,7 @@ use agentry_runtime::journal::{Journal, RunDescription};
 use agentry_runtime::provider::plan::{ModelPlan, PlanInputs};
 use agentry_runtime::redact::Redactor;
 use agentry_runtime::rulebook::Rulebook;
-use agentry_runtime::tool::{CallLocation, ToolExtras, Toolbox};
+use agentry_runtime::tool::{CallLocation, EditorFiles, ToolExtras, Toolbox};
 use agentry_runtime::undo::BeforeImages;
 use agentry_runtime::{
     ErrorStrategy, MessageBlock, RunEnding, RunEvent, RunLimits, TimedEvent, ToolCall,
@@ -202,7 +202,16 @@ fn shared(rulebook: Rulebook, workspace: PathBuf, run: &Path) -> SharedRun {
 
 fn place(workspace: PathBuf, run: PathBuf) -> CallLocation {
     let (protected, hidden) = (Vec::new(), Vec::new());
-    CallLocation { directory: workspace.clone(), workspace, run, home: None, protected, hidden }
+    let editor = EditorFiles::default();
+    CallLocation {
+        directory: workspace.clone(),
+        workspace,
+        run,
+        home: None,
+        protected,
+        hidden,
+        editor,
+    }
 }
 
 fn now() -> u64 {

@@ -104,8 +104,22 @@ async function load(isNew) {
     else link.removeAttribute('aria-current');
   }
   if (isNew) main.focus({ preventScroll: true });
+  main.querySelectorAll('details[open]').forEach(fill);
   const timeline = main.querySelector('[data-stream]');
+  await questions();
   if (timeline) follow(timeline, timeline.dataset.stream, main.querySelector('[data-live]'));
+}
+
+// What the shown run waits for. A half-written answer stays.
+async function questions() {
+  const place = main.querySelector('[data-waiting]');
+  if (!place || place.contains(document.activeElement) && isTyping()) return;
+  const reply = await ask(place.dataset.waiting);
+  if (!reply.ok) return;
+  const html = await reply.text();
+  if (html === place.dataset.shown) return;
+  place.dataset.shown = html;
+  place.replaceChildren(...parsed(html));
 }
 
 // Reads server-sent events by fetch, because EventSource sends no token.
@@ -174,6 +188,8 @@ async function refreshHead() {
   const timeline = main.querySelector('.timeline');
   const nodes = fresh.map((node) => node.classList && node.classList.contains('timeline') && timeline ? timeline : node);
   main.replaceChildren(...nodes);
+  main.querySelectorAll('details[open]').forEach(fill);
+  await questions();
   shown = html;
   hasEnded = true;
 }
@@ -214,19 +230,24 @@ main.addEventListener('keydown', (event) => {
   if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && event.target.form) event.target.form.requestSubmit();
 });
 
-main.addEventListener('toggle', async (event) => {
-  const details = event.target;
+main.addEventListener('toggle', (event) => fill(event.target), true);
+
+// Loads what belongs into details that are open.
+async function fill(details) {
   if (!details.open || details.dataset.isLoaded) return;
   if (details.dataset.load) {
-    const reply = await ask(details.dataset.load);
-    if (!reply.ok) return tell(await complaint(reply));
     details.dataset.isLoaded = 'yes';
+    const reply = await ask(details.dataset.load);
+    if (!reply.ok) {
+      delete details.dataset.isLoaded;
+      return tell(await complaint(reply));
+    }
     details.append(...parsed(await reply.text()));
   } else if (details.dataset.delegate) {
     details.dataset.isLoaded = 'yes';
     follow(details.appendChild(document.createElement('ol')), details.dataset.delegate, null);
   }
-}, true);
+}
 
 async function count() {
   if (!token || document.hidden) return;
@@ -252,4 +273,4 @@ async function start() {
 }
 
 start();
-setInterval(() => { if (token && !document.hidden) Promise.all([count(), load(false)]).catch(() => tell('The server does not answer.')); }, 2000);
+setInterval(() => { if (token && !document.hidden) Promise.all([count(), load(false), questions()]).catch(() => tell('The server does not answer.')); }, 2000);

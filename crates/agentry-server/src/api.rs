@@ -97,7 +97,11 @@ impl ApiServer {
             RouteMatch::Found(route, parameters) => (route, parameters),
             RouteMatch::OtherMethod => {
                 let message = "the path has no such method; `/openapi.json` lists all";
-                return Err(refused(StatusCode::METHOD_NOT_ALLOWED, "method", message));
+                let mut refused = refused(StatusCode::METHOD_NOT_ALLOWED, "method", message);
+                if let Ok(methods) = HeaderValue::from_str(&route::methods(path)) {
+                    refused.headers_mut().insert(header::ALLOW, methods);
+                }
+                return Err(refused);
             }
             RouteMatch::Missing => {
                 let message = "there is no such path; `/openapi.json` lists all";
@@ -119,7 +123,12 @@ impl ApiServer {
         }
         if route.method == RouteMethod::Post {
             input.body = read_body(&parts.headers, body, self.limits.patience).await?;
-            check_fields(route.fields, &input.body)?;
+            check_fields(route.fields, &input.body).map_err(|why| match route.answer {
+                RouteAnswer::Own(OwnAnswer::ChatCompletion | OwnAnswer::Response) => {
+                    completion::invalid(&why)
+                }
+                _ => refused(StatusCode::BAD_REQUEST, "invalid", &why),
+            })?;
             input.key = idempotency_key(&parts.headers)?;
         }
         self.perform(route, &input, &parts.headers).await
@@ -339,8 +348,7 @@ where
 }
 
 /// Refuses a body with a missing, wrong or unknown field: nothing is ignored in silence.
-fn check_fields(fields: &[BodyField], body: &Map<String, Value>) -> Result<(), Box<ServerReply>> {
-    let wrong = |message: String| Err(refused(StatusCode::BAD_REQUEST, "invalid", &message));
+fn check_fields(fields: &[BodyField], body: &Map<String, Value>) -> Result<(), String> {
     for BodyField { name, kind, is_required } in fields {
         let fits = match (body.get(*name), kind) {
             (None, _) => !is_required,
@@ -353,13 +361,13 @@ fn check_fields(fields: &[BodyField], body: &Map<String, Value>) -> Result<(), B
         match (fits, kind) {
             (true, _) => {}
             (false, FieldType::Word(words)) => {
-                return wrong(format!("`{name}` must be one of {}", words.join(", ")));
+                return Err(format!("`{name}` must be one of {}", words.join(", ")));
             }
-            (false, _) => return wrong(format!("`{name}` is missing, or it is not a text")),
+            (false, _) => return Err(format!("`{name}` is missing, or it is not a text")),
         }
     }
     match body.keys().find(|key| fields.iter().all(|field| field.name != key.as_str())) {
-        Some(unknown) => wrong(format!("there is no field `{unknown}` here")),
+        Some(unknown) => Err(format!("there is no field `{unknown}` here")),
         None => Ok(()),
     }
 }

@@ -174,7 +174,9 @@ async fn answer(
     body: &Map<String, Value>,
 ) -> Result<ServerReply, Box<ServerReply>> {
     let model = body.get("model").and_then(Value::as_str).unwrap_or_default();
-    let head = AnswerHead::new(form, (&run, after), model);
+    let mut head = AnswerHead::new(form, (&run, after), model);
+    let options = body.get("stream_options");
+    head.includes_usage = options.is_some_and(|it| it["include_usage"] == true);
     let feed = server.feed(run, after)?;
     let mut reader = AnswerFeed { feed, turn: String::new(), text: String::new() };
     if body.get("stream") == Some(&Value::Bool(true)) {
@@ -219,7 +221,7 @@ pub(crate) fn failure_of(ended: &Value) -> Option<String> {
     clippy::unnecessary_box_returns,
     reason = "errors are boxed everywhere: a response is large"
 )]
-fn invalid(why: &str) -> Box<ServerReply> {
+pub(crate) fn invalid(why: &str) -> Box<ServerReply> {
     Box::new(error(StatusCode::BAD_REQUEST, "invalid", why))
 }
 

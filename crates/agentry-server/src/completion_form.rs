@@ -23,6 +23,8 @@ pub(crate) struct AnswerHead {
     created: u64,
     /// The number of the next event of a stream.
     number: u64,
+    /// Whether the end of a stream of chunks has a chunk with the usage.
+    pub(crate) includes_usage: bool,
 }
 
 impl AnswerHead {
@@ -32,7 +34,7 @@ impl AnswerHead {
             AnswerForm::Chat => format!("chatcmpl-{run}"),
             AnswerForm::Response => format!("resp_{run}.{after}"),
         };
-        Self { form, id, model: model.to_owned(), created, number: 0 }
+        Self { form, id, model: model.to_owned(), created, number: 0, includes_usage: false }
     }
 
     /// The first events of a stream.
@@ -83,8 +85,10 @@ impl AnswerHead {
                 vec![format!("data: {}\n\n", error_body("failed", &why))]
             }
             (AnswerForm::Chat, None) => {
-                let last = self.chunk(&json!({}), Some((finish(ended), ended)));
-                vec![last, "data: [DONE]\n\n".to_owned()]
+                let last = self.chunk(&json!({}), Some(finish(ended)));
+                let usage = self.includes_usage.then(|| self.usage_chunk(ended));
+                let done = "data: [DONE]\n\n".to_owned();
+                [last].into_iter().chain(usage).chain([done]).collect()
             }
             (AnswerForm::Response, failure) => {
                 let at = self.number + 3;
@@ -129,14 +133,20 @@ impl AnswerHead {
         }
     }
 
-    fn chunk(&self, delta: &Value, end: Option<(&str, &Value)>) -> String {
-        let mut chunk = json!({
+    fn chunk(&self, delta: &Value, end: Option<&str>) -> String {
+        let chunk = json!({
             "id": self.id, "object": "chat.completion.chunk", "created": self.created, "model": self.model,
-            "choices": [{ "index": 0, "delta": delta, "finish_reason": end.map(|(why, _)| why) }],
+            "choices": [{ "index": 0, "delta": delta, "finish_reason": end }],
         });
-        if let Some((_, ended)) = end {
-            chunk["usage"] = chat_usage(ended);
-        }
+        format!("data: {chunk}\n\n")
+    }
+
+    /// The chunk that a client gets which asks for the usage: it has no choice.
+    fn usage_chunk(&self, ended: &Value) -> String {
+        let chunk = json!({
+            "id": self.id, "object": "chat.completion.chunk", "created": self.created, "model": self.model,
+            "choices": [], "usage": chat_usage(ended),
+        });
         format!("data: {chunk}\n\n")
     }
 

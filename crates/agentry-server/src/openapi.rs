@@ -45,8 +45,11 @@ fn operation(route: &ApiRoute) -> Value {
         if let Some(scope) = route.scope {
             fields.insert("security".to_owned(), json!([{ "token": [scope.as_str()] }]));
         }
-        if !route.fields.is_empty() {
-            let content = json!({ "application/json": { "schema": schema(route.fields) } });
+        let is_message = is_own(route, OwnAnswer::McpMessage);
+        if !route.fields.is_empty() || is_message {
+            let schema =
+                if is_message { json!({ "type": "object" }) } else { schema(route.fields) };
+            let content = json!({ "application/json": { "schema": schema } });
             let body = json!({ "required": true, "content": content });
             fields.insert("requestBody".to_owned(), body);
         }
@@ -75,7 +78,16 @@ fn parameters(route: &ApiRoute) -> Vec<Value> {
         };
         json!({ "name": name, "in": "query", "schema": schema })
     });
-    path.chain(query).collect()
+    let header = |name: &str, schema: Value, is_meant: bool| {
+        is_meant.then(|| json!({ "name": name, "in": "header", "schema": schema }))
+    };
+    let key = json!({ "type": "string", "minLength": 1, "maxLength": 200 });
+    let number = json!({ "type": "integer", "minimum": 0 });
+    let headers = [
+        header("Idempotency-Key", key, has_field(route, "agent")),
+        header("Last-Event-ID", number, matches!(route.answer, RouteAnswer::Events)),
+    ];
+    path.chain(query).chain(headers.into_iter().flatten()).collect()
 }
 
 fn schema(fields: &[BodyField]) -> Value {
@@ -96,40 +108,82 @@ fn schema(fields: &[BodyField]) -> Value {
 }
 
 fn responses(route: &ApiRoute) -> Value {
-    let kind = match route.answer {
-        RouteAnswer::Events => "text/event-stream",
-        RouteAnswer::Text(_) | RouteAnswer::Own(OwnAnswer::Metrics) => "text/plain",
-        RouteAnswer::Host(_) | RouteAnswer::Own(_) => "application/json",
-    };
+    let types = |types: &[&str]| types.iter().map(|it| ((*it).to_owned(), json!({}))).collect();
     let error =
         json!({ "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } });
-    let is_mcp = matches!(route.answer, RouteAnswer::Own(OwnAnswer::McpMessage));
     let mut responses = Map::new();
     let mut add = |status: &str, what: &str, content: Value| {
         responses.insert(status.to_owned(), json!({ "description": what, "content": content }));
     };
-    add("200", "It was done.", json!({ (kind): {} }));
-    if route.scope.is_some() {
-        add("401", "There is no token, or it is not known.", error.clone());
-        add(
-            "403",
-            "The token has another scope, or the request comes from another page.",
-            error.clone(),
-        );
+    add("200", "It was done.", types(content_types(&route.answer)));
+    if matches!(route.answer, RouteAnswer::Own(OwnAnswer::McpMessage)) {
+        add("202", "The notice or the answer was taken.", types(&["text/plain"]));
     }
-    if is_mcp {
-        add("202", "The notice or the answer was taken.", json!({ "text/plain": {} }));
-        add("406", "`Accept` lacks one of the two forms of an answer.", json!({ (kind): {} }));
-        add("503", "There are too many sessions or open requests.", json!({ (kind): {} }));
-    }
-    if is_mcp || route.path.contains('{') || route.method == RouteMethod::Delete {
-        add("404", "There is no such thing.", error.clone());
-    }
-    if route.method == RouteMethod::Post {
-        add("400", "The body does not fit.", error.clone());
-        add("409", "It does not fit what is there now.", error);
+    for (status, what, is_meant) in ERRORS {
+        if is_meant(route) {
+            add(status, what, error.clone());
+        }
     }
     Value::Object(responses)
+}
+
+/// The types of an answer. A client of models says in its request whether it wants a stream.
+fn content_types(answer: &RouteAnswer) -> &'static [&'static str] {
+    use OwnAnswer::{ChatCompletion, McpEnd, McpMessage, Metrics, Response};
+    match answer {
+        RouteAnswer::Events => &["text/event-stream"],
+        RouteAnswer::Text(_) | RouteAnswer::Own(Metrics | McpEnd) => &["text/plain"],
+        RouteAnswer::Own(ChatCompletion | Response | McpMessage) => {
+            &["application/json", "text/event-stream"]
+        }
+        RouteAnswer::Host(_) | RouteAnswer::Own(_) => &["application/json"],
+    }
+}
+
+/// A status, what it means, and the routes that can have it.
+type RouteError = (&'static str, &'static str, fn(&ApiRoute) -> bool);
+
+/// The errors of routes.
+const ERRORS: &[RouteError] = &[
+    ("400", "A parameter, a header or the body does not fit.", |_| true),
+    ("401", "There is no token or code, or it is not known.", |route| {
+        route.scope.is_some() || is_own(route, OwnAnswer::Pair)
+    }),
+    ("403", "The token has another scope, or the request comes from another page.", |_| true),
+    ("404", "There is no such thing.", |route| {
+        route.path.contains('{')
+            || is_mcp(route)
+            || is_model(route)
+            || route.query.contains(&"agent")
+            || has_field(route, "agent")
+    }),
+    ("406", "`Accept` lacks one of the two forms of an answer.", |route| {
+        is_own(route, OwnAnswer::McpMessage)
+    }),
+    ("408", "The body did not arrive in time.", |route| route.method == RouteMethod::Post),
+    ("409", "It does not fit what is there now.", |route| route.method == RouteMethod::Post),
+    ("413", "The body has more than 1 MiB.", |route| route.method == RouteMethod::Post),
+    ("415", "The body is not `application/json`.", |route| route.method == RouteMethod::Post),
+    ("421", "The request is for another host.", |_| true),
+    ("500", "It could not be done.", |_| true),
+    ("502", "The run failed.", is_model),
+    ("503", "Too much is open already.", |_| true),
+];
+
+fn is_own(route: &ApiRoute, own: OwnAnswer) -> bool {
+    matches!(route.answer, RouteAnswer::Own(it) if it == own)
+}
+
+fn is_mcp(route: &ApiRoute) -> bool {
+    is_own(route, OwnAnswer::McpMessage) || is_own(route, OwnAnswer::McpEnd)
+}
+
+fn is_model(route: &ApiRoute) -> bool {
+    is_own(route, OwnAnswer::ChatCompletion) || is_own(route, OwnAnswer::Response)
+}
+
+fn has_field(route: &ApiRoute, name: &str) -> bool {
+    route.fields.iter().any(|field| field.name == name)
 }
 
 #[cfg(test)]

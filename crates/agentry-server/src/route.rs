@@ -361,6 +361,12 @@ pub(crate) fn find(method: &Method, path: &str) -> RouteMatch {
     if has_path { RouteMatch::OtherMethod } else { RouteMatch::Missing }
 }
 
+/// The methods of a path, for the header `Allow`.
+pub(crate) fn methods(path: &str) -> String {
+    let routes = ROUTES.iter().filter(|route| parameters(route.path, path).is_some());
+    routes.map(|route| route.method.as_str()).collect::<Vec<_>>().join(", ")
+}
+
 /// The parameters of a path, if the pattern matches it.
 pub(crate) fn parameters(pattern: &str, path: &str) -> Option<Vec<String>> {
     let mut found = Vec::new();

@@ -24,7 +24,7 @@ pub(crate) use home::{
 };
 pub(crate) use machine::{ConfigArguments, DoctorArguments, ModelsArguments};
 pub(crate) use memory::{MemoryAddArguments, MemoryAgent, MemoryArguments, MemoryCommand};
-pub(crate) use offer::{AcpArguments, McpArguments};
+pub(crate) use offer::{AcpArguments, McpArguments, ShowOutputArguments};
 pub(crate) use policy::{
     DiffFormat, PolicyArguments, PolicyCommand, PolicyDiffArguments, PolicyShowArguments,
     PolicyTestArguments, PolicyWhyArguments,
@@ -195,6 +195,9 @@ pub(crate) enum CliCommand {
     Serve(ServeArguments),
     /// Offer an agent to an editor that speaks the Agent Client Protocol (ACP)
     Acp(AcpArguments),
+    /// The program in a terminal that `acp` opens in an editor
+    #[command(hide = true)]
+    ShowOutput(ShowOutputArguments),
     /// Offer agents as tools to other programs, as an MCP server
     Mcp(McpArguments),
     /// Show what confines the commands of an agent, or run one command confined like them

@@ -79,6 +79,7 @@ fn main() -> ExitCode {
         CliCommand::Schedule(args) => command::schedule::run(&args),
         CliCommand::Serve(args) => command::serve::run(&args),
         CliCommand::Acp(args) => command::acp::run(&args),
+        CliCommand::ShowOutput(args) => command::acp::show_output(&args),
         CliCommand::Mcp(args) => command::mcp::run(&args),
         CliCommand::Sandbox(args) => command::sandbox::run(&args),
         CliCommand::Doctor(args) => command::doctor::run(&args),

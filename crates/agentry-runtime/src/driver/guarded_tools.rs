@@ -23,6 +23,7 @@ use crate::conversation::ToolCall;
 use crate::event::CallJudgement;
 use crate::redact::Redactor;
 use crate::rulebook::{Rulebook, RuledTouch};
+use crate::running_commands::running_commands;
 use crate::skill::SkillNarrowing;
 use crate::skill::progress::{SkillNote, SkillProgress};
 use crate::tool::{
@@ -422,6 +423,10 @@ impl ToolHost for CallHost<'_> {
 
     fn redacted(&self, text: &str) -> String {
         self.shared.redactor.text(text)
+    }
+
+    fn has_commands(&self) -> bool {
+        running_commands() > 0
     }
 
     fn show(&self, piece: &str) {

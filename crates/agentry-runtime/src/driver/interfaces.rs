@@ -15,7 +15,7 @@ use crate::event::{CallClass, CallJudgement, ModelFailure, ModelTurn, RunEvent, 
 use crate::provider::{AnswerDelta, ProviderRequest};
 use crate::redact::Redactor;
 use crate::skill::progress::{SkillNote, SkillProgress};
-use crate::tool::{self, BoxedFuture, ToolSpec};
+use crate::tool::{self, BoxedFuture, EditorFiles, ToolSpec};
 
 pub use super::inner_calls::{InnerPort, InnerReply, InnerRequest};
 
@@ -245,6 +245,11 @@ pub trait Approver: Send + Sync {
         question: &'a str,
         choices: &'a [String],
     ) -> BoxedFuture<'a, Option<String>>;
+
+    /// Returns the files that the user has open in an editor.
+    fn editor(&self) -> EditorFiles {
+        EditorFiles::default()
+    }
 }
 
 /// Stores the events of a run.

@@ -21,7 +21,7 @@ use crate::redact::Redactor;
 use crate::rulebook::Rulebook;
 use crate::skill::progress::{SkillProgress, StepCounts};
 use crate::tool::testing::{TestRules, judge};
-use crate::tool::{CallLocation, ToolExtras, Toolbox};
+use crate::tool::{CallLocation, EditorFiles, ToolExtras, Toolbox};
 
 const TITLES: [(&str, StepKind); 5] = [
     ("Parse", StepKind::Deterministic),
@@ -88,6 +88,7 @@ impl TestRun {
             home: None,
             protected: Vec::new(),
             hidden: Vec::new(),
+            editor: EditorFiles::default(),
         };
         let rulebook =
             Rulebook { world, judge, protected: Vec::new(), sources: SourceFiles::default() };

@@ -7,6 +7,7 @@ use std::time::Duration;
 use agentry_compile::policy::Section;
 use similar::TextDiff;
 
+use super::editor_files::FileBefore;
 use super::files::{self, FileStamp, touch};
 use super::replace::{remove, replace};
 use super::{ToolHost, output_cap};
@@ -14,6 +15,9 @@ use crate::event::CallJudgement;
 
 /// The most bytes of one diff.
 const MOST_OF_DIFF: usize = 16_000;
+/// Why a change does not take place that an editor cannot make.
+const UNSAVED: &str =
+    "it has changes in the editor that are not saved: change it alone, with `edit`";
 /// The time limit for finding the shortest diff.
 const PATIENCE: Duration = Duration::from_millis(300);
 
@@ -25,7 +29,7 @@ pub(super) struct ToolFileChange {
     /// The real path.
     pub(super) path: PathBuf,
     /// The present content; `None` if the file is new.
-    pub(super) before: Option<(Vec<u8>, FileStamp)>,
+    pub(super) before: Option<FileBefore>,
     /// The new content; `None` if the file is deleted.
     pub(super) after: Option<Vec<u8>>,
     /// The file whose permissions a new file gets: the one that is moved there.
@@ -36,7 +40,7 @@ impl ToolFileChange {
     /// Returns the change as a unified diff.
     pub(super) fn diff(&self) -> String {
         let none = "/dev/null".to_owned();
-        let old = self.before.as_ref().map(|(bytes, _)| bytes.as_slice());
+        let old = self.before.as_ref().map(|before| before.bytes.as_slice());
         let new = self.after.as_deref();
         let header = (
             old.map_or(none.clone(), |_| format!("a/{}", self.name)),
@@ -56,8 +60,15 @@ impl ToolFileChange {
         format!("{start}\n[{} bytes of the diff are left out]\n", text.len() - start.len())
     }
 
-    fn apply(&self) -> std::io::Result<()> {
-        let before = self.before.as_ref().map(|(_, stamp)| stamp);
+    fn apply(&self, host: &dyn ToolHost) -> std::io::Result<()> {
+        if let (Some(FileBefore { stamp, is_unsaved: true, .. }), after) =
+            (&self.before, &self.after)
+        {
+            let after = after.as_ref().ok_or_else(|| std::io::Error::other(UNSAVED))?;
+            let change = (self.path.as_path(), after.as_slice(), stamp);
+            return host.place().editor.save(change, host.has_commands());
+        }
+        let before = self.before.as_ref().map(|before| &before.stamp);
         match (&self.after, before) {
             (Some(bytes), before) => {
                 replace(&self.path, bytes, before, before.or(self.like.as_ref()))
@@ -71,7 +82,9 @@ impl ToolFileChange {
     fn take_back(&self) -> std::io::Result<()> {
         let now = files::contents(&self.path)?.map(|(_, stamp)| stamp);
         match (&self.before, now) {
-            (Some((bytes, stamp)), now) => replace(&self.path, bytes, now.as_ref(), Some(stamp)),
+            (Some(FileBefore { bytes, stamp, .. }), now) => {
+                replace(&self.path, bytes, now.as_ref(), Some(stamp))
+            }
             (None, Some(now)) => remove(&self.path, &now),
             (None, None) => Ok(()),
         }
@@ -80,6 +93,12 @@ impl ToolFileChange {
 
 /// Makes all changes or none. The run stores the present content first.
 pub(super) fn carry_out(changes: &[ToolFileChange], host: &dyn ToolHost) -> Result<(), String> {
+    // An editor cannot take part in «all or none».
+    let is_unsaved =
+        |change: &&ToolFileChange| change.before.as_ref().is_some_and(|it| it.is_unsaved);
+    if let (Some(unsaved), 2..) = (changes.iter().find(is_unsaved), changes.len()) {
+        return Err(format!("nothing was changed: `{}`: {UNSAVED}", unsaved.name));
+    }
     for change in changes {
         let kept = host.before_change(&change.path);
         kept.map_err(|error| {
@@ -90,7 +109,7 @@ pub(super) fn carry_out(changes: &[ToolFileChange], host: &dyn ToolHost) -> Resu
     for (at, change) in changes.iter().enumerate() {
         // Checked again for each file: several harmless files can together form a repository.
         let applied = files::unprotected(&change.path, &place)
-            .and_then(|()| change.apply().map_err(|error| files::why(&change.name, &error)));
+            .and_then(|()| change.apply(host).map_err(|error| files::why(&change.name, &error)));
         let Err(mut message) = applied else { continue };
         let done = changes.get(..at).unwrap_or_default();
         for change in done.iter().rev() {
@@ -122,7 +141,7 @@ mod tests {
 
     fn change(world: &TestWorkspace, name: &str, after: Option<&str>) -> ToolFileChange {
         let path = world.path(name);
-        let before = files::contents(&path).unwrap();
+        let before = super::super::EditorFiles::default().contents(&path).unwrap();
         let after = after.map(|it| it.as_bytes().into());
         ToolFileChange { name: name.to_owned(), path, before, after, like: None }
     }

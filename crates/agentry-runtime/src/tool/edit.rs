@@ -61,7 +61,7 @@ impl BuiltInTool for EditTool {
     fn preview(&self, given: &Value, place: &CallLocation) -> Option<String> {
         let given: EditInput = arguments(given).ok()?;
         let path = files::resolve(&given.path, place).ok()?;
-        change(given, path).ok().map(|change| change.diff())
+        change(given, path, place).ok().map(|change| change.diff())
     }
 
     fn run<'a>(&'a self, arguments: Value, host: &'a dyn ToolHost) -> BoxedFuture<'a, ToolOutput> {
@@ -73,19 +73,25 @@ fn edit(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
     let given: EditInput = arguments(given)?;
     let path = files::permitted(Section::Edit, &given.path, host)?;
     let name = given.path.clone();
-    let changes = [change(given, path)?];
+    let changes = [change(given, path, &host.place())?];
     carry_out(&changes, host)?;
     Ok(format!("changed `{name}`\n{}", shown(&changes, host)))
 }
 
-fn change(given: EditInput, path: std::path::PathBuf) -> Result<ToolFileChange, String> {
+fn change(
+    given: EditInput,
+    path: std::path::PathBuf,
+    place: &CallLocation,
+) -> Result<ToolFileChange, String> {
     let EditInput { path: name, old_string, new_string, replace_all } = given;
-    let found = files::text(&path).map_err(|error| files::why(&name, &error))?;
-    let (text, stamp) = found.ok_or_else(|| format!("`{name}` does not exist: use `write`"))?;
-    let after = replaced(&text, &old_string, &new_string, replace_all)
+    let found = place.editor.contents(&path).map_err(|error| files::why(&name, &error))?;
+    let before = found.ok_or_else(|| format!("`{name}` does not exist: use `write`"))?;
+    let text = str::from_utf8(&before.bytes);
+    let text = text.map_err(|_| format!("`{name}`: it is no UTF-8 text"))?;
+    let after = replaced(text, &old_string, &new_string, replace_all)
         .map_err(|why| format!("`{name}`: {why}"))?;
-    let before = Some((text.into_bytes(), stamp));
-    Ok(ToolFileChange { name, path, before, after: Some(after.into_bytes()), like: None })
+    let after = Some(after.into_bytes());
+    Ok(ToolFileChange { name, path, before: Some(before), after, like: None })
 }
 
 /// Returns the text with `old` replaced by `new`, or why that is not possible.

@@ -182,13 +182,6 @@ pub(super) fn contents(path: &Path) -> io::Result<Option<(Vec<u8>, FileStamp)>> 
     Ok(Some((bytes, stamp)))
 }
 
-/// Returns the text of a file that is to be changed; `None` if it does not exist.
-pub(super) fn text(path: &Path) -> io::Result<Option<(String, FileStamp)>> {
-    let Some((bytes, stamp)) = contents(path)? else { return Ok(None) };
-    let text = String::from_utf8(bytes).map_err(|_| io::Error::other("it is no UTF-8 text"))?;
-    Ok(Some((text, stamp)))
-}
-
 /// What to do about a missing directory on the way.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MissingDirectory {

@@ -12,6 +12,7 @@ mod bash;
 mod change;
 mod declared_tool;
 mod edit;
+mod editor_files;
 pub(crate) mod files;
 mod glob;
 mod grep;
@@ -42,6 +43,7 @@ mod write;
 
 pub(crate) use declared_tool::answered;
 pub use declared_tool::{CallFailure, DeclaredKind, DeclaredTool, TIME, ToolOrigin, for_model};
+pub use editor_files::{EditorFiles, OpenFiles};
 pub(crate) use output_cap::kept_elsewhere;
 pub use pause_clock::PauseClock;
 pub use real_path::real;
@@ -197,6 +199,11 @@ pub trait ToolHost: Send + Sync {
         streams: CommandStreams,
     ) -> io::Result<StartedCommand>;
 
+    /// Returns whether commands or programs of the agent are under way.
+    fn has_commands(&self) -> bool {
+        false
+    }
+
     /// Makes a call of another tool: within these bounds, under the policy of the run, and with the
     /// approval of the user where the policy wants one. Fails if the call is refused.
     fn call<'a>(&'a self, call: InnerCall<'a>) -> BoxedFuture<'a, Result<ToolOutput, String>> {
@@ -300,6 +307,8 @@ pub struct CallLocation {
     /// Paths that no tool may read, with everything below, except long outputs of this run: Agentry's home
     /// directory, which may be in the workspace. Real paths.
     pub hidden: Vec<PathBuf>,
+    /// The files that the user has open in an editor.
+    pub editor: EditorFiles,
 }
 
 impl ToolOutput {

@@ -131,7 +131,7 @@ fn part_changes(part: FilePatch, place: &CallLocation) -> Result<Vec<ToolFileCha
             }
             let mut change = old(path, place)?;
             let name = &change.name;
-            let bytes = change.before.as_ref().map(|(bytes, _)| bytes.as_slice());
+            let bytes = change.before.as_ref().map(|before| before.bytes.as_slice());
             let text = str::from_utf8(bytes.unwrap_or_default())
                 .map_err(|_| format!("`{name}`: it is no UTF-8 text"))?;
             let after = applied(text, &hunks).map_err(|why| format!("`{name}`: {why}"))?;
@@ -140,7 +140,7 @@ fn part_changes(part: FilePatch, place: &CallLocation) -> Result<Vec<ToolFileCha
                 return Ok(vec![change]);
             };
             let mut moved = new(to, after.into_bytes(), place)?;
-            moved.like = change.before.as_ref().map(|(_, stamp)| stamp.clone());
+            moved.like = change.before.as_ref().map(|before| before.stamp.clone());
             // The new file comes first: if it cannot be written, the old one is still there.
             Ok(vec![moved, change])
         }
@@ -155,7 +155,7 @@ fn no_link(name: &str, place: &CallLocation) -> Result<(), String> {
 /// Returns the change that creates a file, which must not exist.
 fn new(name: String, bytes: Vec<u8>, place: &CallLocation) -> Result<ToolFileChange, String> {
     let path = files::resolve(&name, place)?;
-    match files::contents(&path).map_err(|error| files::why(&name, &error))? {
+    match place.editor.contents(&path).map_err(|error| files::why(&name, &error))? {
         Some(_) => Err(format!("`{name}` exists already")),
         None => Ok(ToolFileChange { name, path, before: None, after: Some(bytes), like: None }),
     }
@@ -164,7 +164,7 @@ fn new(name: String, bytes: Vec<u8>, place: &CallLocation) -> Result<ToolFileCha
 /// Returns the change that deletes a file, which must exist; the caller may set new content.
 fn old(name: String, place: &CallLocation) -> Result<ToolFileChange, String> {
     let path = files::resolve(&name, place)?;
-    match files::contents(&path).map_err(|error| files::why(&name, &error))? {
+    match place.editor.contents(&path).map_err(|error| files::why(&name, &error))? {
         Some(before) => {
             Ok(ToolFileChange { name, path, before: Some(before), after: None, like: None })
         }

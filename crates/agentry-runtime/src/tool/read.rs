@@ -101,7 +101,10 @@ fn read(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
         _ => files::why(&name, &error),
     };
     let file = files::open(&path).map_err(failed)?;
-    let mut reader = BufReader::with_capacity(64 << 10, file);
+    let mut reader: Box<dyn BufRead> = match unsaved(&path, host) {
+        Some(text) => Box::new(io::Cursor::new(text)),
+        None => Box::new(BufReader::with_capacity(64 << 10, file)),
+    };
     let start = reader.fill_buf().map_err(failed)?;
     if start.iter().take(LOOKED_AT).any(|byte| *byte == 0) {
         return Err(format!("`{name}` is not text: it holds NUL bytes"));
@@ -111,6 +114,14 @@ fn read(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
     }
     let offset = offset.unwrap_or(1).max(1);
     numbered(&mut reader, offset, limit.unwrap_or(LINES), host.output_limit()).map_err(failed)
+}
+
+/// Returns the text of a file that the user has changed in an editor and not saved.
+fn unsaved(path: &Path, host: &dyn ToolHost) -> Option<String> {
+    let CallLocation { editor, .. } = host.place();
+    editor.0.as_ref()?;
+    let (bytes, _) = files::contents(path).ok()??;
+    editor.unsaved(path, &bytes)
 }
 
 /// Returns the numbered lines from `offset` on, as many as are wanted and fit.

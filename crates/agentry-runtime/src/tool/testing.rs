@@ -13,8 +13,8 @@ use agentry_compile::policy::{
 use agentry_compile::text::{FileId, Span, Spanned};
 
 use super::{
-    BoxedFuture, BuiltInTool, CallLocation, CommandStreams, StartedCommand, ToolHost, ToolOutput,
-    ToolTouch, real,
+    BoxedFuture, BuiltInTool, CallLocation, CommandStreams, EditorFiles, StartedCommand, ToolHost,
+    ToolOutput, ToolTouch, real,
 };
 use crate::event::CallJudgement;
 
@@ -26,7 +26,9 @@ pub(super) struct TestWorkspace {
 /// The run of a test.
 pub(super) struct TestHost {
     judge: Judge,
-    place: Mutex<CallLocation>,
+    pub(super) place: Mutex<CallLocation>,
+    /// Whether a command is under way.
+    pub(super) has_commands: bool,
     granted: Mutex<Vec<ToolTouch>>,
     /// The user's answer.
     pub(super) answer: Option<String>,
@@ -82,10 +84,12 @@ impl TestWorkspace {
             home: Some(root.join("home")),
             protected: vec![root.join("work/agentry.toml"), root.join("work/agents/own")],
             hidden: vec![root.join("work/.own-home")],
+            editor: EditorFiles::default(),
         };
         TestHost {
             judge: judge(test_rules, &root.join("work")),
             place: Mutex::new(place),
+            has_commands: false,
             granted: Mutex::default(),
             answer: None,
             kept: Mutex::default(),
@@ -147,6 +151,10 @@ impl TestHost {
 }
 
 impl ToolHost for TestHost {
+    fn has_commands(&self) -> bool {
+        self.has_commands
+    }
+
     fn place(&self) -> CallLocation {
         self.place.lock().unwrap().clone()
     }

@@ -55,7 +55,7 @@ impl BuiltInTool for WriteTool {
     fn preview(&self, given: &Value, place: &CallLocation) -> Option<String> {
         let given: WriteInput = arguments(given).ok()?;
         let path = files::resolve(&given.path, place).ok()?;
-        let before = files::contents(&path).ok()?;
+        let before = place.editor.contents(&path).ok()?;
         let after = Some(given.content.into_bytes());
         Some(ToolFileChange { name: given.path, path, before, after, like: None }.diff())
     }
@@ -68,9 +68,10 @@ impl BuiltInTool for WriteTool {
 fn write(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
     let WriteInput { path: name, content } = arguments(given)?;
     let path = files::permitted(Section::Edit, &name, host)?;
-    let before = files::contents(&path).map_err(|error| files::why(&name, &error))?;
+    let editor = host.place().editor;
+    let before = editor.contents(&path).map_err(|error| files::why(&name, &error))?;
     let done = match &before {
-        Some((bytes, _)) if *bytes == content.as_bytes() => {
+        Some(before) if before.bytes == content.as_bytes() && !before.is_unsaved => {
             return Ok(format!("`{name}` is like this already"));
         }
         Some(_) => "replaced",

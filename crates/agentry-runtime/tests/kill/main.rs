@@ -30,7 +30,7 @@ use agentry_runtime::driver::interfaces::{
 };
 use agentry_runtime::journal::{self, Journal, RunDescription};
 use agentry_runtime::rulebook::Rulebook;
-use agentry_runtime::tool::{BoxedFuture, CallLocation, ToolExtras, Toolbox};
+use agentry_runtime::tool::{BoxedFuture, CallLocation, EditorFiles, ToolExtras, Toolbox};
 use agentry_runtime::undo::{BeforeImages, UndoOutcome, undo};
 use agentry_runtime::{
     ErrorStrategy, Message, MessageBlock, MessageRole, ModelFailure, ModelTurn, RunEnding,
@@ -160,6 +160,7 @@ fn driver(directory: &Path, journal: &Arc<Mutex<Journal>>, parts: Parts) -> RunD
         home: None,
         protected: Vec::new(),
         hidden: Vec::new(),
+        editor: EditorFiles::default(),
     };
     let shared = SharedRun {
         rulebook,

@@ -25,6 +25,12 @@ pub(crate) fn show(
         return page.element("p", &[("class", "question")], text_of(agent, "problem"));
     }
     consent(page, agent, scope);
+    if agent["consented"] == true && scope.covers(TokenScope::Run) {
+        lists::start_form(page, |page| {
+            let id = [("type", "hidden"), ("name", "agent"), ("value", text_of(agent, "id"))];
+            page.within("input", &id, |_| {});
+        });
+    }
     page.element("h2", &[], "What it may do");
     permissions(page, &agent["may"]);
     if has(agent, "schedules") {
@@ -235,4 +241,26 @@ fn plot(page: &mut HtmlWriter, runs: &[Value]) {
             });
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_with_consent_can_be_started_on_its_page() {
+        let cases = [
+            (true, TokenScope::Run, true),
+            (false, TokenScope::Run, false),
+            (true, TokenScope::Approve, false),
+        ];
+        for (consented, scope, expected) in cases {
+            let agent = json!({ "id": "a\"b", "name": "helper", "consented": consented });
+            let mut page = HtmlWriter::default();
+            show(&mut page, &agent, (&[], &[]), scope);
+            let html = page.into_text();
+            let field = "name=\"agent\" value=\"a&quot;b\"";
+            assert_eq!(html.contains(field), expected, "{consented} {scope}: {html}");
+        }
+    }
 }

@@ -76,32 +76,36 @@ pub(crate) fn time(page: &mut HtmlWriter, time: &str) {
 }
 
 fn start_box(page: &mut HtmlWriter, agents: &[Value]) {
-    page.within(
-        "form",
-        &[("data-post", "/v1/runs"), ("data-goto", "runs"), ("class", "start")],
-        |page| {
-            page.within("label", &[], |page| {
-                page.text("Agent ");
-                page.within("select", &[("name", "agent"), ("required", "")], |page| {
-                    for agent in agents {
-                        let id = text_of(agent, "id");
-                        page.element("option", &[("value", id)], text_of(agent, "name"));
-                    }
-                });
+    start_form(page, |page| {
+        page.within("label", &[], |page| {
+            page.text("Agent ");
+            page.within("select", &[("name", "agent"), ("required", "")], |page| {
+                for agent in agents {
+                    let id = text_of(agent, "id");
+                    page.element("option", &[("value", id)], text_of(agent, "name"));
+                }
             });
-            page.within("label", &[("class", "grow")], |page| {
-                page.text("Prompt ");
-                let attributes = [
-                    ("name", "prompt"),
-                    ("required", ""),
-                    ("rows", "2"),
-                    ("placeholder", "What should it do?"),
-                ];
-                page.within("textarea", &attributes, |_| {});
-            });
-            page.element("button", &[("type", "submit"), ("class", "main")], "Start");
-        },
-    );
+        });
+    });
+}
+
+/// A box to start a run. `agent` writes the field that names the agent.
+pub(crate) fn start_form(page: &mut HtmlWriter, agent: impl FnOnce(&mut HtmlWriter)) {
+    let form = [("data-post", "/v1/runs"), ("data-goto", "runs"), ("class", "start")];
+    page.within("form", &form, |page| {
+        agent(page);
+        page.within("label", &[("class", "grow")], |page| {
+            page.text("Prompt ");
+            let attributes = [
+                ("name", "prompt"),
+                ("required", ""),
+                ("rows", "2"),
+                ("placeholder", "What should it do?"),
+            ];
+            page.within("textarea", &attributes, |_| {});
+        });
+        page.element("button", &[("type", "submit"), ("class", "main")], "Start");
+    });
 }
 
 /// What waits for a person.
@@ -110,14 +114,19 @@ pub(crate) fn approvals(page: &mut HtmlWriter, waiting: &[Value], may_answer: bo
     if waiting.is_empty() {
         return page.element("p", &[("class", "empty")], "Nothing waits for a person.");
     }
+    cards(page, waiting, may_answer);
+    if let Some(more) = waiting.len().checked_sub(MOST_APPROVALS).filter(|more| *more > 0) {
+        let note = format!("{more} more wait, and are shown when these are answered.");
+        page.element("p", &[("class", "empty")], &note);
+    }
+}
+
+/// A card for each approval.
+pub(crate) fn cards(page: &mut HtmlWriter, waiting: &[Value], may_answer: bool) {
     for approval in waiting.iter().take(MOST_APPROVALS) {
         page.within("article", &[("class", "approval")], |page| {
             self::approval(page, approval, may_answer);
         });
-    }
-    if let Some(more) = waiting.len().checked_sub(MOST_APPROVALS).filter(|more| *more > 0) {
-        let note = format!("{more} more wait, and are shown when these are answered.");
-        page.element("p", &[("class", "empty")], &note);
     }
 }
 
@@ -160,23 +169,20 @@ fn approval(page: &mut HtmlWriter, approval: &Value, may_answer: bool) {
     }
 }
 
-/// The buttons of an approval. What a button covers stands on it.
+/// The buttons of an approval: yes and no side by side, then what lasts longer. What a button covers stands on it.
 fn answers(page: &mut HtmlWriter, approval: &Value) {
     let path = format!("/v1/approvals/{}", encoded(text_of(approval, "id")));
     let covers: Vec<_> =
         approval["covers"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let is_question = text_of(approval, "kind") == "question";
     page.within("form", &[("data-post", &path), ("class", "answers")], |page| {
-        if text_of(approval, "kind") != "question" {
+        if !is_question {
             page.main_button("Yes", &path, &json!({ "answer": "yes" }));
         }
-        if !covers.is_empty() {
-            let text = format!("Always in this run: {}", covers.join("; "));
-            page.button(&text, &path, &json!({ "answer": "always" }));
-            page.button("Always this exact call", &path, &json!({ "answer": "exact" }));
-        }
-        let (answer, class, label, button) = match text_of(approval, "kind") {
-            "question" => ("yes", "main", "Answer ", "Send"),
-            _ => ("no", "no", "Reason, if no ", "No"),
+        let (answer, class, label, button) = if is_question {
+            ("yes", "main", "Answer ", "Send")
+        } else {
+            ("no", "no", "Reason, if no ", "No")
         };
         page.within("input", &[("type", "hidden"), ("name", "answer"), ("value", answer)], |_| {});
         page.within("label", &[("class", "grow")], |page| {
@@ -185,6 +191,13 @@ fn answers(page: &mut HtmlWriter, approval: &Value) {
         });
         page.element("button", &[("type", "submit"), ("class", class)], button);
     });
+    if !covers.is_empty() {
+        page.within("div", &[("class", "controls always")], |page| {
+            let text = format!("Always in this run: {}", covers.join("; "));
+            page.button(&text, &path, &json!({ "answer": "always" }));
+            page.button("Always this exact call", &path, &json!({ "answer": "exact" }));
+        });
+    }
 }
 
 /// All agents.

@@ -74,6 +74,10 @@ pub(crate) async fn answer(
             } else if let Some(id) = parameter("runs/{id}/changes") {
                 let diff = server.call(HostCall::Changes(id)).await?.body;
                 run_view::diff(&mut page, diff.as_str().unwrap_or_default());
+            } else if let Some(id) = parameter("runs/{id}/waiting") {
+                let mut waiting = list(HostCall::Approvals).await?;
+                waiting.retain(|approval| approval["run"] == *id);
+                lists::cards(&mut page, &waiting, scope.covers(TokenScope::Approve));
             } else if let Some(id) = parameter("agents/{id}") {
                 let agent = server.call(HostCall::Agent(id.clone())).await?.body;
                 let runs = list(HostCall::Runs(window(Some(id.clone())))).await?;

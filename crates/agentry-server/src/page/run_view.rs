@@ -21,9 +21,6 @@ pub(crate) fn head(page: &mut HtmlWriter, run: &Value, scope: TokenScope) {
     if !text_of(run, "detail").is_empty() {
         page.element("p", &[("class", "question")], text_of(run, "detail"));
     }
-    if run["waiting"] == true {
-        page.within("p", &[], |page| page.element("a", &[("href", "#/approvals")], "Answer it"));
-    }
     page.within("p", &[("class", "meta")], |page| {
         page.text(&format!("{id}, started "));
         lists::time(page, text_of(run, "started"));
@@ -41,8 +38,14 @@ pub(crate) fn head(page: &mut HtmlWriter, run: &Value, scope: TokenScope) {
         |_| {},
     );
     page.element("p", &[("class", "live"), ("data-live", "")], "");
+    // What this run waits for, which the script fills while the run goes on.
+    let waiting = format!("/page/runs/{}/waiting", encoded(id));
+    page.within("div", &[("data-waiting", &waiting), ("aria-live", "polite")], |_| {});
     let changes = format!("/page/runs/{}/changes", encoded(id));
-    page.within("details", &[("data-load", &changes)], |page| {
+    // At the end the changes are what a person wants to see.
+    let is_over = run["waiting"] != true && !matches!(text_of(run, "state"), "running" | "parked");
+    let open: &[_] = if is_over { &[("open", "")] } else { &[] };
+    page.within("details", &[&[("data-load", &*changes)], open].concat(), |page| {
         page.element("summary", &[], "Changes of all files");
     });
     if scope.covers(TokenScope::Run) && run["parent"].is_null() {

@@ -117,6 +117,13 @@ fn the_openapi_document_matches_the_server() {
             assert!(expected.contains(&without), "{line} without a token: {without}");
             let with = server.send(&line, &token, body).0;
             assert!(![401, 403, 405].contains(&with), "{line} with a token: {with}");
+            // Another method is refused, and the answer names those that there are.
+            let (status, reply) =
+                server.send(&line.replacen(&method.to_uppercase(), "PUT", 1), &token, None);
+            assert_eq!(status, 405, "{line}: {reply}");
+            let allowed =
+                reply.lines().find_map(|it| it.strip_prefix("allow: ")).unwrap_or_default();
+            assert!(allowed.split(", ").any(|it| it == method.to_uppercase()), "{line}: {reply}");
             let known = operation["responses"].as_object().expect("responses");
             let is_known = known.contains_key(&with.to_string());
             // The host of this test has a defect on purpose.

@@ -288,6 +288,10 @@ fn runs_and_approvals_work_in_the_browser() {
     let piece = |text: &str| LiveSignal::Piece(json!({ "type": "text", "text": text }));
     server.host.signals.send(piece("half a sent")).expect("a reader");
     browser.wait("return document.querySelector('[data-live]').textContent === 'half a sent'");
+    // What the run asks stands below its timeline, and can be answered there.
+    browser.wait(
+        "return document.querySelector('[data-waiting] article.approval button.main') !== null",
+    );
     browser.picture("run");
     browser.post("/refresh", &json!({}));
     browser.wait("return document.querySelectorAll('.timeline > li').length >= 5");
@@ -321,6 +325,19 @@ fn foreign_page(server: &TestServer) -> String {
         tries.push(new Promise((done) => {{ const frame = document.createElement('iframe'); frame.src = '{target}/';
           frame.onload = () => {{ let text = 'blocked'; try {{ text = frame.contentDocument.title; }} catch {{}} results.frame = text; done(); }};
           document.documentElement.append(frame); }}));
+        const loads = (tag, field, path) => new Promise((done) => {{ const it = document.createElement(tag); it[field] = '{target}' + path;
+          it.onload = () => {{ results[tag] = 'loaded'; done(); }}; it.onerror = () => {{ results[tag] = 'blocked'; done(); }};
+          document.documentElement.append(it); }});
+        tries.push(loads('script', 'src', '/page.js'), loads('img', 'src', '/icon.svg'));
+        tries.push(new Promise((done) => {{ const source = new EventSource('{target}/v1/runs/r1/events');
+          source.onopen = () => {{ results.events = 'open'; done(); }}; source.onerror = () => {{ results.events = 'blocked'; source.close(); done(); }}; }}));
+        tries.push(new Promise((done) => {{ const form = document.createElement('form'); const frame = document.createElement('iframe');
+          frame.name = 'forged'; form.target = 'forged'; form.method = 'post'; form.enctype = 'text/plain'; form.action = '{target}/v1/runs';
+          const field = document.createElement('input'); field.name = body; field.value = ''; form.append(field);
+          document.documentElement.append(frame, form);
+          frame.onload = () => {{ let text = 'blocked'; try {{ text = frame.contentDocument.body.textContent; }} catch {{}} results.form = text; done(); }};
+          form.submit(); }}));
+        navigator.sendBeacon('{target}/v1/runs', new Blob([body], {{ type: 'text/plain' }}));
         Promise.all(tries).then(() => {{ window.done = true; }});
         </script>",
         target.replace("http", "ws")
@@ -357,7 +374,7 @@ fn pages_of_other_origins_are_refused() {
     let results = browser.run("return window.results");
     let expected = json!({
         "read": "blocked", "simple": "blocked", "json": "blocked", "health": "blocked", "pair": "blocked",
-        "socket": "blocked", "frame": "blocked",
+        "socket": "blocked", "frame": "blocked", "script": "blocked", "img": "blocked", "events": "blocked", "form": "blocked",
     });
     assert_eq!(results, expected);
     assert_eq!(reached(&server), [], "no request reached the host");

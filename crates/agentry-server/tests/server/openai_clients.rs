@@ -17,12 +17,17 @@ client = OpenAI(base_url=os.environ["BASE"], api_key=os.environ["TOKEN"], max_re
 messages = [{"role": "user", "content": "hi"}]
 print([model.id for model in client.models.list()])
 print(client.chat.completions.create(model="helper", messages=messages).choices[0].message.content)
-chunks = client.chat.completions.create(model="helper", messages=messages, stream=True)
-print("".join(chunk.choices[0].delta.content or "" for chunk in chunks))
+usage = {"include_usage": True}
+chunks = list(client.chat.completions.create(model="helper", messages=messages, stream=True, stream_options=usage))
+print("".join(chunk.choices[0].delta.content or "" for chunk in chunks[:-1]), chunks[-1].usage.total_tokens)
 answer = client.responses.create(model="helper", input="hi")
 print(answer.output_text, answer.usage.total_tokens)
 events = list(client.responses.create(model="helper", input="hi", stream=True))
 print("".join(event.delta for event in events if event.type == "response.output_text.delta"), events[-1].type)
+try:
+    client.responses.create(model="helper", input="hi", tools=[{"type": "web_search"}])
+except Exception as error:
+    print(type(error).__name__, error.body["message"])
 "#;
 
 const JAVASCRIPT: &str = r#"
@@ -75,7 +80,8 @@ fn check((program, flag): (&str, &str), (import, script): (&str, &str), expected
 
 #[test]
 fn the_openai_python_client_works() {
-    let expected = "['helper']\nGood day.\nGood day.\nGood day. 7\nGood day. response.completed";
+    let expected = "['helper']\nGood day.\nGood day. 7\nGood day. 7\nGood day. response.completed\n\
+        BadRequestError there is no field `tools` here";
     check(("python3", "-c"), ("import openai", PYTHON), expected);
 }
 

@@ -1,5 +1,7 @@
 //! What can be typed to offer agents to editors and other programs.
 
+use std::path::PathBuf;
+
 use agentry_compile::model::Format;
 use clap::Args as ClapArgs;
 
@@ -24,6 +26,13 @@ pub(crate) struct AcpArguments {
     pub(crate) agent: String,
     #[command(flatten)]
     pub(crate) offer: OfferArguments,
+}
+
+/// What a terminal of an editor shows.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ShowOutputArguments {
+    /// The socket that the output comes from
+    pub(crate) socket: PathBuf,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,8 +1,10 @@
 //! `agentry acp`: an agent for editors, by the Agent Client Protocol on the standard streams.
 
 mod change_view;
+mod command_terminal;
 mod event_view;
 mod history;
+mod open_files;
 mod sessions;
 mod turn;
 mod view;
@@ -17,6 +19,7 @@ use super::served_agent::ServedAgent;
 use super::stdio_service;
 use crate::args::AcpArguments;
 use crate::output::CliOutcome;
+pub(crate) use command_terminal::show_output;
 use sessions::EditorSessions;
 
 pub(crate) fn run(args: &AcpArguments) -> CliOutcome {

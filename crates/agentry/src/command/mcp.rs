@@ -3,6 +3,7 @@
 mod agent_call;
 pub(super) mod agent_tools;
 mod approval_form;
+pub(super) mod run_places;
 
 use std::sync::Arc;
 

@@ -23,6 +23,8 @@ use crate::output::{CliFailure, error_text, remark};
 const EVENT_BYTES: usize = 16 << 20;
 /// The most events that wait. A full queue makes the run wait.
 const EVENTS: usize = 64;
+/// The most bytes of a file that an editor has open: six times as many in JSON are a command that a run takes.
+const FILE_BYTES: usize = 640 << 10;
 /// The lines of standard error that are kept for a message.
 const ERROR_LINES: usize = 3;
 
@@ -64,6 +66,19 @@ pub(crate) enum SteeredEvent {
     },
     Started {
         id: String,
+    },
+    Piece {
+        id: String,
+        text: String,
+    },
+    FileRead {
+        request: u64,
+        path: String,
+    },
+    FileWrite {
+        request: u64,
+        path: String,
+        text: String,
     },
     Result {
         id: String,
@@ -226,6 +241,21 @@ impl RunSteering {
     /// Answers a question of the agent; `None` if the user does not.
     pub(crate) fn reply(&self, question: u64, text: Option<&str>) {
         self.send(json!({"type": "reply", "question": question, "text": text}));
+    }
+
+    /// Says what the editor of the user can do with files that are open in it.
+    pub(crate) fn offer_editor(&self, reads: bool, writes: bool) {
+        self.send(json!({"type": "editor", "reads": reads, "writes": writes}));
+    }
+
+    /// Answers a request about a file: with its text, or why there is none.
+    pub(crate) fn answer_file(&self, request: u64, answer: &Result<String, String>) {
+        let (text, error) = match answer {
+            Ok(text) if text.len() > FILE_BYTES => (None, Some("it is too large")),
+            Ok(text) => (Some(text), None),
+            Err(why) => (None, Some(why.as_str())),
+        };
+        self.send(json!({"type": "file", "request": request, "text": text, "error": error}));
     }
 
     /// Sends a command without fields: `cancel`, `stop`, `park` or `end`.

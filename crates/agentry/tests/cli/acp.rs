@@ -36,26 +36,26 @@ fn place(test: &Test) -> Value {
     json!({"cwd": test.path(""), "mcpServers": []})
 }
 
-fn opened(editor: &mut RpcClient, test: &Test) -> String {
+pub(crate) fn opened(editor: &mut RpcClient, test: &Test) -> String {
     let session = editor.result("session/new", &place(test));
     session["sessionId"].as_str().expect("an id").to_owned()
 }
 
-fn prompt(editor: &mut RpcClient, session: &str, text: &str) -> u64 {
+pub(crate) fn prompt(editor: &mut RpcClient, session: &str, text: &str) -> u64 {
     let blocks = json!([{"type": "text", "text": text}]);
     editor.request("session/prompt", &json!({"sessionId": session, "prompt": blocks}))
 }
 
-fn choose(editor: &mut RpcClient, asked: &Value, option: &str) {
+pub(crate) fn choose(editor: &mut RpcClient, asked: &Value, option: &str) {
     editor.reply(asked, &json!({"outcome": {"outcome": "selected", "optionId": option}}));
 }
 
 /// The updates that were seen since the last call.
-fn updates(editor: &mut RpcClient) -> Vec<Value> {
+pub(crate) fn updates(editor: &mut RpcClient) -> Vec<Value> {
     editor.seen.drain(..).map(|it| it["params"]["update"].clone()).collect()
 }
 
-fn of_kind<'a>(updates: &'a [Value], kind: &str) -> Vec<&'a Value> {
+pub(crate) fn of_kind<'a>(updates: &'a [Value], kind: &str) -> Vec<&'a Value> {
     updates.iter().filter(|update| update["sessionUpdate"] == kind).collect()
 }
 

@@ -4,6 +4,7 @@
 #![expect(clippy::format_push_string, clippy::format_collect, reason = "texts here are short")]
 
 mod acp;
+mod acp_editor;
 mod action;
 mod audit;
 mod baseline;

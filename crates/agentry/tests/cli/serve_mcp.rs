@@ -88,3 +88,25 @@ fn a_client_that_leaves_stops_its_run() {
     serving.wait_for_state(&run, "cancelled");
     serving.stop();
 }
+
+/// A run that a client started is one of the page: it can be stopped there, and the client is told.
+#[test]
+fn a_run_of_a_client_is_stopped_on_the_page() {
+    let server = Server::playing([Reply::Silent]);
+    let test = writer();
+    let serving = Serving::start(&test, &server);
+    serving.consent("writer");
+    let call = json!({"name": "writer", "arguments": {"prompt": "think"}});
+    let answered = std::thread::scope(|threads| {
+        let client = threads.spawn(|| ask(&serving, "tools/call", call));
+        wait_for("the model is asked", || server.asked().len() == 1);
+        let run = serving.get("/v1/runs")[0]["id"].as_str().expect("a run").to_owned();
+        let (status, reply) = serving.send(&format!("POST /v1/runs/{run}/cancel"), &json!({}));
+        assert_eq!(status, 200, "{reply}");
+        serving.wait_for_state(&run, "cancelled");
+        client.join().expect("no panic")
+    });
+    assert_eq!(answered["result"]["structuredContent"]["state"], "cancelled", "{answered}");
+    assert_eq!(answered["result"]["isError"], true, "{answered}");
+    serving.stop();
+}

@@ -47,6 +47,9 @@ pub(super) fn updates(event: &SteeredEvent, workspace: &Path) -> Vec<SessionUpda
         | SteeredEvent::Question { .. }
         | SteeredEvent::Withdrawn { .. }
         | SteeredEvent::Output { .. }
+        | SteeredEvent::Piece { .. }
+        | SteeredEvent::FileRead { .. }
+        | SteeredEvent::FileWrite { .. }
         | SteeredEvent::Ended { .. }
         | SteeredEvent::Other => Vec::new(),
     }

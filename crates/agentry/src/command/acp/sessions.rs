@@ -122,7 +122,7 @@ impl EditorSessions {
 }
 
 impl SessionHost for EditorSessions {
-    fn open(&self, place: SessionPlace, _: EditorPort) -> RpcFuture<Result<String, RpcError>> {
+    fn open(&self, place: SessionPlace, editor: EditorPort) -> RpcFuture<Result<String, RpcError>> {
         let (agent, open) = (Arc::clone(&self.agent), Arc::clone(&self.open));
         Box::pin(async move {
             check_directory(&agent, &place.directory)?;
@@ -130,6 +130,7 @@ impl SessionHost for EditorSessions {
             let started = SteeredRun::start(&agent.new_run(&[], None));
             let failed = |failure| RpcError::new(codes::INTERNAL, in_one_line(&failure));
             let mut run = started.map_err(failed)?;
+            run.steering.offer_editor(editor.reads_files(), editor.writes_files());
             let (id, greeting) = begun(&agent, &mut run).await?;
             let session = EditorSession::new(id, agent, Some(run));
             let greeting = greeting.map(|text| SessionUpdate::AgentText(format!("{text}\n\n")));

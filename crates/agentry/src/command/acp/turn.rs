@@ -1,14 +1,16 @@
 //! One turn of a session: a message of the user, all that the run does, and how it ends.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use agentry_acp::{EditorPort, PermissionOutcome, SessionUpdate, TurnStop};
+use agentry_acp::{EditorPort, PermissionOutcome, SessionUpdate, ToolContent, TurnStop};
 use agentry_rpc::{RpcError, codes};
 use agentry_runtime::RunEnding;
 use tokio::sync::OwnedMutexGuard;
 use tokio::task::{AbortHandle, JoinSet};
 
+use super::command_terminal::{CommandTerminal, TerminalCall};
 use super::event_view::updates;
+use super::open_files;
 use super::sessions::{END, EditorSession, REFUSED};
 use super::view;
 use crate::command::run::terminal::clean;
@@ -27,6 +29,8 @@ pub(super) async fn carry_out(
         editor,
         questions: JoinSet::new(),
         open: HashMap::new(),
+        commands: HashSet::new(),
+        terminals: HashMap::new(),
         has_heard: false,
     };
     turn.greet().await;
@@ -37,10 +41,11 @@ pub(super) async fn carry_out(
     }
     // A run without a process is resumed; so is one that ended before it received the message.
     if matches!(end, TurnEnd::Gone) && !turn.has_heard {
-        let (run, waiting) = resume(session, text).await?;
+        let (run, waiting) = resume(session, &turn.editor, text).await?;
         end = turn.follow(slot.insert(run), waiting).await;
     }
     turn.questions.abort_all();
+    turn.close_terminals().await;
     if let (TurnEnd::Waits(reason), Some(_)) = (&end, slot.as_ref()) {
         return Ok(*reason);
     }
@@ -64,6 +69,7 @@ pub(super) async fn carry_out(
 /// Starts the process of an earlier run. A step that is unfinished comes first; the message then waits.
 async fn resume(
     session: &EditorSession,
+    editor: &EditorPort,
     text: String,
 ) -> Result<(SteeredRun, Option<String>), RpcError> {
     let agent = session.agent.clone();
@@ -73,6 +79,7 @@ async fn resume(
     let earlier = found.map_err(|why| RpcError::new(REFUSED, why))?;
     let started = SteeredRun::start(&ServedAgent::earlier_run(&session.id));
     let run = started.map_err(|failure| RpcError::new(codes::INTERNAL, in_one_line(&failure)))?;
+    run.steering.offer_editor(editor.reads_files(), editor.writes_files());
     session.steer(Some(run.steering.clone()));
     if earlier.is_under_way {
         return Ok((run, Some(text)));
@@ -103,6 +110,10 @@ struct EditorTurn<'a> {
     /// The questions that the editor has not answered yet.
     questions: JoinSet<UserAnswer>,
     open: HashMap<u64, AbortHandle>,
+    /// The calls that run a command.
+    commands: HashSet<String>,
+    /// The terminals of those that are under way.
+    terminals: HashMap<String, CommandTerminal>,
     /// Whether the run said anything since it got the message.
     has_heard: bool,
 }
@@ -178,11 +189,67 @@ impl EditorTurn<'_> {
                 steering.reply(question, None);
             }
             SteeredEvent::Withdrawn { question } => self.forget(question),
+            SteeredEvent::FileRead { request, path } => {
+                open_files::read((editor, id), (request, path), steering.clone());
+            }
+            SteeredEvent::FileWrite { request, path, text } => {
+                open_files::write((editor, id), (request, path, text), steering.clone());
+            }
+            SteeredEvent::Piece { id, text } => {
+                if let Some(terminal) = self.terminals.get(&id) {
+                    terminal.show(&text);
+                }
+            }
             event => {
-                for update in updates(&event, &self.session.agent.workspace) {
+                self.follow_command(&event, steering);
+                let terminal = self.ended_terminal(&event).await;
+                for mut update in updates(&event, &self.session.agent.workspace) {
+                    if let (SessionUpdate::CallChanged(report), Some(terminal)) =
+                        (&mut update, &terminal)
+                    {
+                        report.content = vec![ToolContent::Terminal(terminal.clone())];
+                    }
                     editor.update(&id, &update).await;
                 }
             }
+        }
+    }
+
+    /// Opens a terminal for a command that starts.
+    fn follow_command(&mut self, event: &SteeredEvent, steering: &RunSteering) {
+        match event {
+            SteeredEvent::Call { id, tool, .. } if tool == "bash" => {
+                self.commands.insert(id.clone());
+            }
+            SteeredEvent::Started { id }
+                if self.commands.remove(id) && self.editor.has_terminals() =>
+            {
+                let about = TerminalCall {
+                    session: self.session.id.clone(),
+                    call: id.clone(),
+                    directory: self.session.agent.workspace.clone(),
+                };
+                let steering = steering.clone();
+                // Who closes the terminal wants the command to stop.
+                let closed = move || steering.command("cancel");
+                let terminal = CommandTerminal::open(self.editor.clone(), about, closed);
+                self.terminals.extend(terminal.map(|terminal| (id.clone(), terminal)));
+            }
+            _ => {}
+        }
+    }
+
+    /// The terminal of a command that has ended.
+    async fn ended_terminal(&mut self, event: &SteeredEvent) -> Option<String> {
+        let SteeredEvent::Result { id, failed, .. } = event else { return None };
+        let terminal = self.terminals.remove(id)?;
+        terminal.finish(&self.editor, &self.session.id, *failed).await
+    }
+
+    /// Closes the terminals of commands that were broken off.
+    async fn close_terminals(&mut self) {
+        for (_, terminal) in std::mem::take(&mut self.terminals) {
+            terminal.finish(&self.editor, &self.session.id, true).await;
         }
     }
 

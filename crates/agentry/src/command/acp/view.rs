@@ -178,7 +178,7 @@ mod tests {
         let found = question(&asked, Path::new("/w"));
         let texts = found.call.content.iter().map(|content| match content {
             ToolContent::Text(text) => text.clone(),
-            ToolContent::Diff { .. } => String::new(),
+            ToolContent::Diff { .. } | ToolContent::Terminal(_) => String::new(),
         });
         let texts: String = texts.collect();
         assert!(!texts.contains('\u{1b}') && texts.starts_with("````json\n"), "{texts}");

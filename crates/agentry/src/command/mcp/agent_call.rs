@@ -1,5 +1,6 @@
 //! One call of a tool: a run from its beginning, or from an earlier one, to its end.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use agentry_mcp::ElicitationAnswer;
@@ -10,6 +11,7 @@ use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 
 use super::approval_form::{answer, inquiry, question, reply};
+use super::run_places::{ListedCall, RunPlaces};
 use crate::command::run::call_words::brief;
 use crate::command::run::terminal::clean;
 use crate::command::served_agent::{ServedAgent, in_one_line};
@@ -27,6 +29,9 @@ const PROMPT_BYTES: usize = 100 << 10;
 pub(super) struct AgentCall<'a> {
     agent: &'a ServedAgent,
     run: SteeredRun,
+    places: Arc<RunPlaces>,
+    /// Listed once it has an id.
+    listed: Option<ListedCall>,
     /// The message that waits for the end of an unfinished step.
     waiting: Option<String>,
     is_function: bool,
@@ -56,7 +61,7 @@ enum CallerAnswer {
 impl<'a> AgentCall<'a> {
     /// Starts the run of a call, or says why the arguments do not fit.
     pub(super) fn begin(
-        agent: &'a ServedAgent,
+        (agent, places): (&'a ServedAgent, &Arc<RunPlaces>),
         function: Option<&AgentFunction>,
         arguments: &Map<String, Value>,
     ) -> Result<Self, String> {
@@ -79,7 +84,8 @@ impl<'a> AgentCall<'a> {
             run.steering.command("end");
         }
         let (story, questions) = (CallStory::default(), JoinSet::new());
-        Ok(Self { agent, run, waiting, is_function: function.is_some(), story, questions })
+        let (places, is_function) = (Arc::clone(places), function.is_some());
+        Ok(Self { agent, run, places, listed: None, waiting, is_function, story, questions })
     }
 
     /// Follows the run to its end. A caller that is gone stops it, or parks it at its question.
@@ -123,6 +129,8 @@ impl<'a> AgentCall<'a> {
         match event {
             SteeredEvent::Run { id, .. } => {
                 self.story.id = id.unwrap_or_default();
+                let steering = self.run.steering.clone();
+                self.listed = Some(self.places.list(&self.story.id, steering));
                 caller.progress(format!("run {} of {}", self.story.id, self.agent.name)).await;
             }
             SteeredEvent::Turn { text, calls } => {

@@ -8,9 +8,9 @@ use agentry_mcp::serving::{CallResult, CallerPort, ServedTool, ServedTools};
 use agentry_rpc::{RpcError, RpcFuture};
 use agentry_runtime::function::AgentFunction;
 use serde_json::{Map, Value, json};
-use tokio::sync::Semaphore;
 
 use super::agent_call::AgentCall;
+use super::run_places::{RUNS, RunPlaces};
 use crate::args::McpArguments;
 use crate::command::find;
 use crate::command::run::function::functions;
@@ -19,8 +19,6 @@ use crate::command::served_agent::ServedAgent;
 use crate::disk::DiskWorld;
 use crate::output::CliFailure;
 
-/// The most parallel runs.
-const RUNS: usize = 16;
 /// The most characters of the name of a tool: clients put their own before it.
 const NAME: usize = 48;
 /// The time that runs get to end when the client is gone.
@@ -29,8 +27,7 @@ const END: Duration = Duration::from_secs(10);
 /// All agents that are offered.
 pub(crate) struct OfferedAgents {
     tools: BTreeMap<String, AgentTool>,
-    /// One permit for each run.
-    runs: Arc<Semaphore>,
+    runs: Arc<RunPlaces>,
 }
 
 /// A tool, and what it runs.
@@ -65,14 +62,14 @@ impl OfferedAgents {
                 tools.insert(name, tool);
             }
         }
-        Ok(Self { tools, runs: run_places() })
+        Ok(Self { tools, runs: RunPlaces::new() })
     }
 
     /// Agents that change while they are offered, each with its id and with what the command line calls it. Where
     /// two would be the same tool, both have their ids as names: neither may stand for the other.
     pub(crate) fn of_server(
         agents: impl IntoIterator<Item = ServerAgent>,
-        runs: &Arc<Semaphore>,
+        runs: &Arc<RunPlaces>,
     ) -> Self {
         let agents: Vec<_> = agents.into_iter().collect();
         let mut names: BTreeMap<String, usize> = BTreeMap::new();
@@ -102,11 +99,6 @@ pub(crate) struct ServerAgent {
     pub(crate) ground: PreparedAgent,
 }
 
-/// One place for each run that may go on at once.
-pub(crate) fn run_places() -> Arc<Semaphore> {
-    Arc::new(Semaphore::new(RUNS))
-}
-
 impl ServedTools for OfferedAgents {
     fn tools(&self) -> Vec<ServedTool> {
         self.tools.values().map(|tool| tool.shown.clone()).collect()
@@ -125,11 +117,11 @@ impl ServedTools for OfferedAgents {
         let (agent, runs) = (Arc::clone(&tool.agent), Arc::clone(&self.runs));
         let function = tool.function.clone();
         Box::pin(async move {
-            let Ok(_permit) = runs.try_acquire() else {
+            let Some(_place) = runs.take() else {
                 let text = format!("{RUNS} runs are under way: try again when one has ended");
                 return Ok(CallResult::failure(text));
             };
-            let call = match AgentCall::begin(&agent, function.as_ref(), &arguments) {
+            let call = match AgentCall::begin((&agent, &runs), function.as_ref(), &arguments) {
                 Ok(call) => call,
                 Err(why) => return Ok(CallResult::failure(why)),
             };
@@ -142,7 +134,7 @@ impl ServedTools for OfferedAgents {
         Box::pin(async move {
             // All permits are free when all runs have ended.
             let all = u32::try_from(RUNS).unwrap_or(u32::MAX);
-            let _ = tokio::time::timeout(END, runs.acquire_many(all)).await;
+            let _ = tokio::time::timeout(END, runs.places.acquire_many(all)).await;
         })
     }
 }

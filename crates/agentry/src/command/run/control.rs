@@ -2,6 +2,7 @@
 //! standard output, one JSON object per line each. Editors and servers run agents this way.
 
 mod approver;
+mod open_editor;
 mod protocol;
 
 use std::io::{self, BufRead as _, Read as _};
@@ -20,6 +21,7 @@ use super::stop::StopSwitch;
 use crate::args::{AskFallback, RunFormat};
 use crate::output::{CliFailure, print};
 use approver::OpenQuestions;
+use open_editor::OpenEditor;
 use protocol::{ControlCommand, ControlEvent};
 
 /// The size limit of a command: more than the largest prompt that standard input may bring.
@@ -33,6 +35,7 @@ const PROMPT: u64 = 1;
 /// The program that steers a run.
 pub(crate) struct RunControl {
     questions: OpenQuestions,
+    editor: Arc<OpenEditor>,
     /// Messages that wait for the end of the turn; closed when no more can come.
     inbox: Mutex<Option<UnboundedSender<NumberedMessage>>>,
     messages: tokio::sync::Mutex<UnboundedReceiver<NumberedMessage>>,
@@ -49,6 +52,7 @@ impl RunControl {
         let (inbox, messages) = unbounded_channel();
         let control = Arc::new(Self {
             questions: OpenQuestions::new(on_ask, redactor),
+            editor: Arc::default(),
             inbox: Mutex::new(Some(inbox)),
             messages: tokio::sync::Mutex::new(messages),
             received: AtomicU64::new(PROMPT),
@@ -70,6 +74,7 @@ impl RunControl {
     pub(super) fn leave(&self) {
         self.close_inbox();
         self.questions.leave();
+        self.editor.leave();
     }
 
     fn close_inbox(&self) {
@@ -104,6 +109,14 @@ impl RunControl {
                 self.questions.answer(question, answer.into_reply(reason))
             }
             ControlCommand::Reply { question, text } => self.questions.reply(question, text),
+            ControlCommand::Editor(offer) => {
+                self.editor.offer(offer);
+                Ok(())
+            }
+            ControlCommand::File { request, text, error } => {
+                let answer = error.map_or_else(|| Ok(text.unwrap_or_default()), Err);
+                self.editor.answer(request, answer)
+            }
             ControlCommand::Cancel => {
                 let last = self.received.load(Ordering::SeqCst);
                 self.cancelled.store(last, Ordering::SeqCst);

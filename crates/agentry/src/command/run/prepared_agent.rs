@@ -228,6 +228,7 @@ impl PreparedAgent {
             protected: self.protected.iter().map(PathBuf::from).collect(),
             // Both spellings: a call may name the home through a link.
             hidden: real(&self.home).into_iter().chain([self.home.clone()]).collect(),
+            editor: person.editor(),
         };
         let shared = SharedRun {
             rulebook: self.rulebook(),

@@ -8,11 +8,11 @@ use agentry_mcp::serving::{
 };
 use agentry_rpc::{RpcError, RpcFuture};
 use serde_json::{Map, Value};
-use tokio::sync::Semaphore;
 
 use super::offered_agents::AgentOffers;
 use crate::command::mcp::INSTRUCTIONS;
-use crate::command::mcp::agent_tools::{OfferedAgents, ServerAgent, run_places};
+use crate::command::mcp::agent_tools::{OfferedAgents, ServerAgent};
+use crate::command::mcp::run_places::RunPlaces;
 use crate::command::run::prepared_agent::PreparedAgent;
 
 /// How long what was read is valid.
@@ -22,7 +22,7 @@ const FRESH: Duration = Duration::from_secs(3);
 pub(super) struct McpTools {
     tools: Arc<CurrentTools>,
     sessions: Arc<HttpSessions<CurrentTools>>,
-    runs: Arc<Semaphore>,
+    runs: Arc<RunPlaces>,
 }
 
 /// The tools as they were read last.
@@ -32,7 +32,12 @@ impl McpTools {
     pub(super) fn new() -> Self {
         let tools = Arc::new(CurrentTools(RwLock::default()));
         let sessions = HttpSessions::new(Arc::clone(&tools), INSTRUCTIONS.to_owned());
-        Self { tools, sessions: Arc::new(sessions), runs: run_places() }
+        Self { tools, sessions: Arc::new(sessions), runs: RunPlaces::new() }
+    }
+
+    /// Stops a run that a client started, if it is one.
+    pub(super) fn stop(&self, run: &str) -> bool {
+        self.runs.stop(run)
     }
 
     /// What takes messages, once the tools are fresh. An agent that cannot be read is no tool.

@@ -326,14 +326,15 @@ impl ServeHost {
             let message = "the run has no process";
             return Err(HostError::Conflict(json!({ "error": "state", "message": message })));
         }
-        let live = match (self.live.get(run), &self.engine) {
+        match (self.live.get(run), &self.engine) {
             (None, Some(engine)) if crate::engine::has(&self.home, run) => {
                 engine.cancel(run).map_err(refused)?;
                 return Ok(json!({ "id": run }).into());
             }
-            (live, _) => live.ok_or_else(elsewhere)?,
-        };
-        live.steer(|run| run.command("stop"));
+            (Some(live), _) => live.steer(|run| run.command("stop")),
+            (None, _) if self.mcp.stop(run) => {}
+            (None, _) => return Err(elsewhere()),
+        }
         Ok(json!({ "id": run }).into())
     }
 

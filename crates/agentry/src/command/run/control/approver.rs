@@ -9,7 +9,7 @@ use agentry_runtime::driver::interfaces::{
     AbsentApprover, ApprovalReply, ApprovalRequest, Approver,
 };
 use agentry_runtime::redact::Redactor;
-use agentry_runtime::tool::BoxedFuture;
+use agentry_runtime::tool::{BoxedFuture, EditorFiles};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
@@ -220,5 +220,9 @@ impl Approver for RunControl {
         choices: &'a [String],
     ) -> BoxedFuture<'a, Option<String>> {
         Box::pin(self.questions.inquire(question, choices))
+    }
+
+    fn editor(&self) -> EditorFiles {
+        EditorFiles(Some(self.editor.clone()))
     }
 }

@@ -24,6 +24,16 @@ pub(super) enum ControlCommand {
         #[serde(default)]
         text: Option<String>,
     },
+    /// The program has an editor, and says what that can do.
+    Editor(EditorOffer),
+    /// The answer to a `file_read` or `file_write`: the text, or why there is none.
+    File {
+        request: u64,
+        #[serde(default)]
+        text: Option<String>,
+        #[serde(default)]
+        error: Option<String>,
+    },
     /// Stops the turn.
     Cancel,
     /// Stops the run.
@@ -32,6 +42,16 @@ pub(super) enum ControlCommand {
     Park,
     /// There will be no further message: the run ends after the turn.
     End,
+}
+
+/// What the editor of the program can do with files that are open in it.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EditorOffer {
+    /// It returns their texts.
+    pub(super) reads: bool,
+    /// It replaces their texts and saves them.
+    pub(super) writes: bool,
 }
 
 /// An answer to an approval.
@@ -80,6 +100,10 @@ pub(super) enum ControlEvent<'a> {
     Withdrawn { question: u64 },
     /// A command was not understood or came too late.
     Rejected { why: &'a str },
+    /// The text of a file is needed, as the editor has it.
+    FileRead { request: u64, path: &'a str },
+    /// A file with changes that are not saved is to get this text.
+    FileWrite { request: u64, path: &'a str, text: &'a str },
     /// The output of a function.
     Output { output: &'a Value },
 }

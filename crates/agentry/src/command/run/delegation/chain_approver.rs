@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agentry_runtime::driver::interfaces::{ApprovalReply, ApprovalRequest, Approver};
-use agentry_runtime::tool::BoxedFuture;
+use agentry_runtime::tool::{BoxedFuture, EditorFiles};
 
 /// The user at the root, for one delegate.
 pub(super) struct ChainApprover {
@@ -29,5 +29,9 @@ impl Approver for ChainApprover {
             let question = format!("{} asks: {question}", self.chain);
             self.person.answer(&question, choices).await
         })
+    }
+
+    fn editor(&self) -> EditorFiles {
+        self.person.editor()
     }
 }
