@@ -1,13 +1,17 @@
 //! The agents that a definition names to work for it. Consent and lock list them, because what they may do
 //! belongs to what the agent may do.
 
+use std::collections::HashSet;
+
 use agentry_formats::agentry_block::declares_ceiling;
 use agentry_model::Agent;
 use agentry_policy::{Action, Section};
+use agentry_text::Findings;
 use agentry_text::path::join;
 
 use crate::discover::{FoundAgent, at, discover};
 use crate::pipeline::{CompiledAgent, read_openly};
+use crate::resolve::rules::{DELEGATES_IN_CIRCLE, MISSING_DELEGATE};
 use crate::show::resolved;
 use crate::world::World;
 
@@ -15,6 +19,9 @@ use crate::world::World;
 pub const MOST_DEPTH: usize = 3;
 /// The most delegates below one agent that are listed.
 pub const MOST_DELEGATES: usize = 200;
+
+/// The most agents that are read to find a circle.
+const MOST_READ: usize = 200;
 
 /// Where an agent is that a definition names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,4 +104,75 @@ pub(crate) fn named(
         named.extend(of_workspace);
     }
     named
+}
+
+/// Reports agents that a definition names and that are not there, or that lead back to it.
+pub(crate) fn check(world: &dyn World, compiled: &CompiledAgent, findings: &mut Findings) {
+    let own = identity(world, &compiled.found);
+    for entry in compiled.agent.agents.iter().flatten() {
+        let Some(reference) = &entry.value.reference else { continue };
+        let name = &entry.value.name;
+        match located(world, compiled, &reference.value) {
+            Ok(None) => {}
+            Ok(Some(found)) => {
+                let mut seen = HashSet::new();
+                if let Some(chain) = chain_to(world, &found, &own, &mut seen) {
+                    let message = format!("`{name}` leads back to this agent: {chain}");
+                    findings
+                        .add(&DELEGATES_IN_CIRCLE, reference.span, message)
+                        .hint("leave one of them out");
+                }
+            }
+            Err(why) => {
+                findings
+                    .add(
+                        &MISSING_DELEGATE,
+                        reference.span,
+                        format!("`{name}` cannot be called: {why}"),
+                    )
+                    .hint("write the path of an agent, relative to this file");
+            }
+        }
+    }
+}
+
+/// The agent that a path means; nothing for one of the store or a registry, which is not looked at here.
+fn located(
+    world: &dyn World,
+    compiled: &CompiledAgent,
+    reference: &str,
+) -> Result<Option<FoundAgent>, String> {
+    let place = DelegatePlace::of(&compiled.found.dir, reference).ok();
+    let Some(place) = place.filter(|place| !place.is_stored) else { return Ok(None) };
+    at(world, &place.path).map(Some).map_err(|why| format!("`{reference}` {why}"))
+}
+
+/// The names of the agents from `found` to the agent `own`, if the definitions show such a chain.
+fn chain_to(
+    world: &dyn World,
+    found: &FoundAgent,
+    own: &str,
+    seen: &mut HashSet<String>,
+) -> Option<String> {
+    let identity = identity(world, found);
+    let compiled = read_openly(world, found);
+    let name = format!("`{}`", compiled.agent.name());
+    if identity == own {
+        return Some(name);
+    }
+    if seen.len() >= MOST_READ || !seen.insert(identity) {
+        return None;
+    }
+    let below = compiled.agent.agents.iter().flatten().find_map(|entry| {
+        let reference = entry.value.reference.as_ref()?;
+        let next = located(world, &compiled, &reference.value).ok()??;
+        chain_to(world, &next, own, seen)
+    })?;
+    Some(format!("{name} › {below}"))
+}
+
+/// The real path of the main file of an agent.
+fn identity(world: &dyn World, found: &FoundAgent) -> String {
+    let main = world.absolute(&join(&found.dir, &found.main));
+    world.real(&main).unwrap_or(main)
 }

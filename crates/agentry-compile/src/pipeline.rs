@@ -155,6 +155,7 @@ pub fn examine(world: &dyn World, found: &FoundAgent) -> CompiledAgent {
     }
     failed_tests(world, &compiled, &mut findings);
     crate::resolve::check(world, &compiled, &mut findings);
+    crate::delegates::check(world, &compiled, &mut findings);
     let diagnostics = finding_text::ready(&mut compiled.sources, findings);
     CompiledAgent { diagnostics, ..compiled }
 }

@@ -137,13 +137,14 @@ fn is_private_v4(address: Ipv4Addr) -> bool {
 
 fn is_private_v6(address: Ipv6Addr) -> bool {
     let segments = address.segments();
-    let [first, ..] = segments;
+    let [first, second, ..] = segments;
     address.is_loopback()
         || address.is_unspecified()
         || match embedded_v4(segments) {
             Some(address) => is_private_v4(address),
-            // Only 2000::/3 is assigned to public hosts.
-            None => first & 0xe000 != 0x2000,
+            // Only 2000::/3 is assigned to public hosts. Its start, 2001::/23, is for protocols: Teredo hides an IPv4
+            // address in it.
+            None => first & 0xe000 != 0x2000 || (first == 0x2001 && second < 0x200),
         }
 }
 
@@ -260,6 +261,7 @@ mod tests {
             "http://metadata/",
             "http://[64:ff9b:1::7f00:1]/",
             "http://[fec0::1]/",
+            "http://[2001:0:4136:e378:8000:63bf:80ff:fffe]/",
             "http://[ff02::1]/",
             "http://[4000::1]/",
             "http://255.255.255.255/",
@@ -268,7 +270,8 @@ mod tests {
         for text in private {
             assert!(address(text).is_ok_and(|a| a.private), "{text} is {:?}", address(text));
         }
-        for text in ["https://example.org/", "http://8.8.8.8/", "http://[2606:4700::1]/"] {
+        let public = ["https://example.org/", "http://8.8.8.8/", "http://[2606:4700::1]/"];
+        for text in public.into_iter().chain(["http://[2001:4860:4860::8888]/"]) {
             assert!(address(text).is_ok_and(|a| !a.private), "{text}");
         }
     }

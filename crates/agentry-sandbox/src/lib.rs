@@ -31,6 +31,8 @@ pub use linux::code::forget_code;
 #[cfg(target_os = "linux")]
 pub use linux::helper::serve;
 #[cfg(target_os = "linux")]
+pub use linux::reserve::{HelperReserve, reserve};
+#[cfg(target_os = "linux")]
 pub use linux::sandbox::{CommandHandle, Sandbox};
 #[cfg(target_os = "linux")]
 pub use linux::seal::seal;
@@ -38,8 +40,8 @@ pub use linux::seal::seal;
 pub use linux::support::sweep;
 #[cfg(not(target_os = "linux"))]
 pub use no_sandbox::{
-    UnsupportedHandle as CommandHandle, UnsupportedSandbox as Sandbox, forget_code, seal, serve,
-    sweep,
+    UnsupportedHandle as CommandHandle, UnsupportedReserve as HelperReserve,
+    UnsupportedSandbox as Sandbox, forget_code, reserve, seal, serve, sweep,
 };
 pub use placeholder::{PLACEHOLDER, is_placeholder};
 pub use support::{SandboxSupport, support};

@@ -82,6 +82,15 @@ impl UnsupportedSandbox {
     }
 }
 
+/// A helper that is started early, of which there is none here.
+#[derive(Debug)]
+pub struct UnsupportedReserve(());
+
+/// Does nothing: there is no sandbox to help.
+pub fn reserve(_program: &Path) -> UnsupportedReserve {
+    UnsupportedReserve(())
+}
+
 /// Fails: there is no sandbox to help.
 pub fn serve() -> u8 {
     1

@@ -12,7 +12,9 @@ pub(crate) const LONGEST: usize = 8 << 20;
 /// A message to the helper.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum HelperRequest {
-    /// The first message: apply this confinement.
+    /// Join these control groups now. May come before the confinement, which then has the same groups.
+    Join(Vec<PathBuf>),
+    /// Apply this confinement.
     Confine(Box<HelperSetup>),
     /// Start a command. Its standard streams are sent with the message.
     Start(StartRequest),

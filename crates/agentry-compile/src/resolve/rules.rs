@@ -1,4 +1,4 @@
-//! The rules about what an agent names: missing skills, and files that are too large.
+//! The rules about what an agent names: missing skills and agents, circles, and files that are too large.
 
 use agentry_text::rules;
 
@@ -7,6 +7,8 @@ rules! {
     pub(crate) RULES = [
         UNRESOLVED_SKILL: "AG0040",
         CONTEXT_TOO_LARGE: "AG0041".make_bad(large_context),
+        MISSING_DELEGATE: "AG0042",
+        DELEGATES_IN_CIRCLE: "AG0043",
     ]
 }
 

@@ -66,8 +66,11 @@ pub static MCP_TOOL: FieldTable = FieldTable::new(
         mcp::HEADERS,
         mcp::ENV,
         mcp::ENABLED,
+        mcp::DISABLED,
         mcp::OPTIONAL,
         mcp::TIMEOUT,
+        mcp::OTHER_TIMEOUT,
+        mcp::REQUIRES,
         mcp::OAUTH,
     ],
 )

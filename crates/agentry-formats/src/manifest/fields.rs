@@ -288,6 +288,11 @@ pub static MCP_SERVER: FieldTable = FieldTable::new(
             "true",
             "Whether it is used (Agentry's own addition).",
         ),
+        Field::optional(
+            "disabled",
+            FieldKind::Bool,
+            "The opposite of `enabled`, as some `.mcp.json` files have it (Agentry's own addition).",
+        ),
         Field::default(
             "optional",
             FieldKind::Bool,

@@ -95,7 +95,7 @@ fn server(node: &TreeNode, findings: &mut Findings) -> Option<McpServer> {
         unknown_keys(map, findings);
         let name = map.get("name")?;
         mcp::check_name(name.as_str()?, name.span, findings);
-        return Some(settings_of_server(name.as_str()?, node));
+        return Some(settings_of_server(name.as_str()?, node, findings));
     }
     let names: Vec<_> = map.entries.iter().filter(|entry| is_name(entry)).collect();
     match names.as_slice() {
@@ -117,7 +117,7 @@ fn server(node: &TreeNode, findings: &mut Findings) -> Option<McpServer> {
             }
             mcp::check_name(&first.key.text, first.key.span, findings);
             validate(&fields::MCP_SERVER, &first.value, Coercion::Lax, findings);
-            Some(settings_of_server(&first.key.text, &first.value))
+            Some(settings_of_server(&first.key.text, &first.value, findings))
         }
     }
 }
@@ -143,7 +143,7 @@ fn unknown_keys(map: &TreeMap, findings: &mut Findings) {
 }
 
 /// Reads the server from the map of `node`. Keys without a field in the model become options.
-fn settings_of_server(name: &str, node: &TreeNode) -> McpServer {
+fn settings_of_server(name: &str, node: &TreeNode, findings: &mut Findings) -> McpServer {
     let record = TableRecord::new(&fields::MCP_SERVER, node, Coercion::Lax);
     let mut options = Vec::new();
     for TreeEntry { key, value } in
@@ -164,7 +164,7 @@ fn settings_of_server(name: &str, node: &TreeNode) -> McpServer {
         url: record.str("url").map(|url| url.map(|url| variables::read(&url))),
         headers: variables::read_pairs(pairs(record.map("headers"))),
         env: variables::read_pairs(pairs(record.map("env"))),
-        enabled: record.bool("enabled"),
+        enabled: mcp::is_enabled(&record, findings),
         timeout: record.int("timeout"),
         options,
     }

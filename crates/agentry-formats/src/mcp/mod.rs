@@ -6,9 +6,9 @@
 //! | `transport` (or `type`), as a word or as a block with a `type` | `transport` |
 //! | `command`, `args`, `env` | the same |
 //! | `url`, `headers` | the same |
-//! | `enabled` | the same |
-//! | `tool_timeout_secs` | `timeout` |
-//! | `optional`, `cwd`, `oauth` and everything unknown | `options` |
+//! | `enabled`, or the opposite as `disabled` | `enabled` |
+//! | `tool_timeout_secs`, or `timeout` as `.mcp.json` files have it | `timeout` |
+//! | `optional`, `cwd`, `requires`, `oauth` and everything unknown | `options` |
 
 mod rules;
 mod secret;
@@ -16,8 +16,8 @@ mod secret;
 use agentry_model::{Agent, Declared, DeclaredList, McpServer, McpTransport};
 use agentry_text::data::MapBuilder;
 use agentry_text::suggestion::nearest;
-use agentry_text::table::KeyMatching;
 use agentry_text::table::rules::SAME_FIELD_TWICE;
+use agentry_text::table::{KeyMatching, UnknownKeys};
 use agentry_text::{
     Data, Diagnostic, Field, FieldKind, FieldTable, FileId, Findings, Fix, Severity, Span, Spanned,
     TableRecord, TreeEntry, TreeMap,
@@ -66,6 +66,12 @@ pub const ENV: Field = Field::optional(
 /// Whether the server is used.
 pub const ENABLED: Field =
     Field::default("enabled", FieldKind::Bool, "true", "Whether the server is used.");
+/// The opposite of `enabled`, which some files of other clients have.
+pub const DISABLED: Field = Field::optional(
+    "disabled",
+    FieldKind::Bool,
+    "The opposite of `enabled`, as some `.mcp.json` files have it.",
+);
 /// Whether a run starts without the server.
 pub const OPTIONAL: Field = Field::default(
     "optional",
@@ -79,14 +85,27 @@ pub const CWD: Field = Field::optional(
     FieldKind::Line,
     "The directory that the program starts in (stdio); the workspace unless written.",
 );
+/// What the server needs.
+pub const REQUIRES: Field = Field::optional(
+    "requires",
+    FieldKind::Block(&REQUIRES_BLOCK),
+    "What the server needs; without it the server is not ready.",
+);
 /// The fields that the model keeps as options.
-const OPTIONS: [&str; 3] = ["optional", "cwd", "oauth"];
+const OPTIONS: [&str; 4] = ["optional", "cwd", "requires", "oauth"];
 /// The time limit of a call.
 pub const TIMEOUT: Field = Field::default(
     "tool_timeout_secs",
     FieldKind::Int(1, 86_400),
     "60",
     "How long one call may take, in seconds.",
+)
+.or(&["tool_timeout_sec"]);
+/// The time limit of a call, in the units of other clients.
+pub const OTHER_TIMEOUT: Field = Field::optional(
+    "timeout",
+    FieldKind::Int(1, 86_400 * MILLISECONDS),
+    "The same as `.mcp.json` files have it: milliseconds from 1,000 on, as in most clients, and seconds below.",
 );
 /// How a token for the server is obtained.
 pub const OAUTH: Field = Field::optional(
@@ -98,7 +117,22 @@ pub const OAUTH: Field = Field::optional(
 /// The block of one server, without its name.
 pub static SERVER: FieldTable = FieldTable::new(
     "the MCP server",
-    &[TRANSPORT, COMMAND, ARGS, CWD, URL, HEADERS, ENV, ENABLED, OPTIONAL, TIMEOUT, OAUTH],
+    &[
+        TRANSPORT,
+        COMMAND,
+        ARGS,
+        CWD,
+        URL,
+        HEADERS,
+        ENV,
+        ENABLED,
+        DISABLED,
+        OPTIONAL,
+        TIMEOUT,
+        OTHER_TIMEOUT,
+        REQUIRES,
+        OAUTH,
+    ],
 )
 .keys(KeyMatching::SnakeOrCamel);
 
@@ -114,6 +148,17 @@ static TRANSPORT_BLOCK: FieldTable = FieldTable::new(
     ],
 )
 .keys(KeyMatching::SnakeOrCamel);
+
+/// The block `requires`. In manifests it has more, which nothing installs here.
+static REQUIRES_BLOCK: FieldTable = FieldTable::new(
+    "`requires`",
+    &[Field::optional(
+        "env",
+        FieldKind::Map(&FieldKind::Str),
+        "Environment variables that must be set, with what each is for.",
+    )],
+)
+.unknown(UnknownKeys::Silent);
 
 /// The block `oauth`.
 static OAUTH_BLOCK: FieldTable = FieldTable::new(
@@ -136,6 +181,9 @@ static OAUTH_BLOCK: FieldTable = FieldTable::new(
 
 /// The default time limit of a call, in seconds.
 const TIMEOUT_SECONDS: i64 = 60;
+/// The milliseconds of a second, and the first `timeout` that is in milliseconds: no server is given less than
+/// a second, and hardly one a quarter of an hour.
+const MILLISECONDS: i64 = 1_000;
 
 /// Reports servers of one agent that have the same name, wherever they are declared.
 pub fn check_names(agent: &Agent, findings: &mut Findings) {
@@ -181,14 +229,31 @@ pub fn read(record: TableRecord<'_>, name: &Spanned<String>, findings: &mut Find
         url: reader.text("url"),
         headers: reader.pick("headers").map(pairs).unwrap_or_default(),
         env: record.map("env").map(strings).unwrap_or_default(),
-        enabled: record.bool("enabled"),
-        // The field table already reported a value out of range.
-        timeout: record.int("tool_timeout_secs").filter(|secs| (1..=86_400).contains(&secs.value)),
+        enabled: is_enabled(&record, findings),
+        timeout: reader.timeout(findings),
         options: reader.options(),
     };
     check(&server, name.span, findings);
     secrets(&reader, findings);
     server
+}
+
+/// Reads `enabled` and its opposite. A server that one of them turns off is off.
+pub fn is_enabled(record: &TableRecord<'_>, findings: &mut Findings) -> Declared<bool> {
+    let disabled = record.bool("disabled").map(|off| off.map(|off| !off));
+    written_once(record, ["enabled", "disabled"], findings);
+    [record.bool("enabled"), disabled].into_iter().flatten().min_by_key(|on| on.value)
+}
+
+/// Reports two fields that say the same.
+fn written_once(record: &TableRecord<'_>, [first, second]: [&str; 2], findings: &mut Findings) {
+    if let (Some(one), Some(other)) = (record.entry(first), record.entry(second)) {
+        let message = format!("`{second}` says the same as `{first}`");
+        findings
+            .add(&SAME_FIELD_TWICE, other.key.span, message)
+            .related(one.key.span, "also written here")
+            .hint("keep one of them");
+    }
 }
 
 /// Returns the fields of `server` except its name, in the documented order.
@@ -255,6 +320,19 @@ impl<'t> McpReader<'t> {
     fn args(&self) -> DeclaredList<String> {
         let items = self.pick("args")?.value.as_list()?;
         Some(items.iter().filter_map(agentry_text::TreeNode::to_spanned).collect())
+    }
+
+    /// Returns the time limit in seconds. The field table already reported a value out of range.
+    fn timeout(&self, findings: &mut Findings) -> Declared<i64> {
+        written_once(&self.record, ["tool_timeout_secs", "timeout"], findings);
+        let within = |most: i64| move |time: &Spanned<i64>| (1..=most).contains(&time.value);
+        let own = self.record.int("tool_timeout_secs").filter(within(86_400));
+        let other = self.record.int("timeout").filter(within(86_400 * MILLISECONDS));
+        let in_seconds = |time: i64| match time {
+            MILLISECONDS.. => time.div_euclid(MILLISECONDS),
+            seconds => seconds,
+        };
+        own.or_else(|| other.map(|time| time.map(in_seconds)))
     }
 
     fn transport(&self) -> Declared<McpTransport> {

@@ -92,9 +92,48 @@ fn invalid_server_fields_are_reported() {
             r#"{"command": "x", "toolTimeoutSecs": 0}"#,
             &["AG0106 `tool_timeout_secs` is out of range"],
         ),
+        (
+            r#"{"command": "x", "disabled": true, "enabled": true}"#,
+            &["AG0111 `disabled` says the same as `enabled`"],
+        ),
+        (
+            r#"{"command": "x", "timeout": 3, "tool_timeout_secs": 3}"#,
+            &["AG0111 `timeout` says the same as `tool_timeout_secs`"],
+        ),
+        (r#"{"command": "x", "timeout": 86400001}"#, &["AG0106 `timeout` is out of range"]),
+        (
+            r#"{"command": "x", "disabled": "true"}"#,
+            &["AG0103 `disabled` is a string, expected `true` or `false`"],
+        ),
     ];
     for (json, expected) in cases {
         assert_eq!(read_json(json).1, *expected, "{json}");
+    }
+}
+
+#[test]
+fn fields_of_other_clients_are_read() {
+    let cases = [
+        ("{}", None, None),
+        (r#"{"disabled": true}"#, Some(false), None),
+        (r#"{"disabled": false}"#, Some(true), None),
+        // A server that one of them turns off is off.
+        (r#"{"disabled": true, "enabled": true}"#, Some(false), None),
+        (r#"{"disabled": false, "enabled": false}"#, Some(false), None),
+        (r#"{"timeout": 30}"#, None, Some(30)),
+        (r#"{"timeout": 999}"#, None, Some(999)),
+        (r#"{"timeout": 1000}"#, None, Some(1)),
+        (r#"{"timeout": 600000}"#, None, Some(600)),
+        (r#"{"timeout": 86400000}"#, None, Some(86_400)),
+        (r#"{"timeout": 86400001}"#, None, None),
+        (r#"{"toolTimeoutSec": 5}"#, None, Some(5)),
+        (r#"{"timeout": 600000, "tool_timeout_secs": 5}"#, None, Some(5)),
+    ];
+    for (json, enabled, timeout) in cases {
+        let (server, _) = read_json(json);
+        let found = (server.enabled.map(|it| it.value), server.timeout.map(|it| it.value));
+        assert_eq!(found, (enabled, timeout), "{json}");
+        assert_eq!(server.options, [], "{json}");
     }
 }
 

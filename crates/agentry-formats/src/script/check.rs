@@ -2,7 +2,10 @@
 
 use agentry_text::{Findings, SourceFile, Span};
 use oxc_allocator::Allocator;
-use oxc_ast::ast::{Declaration, ExportDefaultDeclarationKind, Function, Program, Statement};
+use oxc_ast::ast::{
+    Declaration, ExportDefaultDeclarationKind, ExportSpecifier, Expression, Function, Program,
+    Statement, VariableDeclaration,
+};
 use oxc_parser::Parser;
 use oxc_span::SourceType;
 
@@ -66,24 +69,57 @@ pub fn entry_problem(text: &str) -> Option<String> {
     with_stack(text, read).unwrap_or_else(too_deep)
 }
 
-/// Whether a statement defines `run`: as a function, exported or not, or as the default export.
+/// Whether a statement defines `run`: as a function or a variable, exported or not, or as the default export. What
+/// a variable, an import or a call holds is known only when the script runs.
 fn is_entry(statement: &Statement<'_>) -> bool {
     let is_run = |function: &Function<'_>| function.name().is_some_and(|name| name == "run");
     match statement {
         Statement::FunctionDeclaration(function) => is_run(function),
+        Statement::VariableDeclaration(variables) => declares_run(variables),
         Statement::ExportDeclaration(export) => match &export.declaration {
             Declaration::FunctionDeclaration(function) => is_run(function),
+            Declaration::VariableDeclaration(variables) => declares_run(variables),
             _ => false,
         },
         // A default export is the entry under any name.
-        Statement::ExportDefaultDeclaration(export) => matches!(
-            export.declaration,
-            ExportDefaultDeclarationKind::FunctionDeclaration(_)
-                | ExportDefaultDeclarationKind::FunctionExpression(_)
-                | ExportDefaultDeclarationKind::ArrowFunctionExpression(_)
-        ),
+        Statement::ExportDefaultDeclaration(export) => match &export.declaration {
+            ExportDefaultDeclarationKind::FunctionDeclaration(_) => true,
+            other => other.as_expression().is_some_and(can_be_function),
+        },
+        Statement::ExportNamedDeclaration(export) => exports_entry(&export.specifiers),
+        Statement::ExportFromDeclaration(export) => exports_entry(&export.specifiers),
+        Statement::ExportAllDeclaration(export) => export.exported.is_none(),
+        Statement::ImportDeclaration(import) => {
+            let names = import.specifiers.iter().flatten();
+            names.map(|it| it.local().name).any(|name| name == "run")
+        }
         _ => false,
     }
+}
+
+fn declares_run(variables: &VariableDeclaration<'_>) -> bool {
+    variables.declarations.iter().any(|variable| {
+        let names = variable.id.get_binding_identifiers();
+        let is_whole = variable.id.get_binding_identifier().is_some();
+        let fits = variable.init.as_ref().is_none_or(can_be_function) || !is_whole;
+        fits && names.iter().any(|it| it.name == "run")
+    })
+}
+
+fn exports_entry(specifiers: &[ExportSpecifier<'_>]) -> bool {
+    specifiers.iter().any(|it| matches!(it.exported.name().as_str(), "run" | "default"))
+}
+
+/// Whether an expression may be a function, as far as that can be seen without running it.
+fn can_be_function(expression: &Expression<'_>) -> bool {
+    !expression.is_literal()
+        && !matches!(
+            expression,
+            Expression::ArrayExpression(_)
+                | Expression::ClassExpression(_)
+                | Expression::ObjectExpression(_)
+                | Expression::TemplateLiteral(_)
+        )
 }
 
 /// Converts a message of the parser to our style: lower case, no full stop.
@@ -188,6 +224,49 @@ mod tests {
         "#a",
         "@a ",
     ];
+
+    /// The forms that a worker finds, and those that it does not.
+    #[test]
+    fn every_form_of_run_is_an_entry() {
+        let entries = [
+            "function run() {}",
+            "export async function run() {}",
+            "export default function start() {}",
+            "export default () => 1;",
+            "const run = () => 1;",
+            "export const run = async (ctx) => 1;",
+            "import { x } from './x.mjs'; export let run; run = x;",
+            "var other = 1, run = other ? f : g;",
+            "const { run } = { run: () => 1 };",
+            "const add = () => 1; export { add as run };",
+            "const add = () => 1; export { add as default };",
+            "const add = () => 1; export default add;",
+            "export default wrap(() => 1);",
+            "export { start as run } from './a.mjs';",
+            "export * from './a.mjs';",
+            "import run from './a.mjs';",
+            "import { start as run } from './a.mjs';",
+        ];
+        for text in entries {
+            assert_eq!(entry_problem(text), None, "{text}");
+        }
+        let others = [
+            "function start() {}",
+            "export const start = () => 1;",
+            "const run = 5;",
+            "export const run = {};",
+            "export default { run: () => 1 };",
+            "export default class { run() {} }",
+            "export { run as start } from './a.mjs';",
+            "export * as run from './a.mjs';",
+            "module.exports = { run() {} };",
+            "{ function run() {} }",
+        ];
+        for text in others {
+            let expected = "the script has no function `run(ctx, inputs)`";
+            assert_eq!(entry_problem(text).as_deref(), Some(expected), "{text}");
+        }
+    }
 
     fn survives(text: &str) {
         let mut findings = Findings::default();

@@ -18,7 +18,7 @@ const FRESH: Duration = Duration::from_secs(2);
 const OWN: u32 = 2;
 
 /// The groups of one run.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct ControlGroups {
     /// The directories of the groups.
     pub(crate) directories: Vec<PathBuf>,
@@ -42,25 +42,57 @@ enum GroupKind {
     Memory,
 }
 
+/// The groups that a sandbox gets.
+pub(crate) enum WantedGroups {
+    /// None: they take longer to join than all the rest.
+    Nothing,
+    /// New ones.
+    New,
+    /// Those that its helper is in already.
+    Joined(ControlGroups),
+}
+
+impl ControlGroups {
+    /// Removes the groups, which must be empty.
+    pub(crate) fn remove(&self) {
+        self.directories.iter().for_each(|directory| drop(remove(directory)));
+    }
+}
+
 /// Creates those of `candidates` that this process is allowed to create. With version 2, the first one
 /// is enough.
 pub(crate) fn make(candidates: &[GroupCandidate], limits: &ResourceLimits) -> ControlGroups {
-    sweep(candidates);
+    made(candidates.to_vec(), limits).1
+}
+
+/// Creates groups like [`make`]; returns also those of the candidates that were created.
+pub(crate) fn made(
+    candidates: Vec<GroupCandidate>,
+    limits: &ResourceLimits,
+) -> (Vec<GroupCandidate>, ControlGroups) {
+    sweep(&candidates);
     let mut groups = ControlGroups::default();
+    let mut created = Vec::new();
     for candidate in candidates {
         // One group of version 2 limits everything.
         if candidate.kind == GroupKind::Unified && groups.counts_processes {
             continue;
         }
         let directory = &candidate.directory;
-        if fs::create_dir(directory).and_then(|()| set(candidate, limits)).is_err() {
+        if fs::create_dir(directory).and_then(|()| set(&candidate, limits)).is_err() {
             let _ = fs::remove_dir(directory);
             continue;
         }
         groups.directories.push(directory.clone());
         groups.counts_processes |= candidate.kind != GroupKind::Memory;
+        created.push(candidate);
     }
-    groups
+    (created, groups)
+}
+
+/// Gives groups other limits.
+pub(crate) fn limit(created: &[GroupCandidate], limits: &ResourceLimits) -> io::Result<()> {
+    created.iter().try_for_each(|candidate| set(candidate, limits))
 }
 
 /// Moves this process, and all that it starts, into groups.
@@ -118,7 +150,7 @@ fn is_forsaken(path: &Path) -> bool {
 /// Whether this process can create a group that limits the number of processes.
 pub(crate) fn supported() -> bool {
     let groups = make(&candidates(), &ResourceLimits::default());
-    groups.directories.iter().for_each(|directory| drop(remove(directory)));
+    groups.remove();
     groups.counts_processes
 }
 

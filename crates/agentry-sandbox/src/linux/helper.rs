@@ -45,10 +45,19 @@ fn confined(socket: &UnixStream) -> io::Result<()> {
     system::own_session();
     // Now, while the machine's `/proc` is visible.
     code::find();
-    let Some((HelperRequest::Confine(becoming), _)) = receive(socket)? else {
+    let mut first = receive(socket)?;
+    let mut joined = false;
+    if let Some((HelperRequest::Join(groups), _)) = &first {
+        joined = groups::join(groups).is_ok();
+        first = receive(socket)?;
+    }
+    let Some((HelperRequest::Confine(becoming), _)) = first else {
         return Err(io::Error::other("the first message must say how to confine"));
     };
-    let (listener, mounts) = match become_confined(socket, &becoming) {
+    // A process that can create a group is not always allowed to move into it.
+    let joined = joined || groups::join(&becoming.groups).is_ok();
+    let counted = joined && becoming.counts_processes;
+    let (listener, mounts) = match become_confined(socket, &becoming, counted) {
         Ok(done) => done,
         Err(error) => return send(socket, &HelperReply::Failed(error.to_string()), &[]),
     };
@@ -60,15 +69,15 @@ fn confined(socket: &UnixStream) -> io::Result<()> {
     HelperProcess { socket, running: HashMap::new(), mounts, back_end }.work()
 }
 
-/// Applies the confinement, which cannot be undone. Returns the listener for the proxy, if there is one.
+/// Applies the confinement, which cannot be undone; `counted` if a control group limits the processes. Returns the
+/// listener for the proxy, if there is one.
 fn become_confined(
     socket: &UnixStream,
     becoming: &HelperSetup,
+    counted: bool,
 ) -> io::Result<(Option<TcpListener>, ProtectiveMounts)> {
     let Confinement { reads, writes, private, network, limits, .. } = &becoming.confinement;
     let (mut reads, mut writes) = (reads.clone(), writes.clone());
-    // A process that can create a group is not always allowed to move into it.
-    let counted = groups::join(&becoming.groups).is_ok() && becoming.counts_processes;
     let mut mounted = Vec::new();
     match becoming.back_end {
         BackEnd::Namespaces => {
@@ -178,7 +187,7 @@ impl HelperProcess<'_> {
                     end(*pid);
                 }
             }
-            HelperRequest::Confine(_) => {}
+            HelperRequest::Join(_) | HelperRequest::Confine(_) => {}
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ pub(crate) mod mounts;
 pub(crate) mod namespaces;
 pub(crate) mod pins;
 pub(crate) mod prepare;
+pub(crate) mod reserve;
 pub(crate) mod sandbox;
 pub(crate) mod seal;
 pub(crate) mod supervisor;

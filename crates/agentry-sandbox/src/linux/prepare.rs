@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::git;
-use super::groups::{self, ControlGroups};
+use super::groups::{self, ControlGroups, WantedGroups};
 use super::leftovers::{LeftoverList, RunLeftover};
 use crate::{BackEnd, Confinement, PrivateDirectories, SandboxError, is_placeholder};
 
@@ -24,17 +24,16 @@ pub(crate) struct PreparedSandbox {
 impl Drop for PreparedSandbox {
     fn drop(&mut self) {
         // They are empty now, because the helper has ended.
-        self.groups.directories.iter().for_each(|directory| drop(groups::remove(directory)));
+        self.groups.remove();
     }
 }
 
-/// Creates what `confinement` needs, with control groups only if `counted`. Returns the confinement with
-/// missing paths replaced by their placeholders.
+/// Creates what `confinement` needs. Returns the confinement with missing paths replaced by their placeholders.
 pub(crate) fn prepare(
     back_end: BackEnd,
     mut confinement: Confinement,
     directory: Option<&Path>,
-    counted: bool,
+    wanted: WantedGroups,
 ) -> Result<(PreparedSandbox, Confinement), SandboxError> {
     let mut leavings = directory.map(LeftoverList::new).transpose()?;
     let placed = match back_end {
@@ -44,12 +43,7 @@ pub(crate) fn prepare(
     let unseen_by_git = git::unseen(&confinement, &placed);
     let is_placed = |path: &&PathBuf| placed.iter().any(|leaving| leaving.path() == **path);
     let stand_ins = confinement.hidden.iter().filter(is_placed).cloned().collect();
-    let candidates = if counted { groups::candidates() } else { Vec::new() };
-    if let Some(leavings) = &mut leavings {
-        let groups = candidates.iter().map(|it| RunLeftover::Group(it.directory.clone()));
-        leavings.record(groups)?;
-    }
-    let groups = groups::make(&candidates, &confinement.limits);
+    let groups = joined(wanted, &confinement, leavings.as_mut())?;
     let private = match back_end {
         BackEnd::Namespaces => {
             let temporary = PathBuf::from("/tmp");
@@ -66,6 +60,29 @@ pub(crate) fn prepare(
     let prepared =
         PreparedSandbox { groups, private, stand_ins, unseen_by_git, _leavings: leavings };
     Ok((prepared, confinement))
+}
+
+/// Creates the control groups, recorded before they exist.
+fn joined(
+    wanted: WantedGroups,
+    confinement: &Confinement,
+    leavings: Option<&mut LeftoverList>,
+) -> Result<ControlGroups, SandboxError> {
+    let (directories, candidates) = match &wanted {
+        WantedGroups::Nothing => return Ok(ControlGroups::default()),
+        WantedGroups::Joined(groups) => (groups.directories.clone(), Vec::new()),
+        WantedGroups::New => {
+            let candidates = groups::candidates();
+            (candidates.iter().map(|it| it.directory.clone()).collect(), candidates)
+        }
+    };
+    if let Some(leavings) = leavings {
+        leavings.record(directories.into_iter().map(RunLeftover::Group))?;
+    }
+    Ok(match wanted {
+        WantedGroups::Joined(groups) => groups,
+        WantedGroups::New | WantedGroups::Nothing => groups::make(&candidates, &confinement.limits),
+    })
 }
 
 /// Creates placeholders for protected paths that do not exist yet.

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::net::TcpListener;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::Child;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,14 +15,13 @@ use std::time::Duration;
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-use super::groups::ControlGroups;
+use super::groups::{ControlGroups, WantedGroups};
 use super::namespaces;
 use super::prepare::{PreparedSandbox, prepare};
+use super::reserve::{self, ReservedHelper, helper};
 use super::wire::{receive, send};
 use crate::protocol::{HelperReply, HelperRequest, HelperSetup, StartRequest};
-use crate::{
-    BackEnd, CommandExit, ConfinedCommand, Confinement, HELPER, PrivateDirectories, SandboxError,
-};
+use crate::{BackEnd, CommandExit, ConfinedCommand, Confinement, PrivateDirectories, SandboxError};
 
 /// The time limit for the helper to start a command.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -123,8 +122,9 @@ impl Sandbox {
     ) -> Result<Self, SandboxError> {
         for _ in 1..ATTEMPTS {
             match Self::start_once(program, back_end, confinement.clone(), leavings) {
-                // Other programs remove files: one of them may go between the look at it and its mount.
-                Err(SandboxError::SetUp(_)) => {}
+                // Other programs remove files: one of them may go between the look at it and its mount. A reserved
+                // helper may have been killed while it waited.
+                Err(SandboxError::SetUp(_) | SandboxError::Gone) => {}
                 done => return done,
             }
         }
@@ -137,8 +137,24 @@ impl Sandbox {
         confinement: Confinement,
         leavings: Option<&Path>,
     ) -> Result<Self, SandboxError> {
-        let (prepared, confinement) = prepare(back_end, confinement, leavings, true)?;
-        Self::prepared(program, back_end, confinement, prepared)
+        let reserved = reserve::take(program, &confinement.limits);
+        let wanted = match &reserved {
+            Some(reserved) => WantedGroups::Joined(reserved.groups.clone()),
+            None => WantedGroups::New,
+        };
+        match (prepare(back_end, confinement, leavings, wanted), reserved) {
+            (Ok((prepared, confinement)), Some(reserved)) => {
+                let helper = (reserved.child, reserved.socket);
+                Self::prepared(helper, back_end, confinement, prepared)
+            }
+            (Ok((prepared, confinement)), None) => {
+                Self::prepared(helper(program)?, back_end, confinement, prepared)
+            }
+            (Err(error), reserved) => {
+                reserved.into_iter().for_each(ReservedHelper::end);
+                Err(error)
+            }
+        }
     }
 
     /// Starts a sandbox only to see whether it works. Joining a control group takes longer than all the
@@ -149,25 +165,17 @@ impl Sandbox {
         confinement: Confinement,
     ) -> Result<(), SandboxError> {
         let counted = rustix::process::getuid().is_root() && !namespaces::numbers_are_own();
-        let (prepared, confinement) = prepare(back_end, confinement, None, counted)?;
-        Self::prepared(program, back_end, confinement, prepared).map(drop)
+        let wanted = if counted { WantedGroups::New } else { WantedGroups::Nothing };
+        let (prepared, confinement) = prepare(back_end, confinement, None, wanted)?;
+        Self::prepared(helper(program)?, back_end, confinement, prepared).map(drop)
     }
 
     fn prepared(
-        program: &Path,
+        (helper, socket): (Child, UnixStream),
         back_end: BackEnd,
         confinement: Confinement,
         prepared: PreparedSandbox,
     ) -> Result<Self, SandboxError> {
-        let (socket, theirs) = UnixStream::pair()?;
-        let helper = std::process::Command::new(program)
-            .arg(HELPER)
-            .env_clear()
-            .current_dir("/")
-            .stdin(Stdio::from(OwnedFd::from(theirs)))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
         let ControlGroups { directories, counts_processes } = &prepared.groups;
         let (groups, counts_processes) = (directories.clone(), *counts_processes);
         let becoming = HelperSetup {

@@ -8,6 +8,7 @@ use agentry_runtime::commands::RefusedCommands;
 use agentry_runtime::driver::interfaces::RunTools as _;
 use agentry_runtime::quarantine::QuarantineReport;
 use agentry_runtime::tool::javascript::is_same;
+use agentry_runtime::tool::mcp::offered_name;
 use agentry_runtime::tool::{DeclaredTool, ToolOrigin, ToolSpec, ToolTouch, section_of};
 use serde_json::{Value, json};
 
@@ -57,7 +58,8 @@ fn list(agent: &str, args: &ToolsArguments) -> CliOutcome {
         accepts_changes: args.accept_changes,
     };
     let runs_code = runs_code(&ground);
-    if runs_code {
+    // A user who consents on the command line is not asked again by the next command.
+    if runs_code || args.yes {
         let sandbox = "only the code of its tools is run".to_owned();
         consent(&ground, terms, now(), || listing(&ground, sandbox, Vec::new()))?;
     }
@@ -188,10 +190,14 @@ fn call(args: &ToolsCallArguments) -> CliOutcome {
     };
     let DeclaredTools { tools, missing, .. } = DeclaredTools::gather(&ground, &terms)?;
     let bench = ToolBench::new(&ground, &tools, person, commands, directory)?;
-    match bench.call_by_user(&args.name, arguments)? {
-        Some(outcome) => Ok(reported(&ground, outcome, args.format)),
-        None => Err(unknown(&ground, &bench, &missing, &args.name)),
+    let Some(outcome) = bench.call_by_user(&args.name, arguments)? else {
+        return Err(unknown(&ground, &bench, &missing, &args.name));
+    };
+    let exit = reported(&ground, outcome, args.format);
+    if let Some(outputs) = bench.keep_outputs() {
+        remark(&format!("note: files of the result are in `{}`", outputs.display()));
     }
+    Ok(exit)
 }
 
 /// The failure for a name that no tool has.
@@ -201,8 +207,14 @@ fn unknown(
     missing: &[MissingTool],
     name: &str,
 ) -> CliFailure {
-    if let Some(found) = missing.iter().find(|missing| is_same(&missing.name, name)) {
-        let message = format!("`{name}` is not ready: {}", found.reason);
+    // The tools of a server that is not ready are not known.
+    let is_of = |server: &str| {
+        let start = offered_name(server, "");
+        name.get(..start.len()).is_some_and(|it| is_same(it, &start))
+    };
+    let is_meant = |it: &&MissingTool| is_same(&it.name, name) || is_of(&it.name);
+    if let Some(found) = missing.iter().find(is_meant) {
+        let message = format!("`{}` is not ready: {}", found.name, found.reason);
         return CliFailure::new(message).refused();
     }
     let names: Vec<_> = bench.guarded.specs().iter().map(|it| format!("`{}`", it.name)).collect();

@@ -24,11 +24,13 @@ while read -r line; do
     say '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"instructions":"be kind"}';;
   *'"method":"tools/list"'*)
     if [ "$1" = clashes ]; then say "{\"tools\":[$(tool a.b x),$(tool a_b x)]}"
+    elif [ "$1" = poses ]; then say "{\"tools\":[$(tool a/b x),$(tool resource:c x),$(tool echo x)]}"
     else say "{\"tools\":[$(tool echo Echoes),$(tool told "$(cat told.txt)")]}"; fi;;
   *'"method":"tools/call"'*)
     case "$1" in
     environment) text "$(env | cut -d= -f1 | sort | tr '\n' ' ')";;
     token) text "$TOKEN $OTHER";;
+    pictures) say '{"content":[{"type":"image","mimeType":"image/png","data":"AAAA"}]}';;
     writes) echo x > .git/hooks/pre-commit; echo y > out.txt; text "$(ls out.txt)";;
     waits) echo started >> log; read gate < gate; echo ended >> log; text done;;
     *) text hello;;
@@ -132,6 +134,78 @@ fn servers_are_declared_in_every_format() {
         // Nobody is there to approve the call.
         test.run(&format!("tools call {agent} local__echo --format json")).exits(3);
     }
+}
+
+/// A picture is in a file that is still there after the call. A tool of a server that is not ready is not unknown.
+#[test]
+fn called_tools_leave_their_pictures_and_reasons() {
+    let test = manifest("read-only", &server("pictures"));
+    let ran = test.run("tools call helper.agent local__echo --yes").exits(0);
+    let path = ran.stdout.split('`').nth(1).unwrap_or_default();
+    assert_eq!(std::fs::read(path).ok(), Some(vec![0; 3]), "{ran}");
+    let directory = std::path::Path::new(path).ancestors().nth(2).expect("a directory");
+    assert!(ran.stderr.contains("files of the result are in `"), "{ran}");
+    std::fs::remove_dir_all(directory).expect("removed");
+    let test = manifest("read-only", &server("ends"));
+    let ran = test.run("tools call helper.agent local__echo --yes").exits(3);
+    assert!(ran.stderr.contains("`local` is not ready: it ended with the exit code 3"), "{ran}");
+}
+
+/// An agent file with a server, with rules about its tools and with a function of its own.
+fn with_function(mode: &str, rules: &str, function: &str) -> Test {
+    let scheme = "description: \"d\", parameters: { type: \"object\" }";
+    let text = format!(
+        "---\ntitle: Helper\ndescription: Helps\nx-agentry:\n  permissions:\n    mcp: {rules}\n  \
+         mcp_servers:\n    local: {{command: sh, args: [server.sh, {mode}]}}\n---\n\n## System\n\nYou help.\n\n\
+         ## Tools\n\n```js\nreturn {{ {function}: {{ fn: () => 1, scheme: {{ name: \"{function}\", {scheme} }} }} }};\n```\n"
+    );
+    Test::new()
+        .file("agents/t_helper.agent.md", text)
+        .file("server.sh", SERVER)
+        .file("told.txt", "")
+}
+
+/// A server chooses the names of its tools. None of them leads out of a rule about all of the server, or into a rule
+/// about its resources.
+#[test]
+fn names_of_server_tools_escape_no_rule() {
+    let rules = "{intent: allow, rules: [\"local/resource:*:allow\", \"local/*:deny\"]}";
+    let test = with_function("poses", rules, "own");
+    let listed = test.run("tools agents/t_helper.agent.md --yes --format json").exits(0).json();
+    let verdict = |name: &str| {
+        let tools = listed["tools"].as_array().expect("a list");
+        tools.iter().find(|it| it["name"] == name).map(|it| it["verdict"].clone())
+    };
+    for name in ["local__a_b", "local__resource_c", "local__echo"] {
+        assert_eq!(verdict(name), Some(json!("deny")), "{name}: {listed}");
+        let call = format!("tools call agents/t_helper.agent.md {name}");
+        test.run(&call).exits(3);
+    }
+}
+
+/// A function of the author does not stand for a tool of a server.
+#[test]
+fn a_function_and_a_server_tool_of_one_name_clash() {
+    let test = with_function("plain", "{intent: allow}", "Local__Echo");
+    let path = "agents/t_helper.agent.md";
+    let listed = test.run(&format!("tools {path} --yes --format json")).exits(0).json();
+    let offered: Vec<_> = listed["tools"].as_array().expect("a list").iter().collect();
+    let is_clash = |it: &&&serde_json::Value| {
+        it["name"].as_str().is_some_and(|name| name.eq_ignore_ascii_case("local__echo"))
+    };
+    assert_eq!(offered.iter().find(is_clash), None, "{listed}");
+    let reason = listed["missing"][0]["reason"].as_str().unwrap_or_default();
+    assert!(
+        reason.contains("a function of the agent file (agents/t_helper.agent.md:18)"),
+        "{reason}"
+    );
+    assert!(reason.contains("a tool of an MCP server"), "{reason}");
+    let server = Server::playing([Turn::text("hi").into()]);
+    let ran = with(&test, &server, &["run", path, "go", "--yes"]).exits(3);
+    assert!(ran.stderr.contains("would both be called"), "{ran}");
+    assert_eq!(server.asked().len(), 0);
+    // Without the server there is one of them.
+    with(&test, &server, &["run", path, "go", "--yes", "--without", "local"]).exits(0);
 }
 
 #[test]

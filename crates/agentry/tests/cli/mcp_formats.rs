@@ -69,6 +69,40 @@ fn servers_in_fields_and_block_are_both_declared() {
     }
 }
 
+/// `disabled` and `timeout`, as the files of other clients have them, hold in every format.
+#[test]
+fn disabled_servers_are_left_out_in_every_format() {
+    let spellings = [
+        ("command: tracker", "command: tracker, disabled: true, timeout: 30000"),
+        ("command = \"tracker\"", "command = \"tracker\"\ndisabled = true\ntimeout = 30000"),
+        (
+            "\"command\": \"tracker\"",
+            "\"command\": \"tracker\", \"disabled\": true, \"timeout\": 30000",
+        ),
+        (
+            "kind: mcp\nname: tracker\ncommand: tracker",
+            "kind: mcp\nname: tracker\ncommand: tracker\ndisabled: true\ntimeout: 30000",
+        ),
+    ];
+    for (path, test) in agents("notes") {
+        let is_written = |file: &str| {
+            let text = test.read(file);
+            let found = spellings.iter().rev().find(|(plain, _)| text.contains(plain));
+            let Some((plain, off)) = found else { return false };
+            test.write(file, text.replace(plain, off));
+            true
+        };
+        let files = ["agents/t_helper.agent.md", "helper.agent", "helper/agent.toml"];
+        let files = files.into_iter().chain(["helper/agent.json", "helper/tools/tracker.md"]);
+        let written = files.filter(|file| test.has(file)).filter(|file| is_written(file)).count();
+        assert_eq!(written, 1, "{path}");
+        test.run(&format!("check {path}")).exits(0);
+        let listed = test.run(&format!("tools {path} --yes --format json")).exits(0);
+        assert_eq!(names(&listed.json()["missing"]), ["notes"], "{path}: {listed}");
+        assert!(!listed.stderr.contains("no field"), "{path}: {listed}");
+    }
+}
+
 /// Two servers of one name are an error with both places, and no run begins.
 #[test]
 fn duplicate_server_names_are_an_error() {

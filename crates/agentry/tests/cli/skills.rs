@@ -239,6 +239,23 @@ fn a_model_cannot_pass_a_human_gate() {
     assert_eq!(notes.len(), 2, "{notes:?}");
 }
 
+/// A script of the author does not stand for the tool that reports steps, or no gate would wait.
+#[test]
+fn a_script_named_like_a_skill_tool_is_refused() {
+    let test = Test::new()
+        .file("worker/instructions.md", "You work.\n")
+        .file("worker/skills/release/SKILL.md", RELEASE)
+        .file(
+            "worker/tools/skill_step.md",
+            "---\nkind: script\npath: scripts/a.js\n---\nReports.\n",
+        )
+        .file("worker/scripts/a.js", "export const run = () => 'done';\n");
+    let server = playing([report(2, "done")]);
+    let ran = with(&test, &server, &["run", "worker", "go", "--yes"]).exits(3);
+    assert!(ran.stderr.contains("it is the name of the tool for skills"), "{ran}");
+    assert_eq!(server.asked().len(), 0);
+}
+
 /// An answer for the rest of the run is no answer to the next gate.
 #[test]
 fn the_user_approves_each_human_gate() {

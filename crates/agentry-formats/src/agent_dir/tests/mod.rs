@@ -319,7 +319,8 @@ fn scripts_need_a_run_function() {
         ("export default async function run(ctx, inputs) {}\n", &[]),
         ("export default async (ctx, inputs) => 1;\n", &[]),
         ("export async function run() {}\n", &[]),
-        ("const run = async () => 1;\n", &["1:1 AG5053 the script has no function `run`"]),
+        ("const run = async () => 1;\n", &[]),
+        ("const run = 1;\n", &["1:1 AG5053 the script has no function `run`"]),
         ("", &["1:1 AG5053 the script has no function `run`"]),
         ("import x from 'y';\nfunction run() {}\n", &["1:15 AG5054 a script cannot import `y`"]),
         (

@@ -231,7 +231,8 @@ impl WebHop {
 }
 
 fn is_own(name: &str) -> bool {
-    OWN_HEADERS.contains(&name.to_ascii_lowercase().as_str()) || name.starts_with("proxy-")
+    let name = name.to_ascii_lowercase();
+    OWN_HEADERS.contains(&name.as_str()) || name.starts_with("proxy-")
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -194,6 +194,15 @@ fn part_touch(server: &str, kind: &str, name: &str) -> ToolTouch {
     ToolTouch { section: Section::Mcp, subject }
 }
 
+/// What the policy is asked about a tool. The server chooses the name: a slash in it is escaped, or the tool would be
+/// outside a rule about everything of the server; and a tool is never taken for a resource or a prompt.
+fn tool_touch(server: &str, name: &str) -> ToolTouch {
+    let escaped = name.replace('/', "%2F");
+    let is_part = ["resource:", "prompt:"].iter().any(|part| escaped.starts_with(part));
+    let escaped = if is_part { escaped.replacen(':', "%3A", 1) } else { escaped };
+    ToolTouch { section: Section::Mcp, subject: format!("{server}/{escaped}") }
+}
+
 /// Returns differences as text for the user: a diff of each field.
 pub fn described(changes: &[PinChange]) -> String {
     let mut out = String::new();
@@ -228,8 +237,7 @@ fn specification(server: &str, tool: &AnnouncedTool) -> Result<ToolSpec, String>
 
 impl McpTool {
     fn touch(&self) -> ToolTouch {
-        let subject = format!("{}/{}", self.server.client.name(), self.name);
-        ToolTouch { section: Section::Mcp, subject }
+        tool_touch(self.server.client.name(), &self.name)
     }
 
     /// The name of its server, and its name there.
@@ -294,5 +302,24 @@ impl DeclaredTool for McpTool {
             let result = server.client.call(&self.name, arguments, time, &listener).await;
             content::read(&result.map_err(|failure| server.failed(&failure))?, host)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_about_a_server_covers_all_its_tools() {
+        let cases = [
+            ("echo", "local/echo"),
+            ("a/b", "local/a%2Fb"),
+            ("resource:memo", "local/resource%3Amemo"),
+            ("prompt:a/b:c", "local/prompt%3Aa%2Fb:c"),
+            ("a:b", "local/a:b"),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(tool_touch("local", name).subject, expected);
+        }
     }
 }

@@ -9,19 +9,27 @@ use agentry_runtime::commands::{
     UnconfinedCommands,
 };
 use agentry_runtime::quarantine::{self, QuarantinedCommands, ReportListener};
+use agentry_sandbox::HelperReserve;
 
 use super::mcp_servers::has_programs;
 use super::prepared_agent::PreparedAgent;
 use crate::home::leavings;
 use crate::output::CliFailure;
 
-/// A trial of the sandbox in a thread, while the agent is read. Its answer holds for the whole program.
-pub(crate) struct SandboxTrial(Option<JoinHandle<()>>);
+/// A trial of the sandbox in a thread, while the agent is read. Its answer holds for the whole program. The helper of
+/// the first sandbox is started beside it.
+pub(crate) struct SandboxTrial(Option<JoinHandle<HelperReserve>>);
 
 impl SandboxTrial {
     pub(crate) fn begin() -> Self {
         let program = std::env::current_exe().ok();
-        let trial = |program: PathBuf| move || drop(agentry_sandbox::support(&program));
+        let trial = |program: PathBuf| {
+            move || {
+                let reserve = agentry_sandbox::reserve(&program);
+                agentry_sandbox::support(&program);
+                reserve
+            }
+        };
         let thread = program.and_then(|program| Builder::new().spawn(trial(program)).ok());
         Self(thread)
     }

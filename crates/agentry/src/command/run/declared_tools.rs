@@ -12,7 +12,7 @@ use agentry_runtime::commands::{CommandStarter, RefusedCommands};
 use agentry_runtime::driver::interfaces::Approver;
 use agentry_runtime::tool::javascript::{JavaScriptTool, ScriptProblem, ToolScript, is_same};
 use agentry_runtime::tool::mcp::ServerPrompt;
-use agentry_runtime::tool::{BuiltInTool, DeclaredKind, DeclaredTool, TIME};
+use agentry_runtime::tool::{BuiltInTool, DeclaredKind, DeclaredTool, TIME, ToolOrigin};
 use serde_json::{Value, json};
 
 use super::delegation::{self, DelegateTool, DelegationTerms};
@@ -88,6 +88,7 @@ impl DeclaredTools {
         gathered.leave_out(terms.without);
         // Last: a skill needs tools of the other kinds.
         gathered.join(skills::gather(ground, gathered.names(), terms.without));
+        gathered.refuse_clashes();
         gathered.do_without(terms.without);
         Ok(gathered)
     }
@@ -121,6 +122,27 @@ impl DeclaredTools {
         }));
     }
 
+    /// Takes out tools of different kinds that have one name: a model could call only one of them, and a function of
+    /// the author would stand for a server, a skill or the gates of one.
+    fn refuse_clashes(&mut self) {
+        let names: Vec<String> = self.names();
+        let is_alone = |tool: &Arc<dyn DeclaredTool>| {
+            let name = tool.spec().name;
+            names.iter().filter(|other| is_same(other, &name)).count() == 1
+        };
+        let (alone, clashing): (Vec<_>, Vec<_>) = self.tools.drain(..).partition(is_alone);
+        self.tools = alone;
+        for (at, tool) in clashing.iter().enumerate() {
+            let name = tool.spec().name;
+            let earlier = clashing.iter().take(at).find(|it| is_same(&it.spec().name, &name));
+            let Some(other) = earlier else { continue };
+            let reason =
+                format!("{} and {} would both be called `{name}`", titled(other), titled(tool));
+            let kind = tool.kind();
+            self.missing.push(MissingTool { name, kind, reason, is_optional: false });
+        }
+    }
+
     /// Marks what is missing and the user does without.
     fn do_without(&mut self, without: &[String]) {
         for missing in &mut self.missing {
@@ -140,6 +162,20 @@ impl DeclaredTools {
         let missing = (!names.is_empty()).then_some(note);
         let notes: Vec<String> = self.notes.iter().cloned().chain(missing).collect();
         (!notes.is_empty()).then(|| notes.join("\n\n"))
+    }
+}
+
+/// What a tool is, and where it is written, for messages.
+fn titled(tool: &Arc<dyn DeclaredTool>) -> String {
+    let at = tool.origin().map(|ToolOrigin { path, line }| format!(" ({path}:{line})"));
+    let at = at.unwrap_or_default();
+    match tool.kind() {
+        DeclaredKind::JavaScript => format!("a function of the agent file{at}"),
+        DeclaredKind::Script => format!("a script{at}"),
+        DeclaredKind::Mcp => format!("a tool of an MCP server{at}"),
+        DeclaredKind::Skill => "a tool for skills".to_owned(),
+        DeclaredKind::Delegate => "the tool for other agents".to_owned(),
+        DeclaredKind::Function | DeclaredKind::Home => "a tool of Agentry".to_owned(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The tools of an agent under its policy, without a run: for start-up tools and for `agentry tools`.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,8 +30,11 @@ pub(crate) struct ToolBench {
     pub(crate) guarded: GuardedTools,
     person: Arc<dyn Approver>,
     /// Long outputs and before-images; removed on drop.
-    _directory: TempDir,
+    directory: TempDir,
 }
+
+/// Where a run keeps what results refer to, in its directory.
+const OUTPUTS: &str = "outputs";
 
 /// The result of a call.
 pub(crate) enum BenchOutcome {
@@ -60,7 +64,7 @@ impl ToolBench {
             search: search(),
             declared: built_in(tools),
         });
-        Ok(Self { tools: tools.to_vec(), guarded, person, _directory: directory })
+        Ok(Self { tools: tools.to_vec(), guarded, person, directory })
     }
 
     /// Calls a tool by its name, in any case. Returns `None` if there is no such tool.
@@ -85,6 +89,15 @@ impl ToolBench {
     ) -> Result<Option<BenchOutcome>, CliFailure> {
         let own = self.tools.iter().find(|tool| is_same(&tool.spec().name, name));
         self.call(name, arguments, own.map_or(TIME, |tool| tool.time()))
+    }
+
+    /// Keeps the files that a result refers to, such as pictures; returns their directory if there are any.
+    pub(crate) fn keep_outputs(self) -> Option<PathBuf> {
+        let outputs = self.directory.path().join(OUTPUTS);
+        outputs.is_dir().then(|| {
+            let _ = self.directory.keep();
+            outputs
+        })
     }
 
     async fn judged(&self, call: &ToolCall, time: Duration) -> BenchOutcome {

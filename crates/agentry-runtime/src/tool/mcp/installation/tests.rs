@@ -197,3 +197,27 @@ fn only_program_directories_are_opened() {
         assert_eq!(files, expected, "{line}");
     }
 }
+
+#[test]
+fn shims_of_version_managers_see_their_versions() {
+    let machine = Machine::new();
+    let shim = "#!/usr/bin/env bash\n";
+    machine.program("home/.pyenv/shims/python3", shim);
+    machine.file("home/.pyenv/versions/3.12/bin/python3", "");
+    machine.program("home/.asdf/shims/node", shim);
+    machine.file("home/.asdf/installs/nodejs/22/bin/node", "");
+    // A directory of this name without versions, and one whose versions are in the home directory.
+    machine.program("home/other/shims/tool", shim);
+    machine.program("home/shims/tool", shim);
+    machine.file("home/versions/1/tool", "");
+    let cases = [
+        ("ROOT/home/.pyenv/shims/python3 -m x", "home/.pyenv"),
+        ("ROOT/home/.asdf/shims/node -e 1", "home/.asdf"),
+        ("ROOT/home/other/shims/tool", "home/other/shims/tool"),
+        ("ROOT/home/shims/tool", "home/shims/tool"),
+    ];
+    for (line, expected) in cases {
+        let found = machine.located(line).unwrap();
+        assert_eq!(found.split(" | ").nth(1), Some(expected), "{line}");
+    }
+}

@@ -45,7 +45,8 @@ impl<'a> FileTrees<'a> {
 
     /// Adds a program, and what was installed with it.
     fn add_installed(&mut self, program: &Path) {
-        if package(program).is_some_and(|package| self.add_package(package)) {
+        let package = package(program).or_else(|| version_manager(program));
+        if package.is_some_and(|package| self.add_package(package)) {
             return;
         }
         let prefix = program.parent().filter(|bin| bin.ends_with("bin")).and_then(Path::parent);
@@ -143,6 +144,14 @@ fn package(file: &Path) -> Option<PathBuf> {
     let modules = above.iter().rev().find(|it| it.ends_with("node_modules"));
     let environment = above.iter().find(|it| it.join("pyvenv.cfg").is_file());
     modules.or(environment).map(|it| (*it).to_owned())
+}
+
+/// The directory of a version manager, such as pyenv, if the file is one of its shims: a script that looks there
+/// for the version to start.
+fn version_manager(file: &Path) -> Option<PathBuf> {
+    let root = file.parent().filter(|it| it.ends_with("shims"))?.parent()?;
+    let has_versions = ["versions", "installs"].iter().any(|it| root.join(it).is_dir());
+    has_versions.then(|| root.to_owned())
 }
 
 /// The source tree that a script belongs to.
