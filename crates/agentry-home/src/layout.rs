@@ -162,7 +162,7 @@ impl HomeLayout {
     }
 }
 
-fn has_entries(directory: &Path) -> bool {
+pub(crate) fn has_entries(directory: &Path) -> bool {
     directory.read_dir().is_ok_and(|mut entries| entries.next().is_some())
 }
 

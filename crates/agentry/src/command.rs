@@ -177,13 +177,17 @@ fn read_definition(disk: &dyn World, found: &FoundAgent) -> CompiledAgent {
 
 /// Checks one agent; its errors are shown and end the command.
 fn usable(disk: &DiskWorld, found: &FoundAgent) -> Result<CompiledAgent, CliFailure> {
+    without_errors(read_definition(disk, found))
+}
+
+/// Shows the errors of an agent that was read.
+fn without_errors(compiled: CompiledAgent) -> Result<CompiledAgent, CliFailure> {
     // A parse error stays an error here, even where a suppression covers it.
-    let compiled = read_definition(disk, found);
     if !compiled.has_errors() {
         return Ok(compiled);
     }
     show_errors(&compiled);
-    Err(CliFailure::new(format!("`{}` has errors", found.path))
+    Err(CliFailure::new(format!("`{}` has errors", compiled.found.path))
         .hint("`agentry check` shows all findings")
         .finding())
 }

@@ -33,15 +33,6 @@ words! {
     }
 }
 
-/// What the author of a change could read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReadScope {
-    /// Nothing that only one user may read.
-    Public,
-    /// Memories that are private to one user.
-    Private,
-}
-
 impl EvolutionArea {
     /// The risk of a change.
     #[must_use]
@@ -53,17 +44,17 @@ impl EvolutionArea {
         }
     }
 
-    /// What becomes of a change. `memory/` is read in the runs of all users, and a model cannot tell what a user told it in
-    /// private from what it may pass on. So a memory from a run that could read such a thing waits at least for the person.
+    /// What becomes of a change. The runs of all users read these files, and a model cannot tell what a user told it in
+    /// private from what it may pass on. So a change from a run that could read such a thing waits at least for the person.
     #[must_use]
-    pub fn mode(self, rules: EvolutionRules, read: ReadScope) -> EvolutionMode {
-        match self {
-            Self::Memory if read == ReadScope::Private => rules.memory.max(EvolutionMode::Ask),
+    pub fn mode(self, rules: EvolutionRules, is_private: bool) -> EvolutionMode {
+        let mode = match self {
             Self::Memory => rules.memory,
             Self::Persona => rules.persona,
             Self::Principles => rules.principles,
             Self::Skills => rules.skills,
-        }
+        };
+        if is_private { mode.max(EvolutionMode::Ask) } else { mode }
     }
 
     /// The area of a file, relative to the directory of the definition, or why it is never proposed.

@@ -15,7 +15,7 @@ mod protection;
 mod skill_fields;
 mod unified_diff;
 
-pub use area::{ChangeRisk, EvolutionArea, ReadScope};
+pub use area::{ChangeRisk, EvolutionArea};
 pub use audit::{AuditEntry, AuditLog, ProtectedAttempt};
 pub use proposal::{ProposalError, ProposalState, ProposedChange, ProposedText, StoredProposal};
 pub use proposal_ledger::{ChangeCheck, ProposalLedger};

@@ -3,7 +3,7 @@
 use agentry_compile::policy::words;
 use rusqlite::Row;
 
-use super::area::{ChangeRisk, ReadScope};
+use super::area::ChangeRisk;
 use crate::agent_home::HomeError;
 use crate::record::RecordError;
 use crate::repository::CommitKind;
@@ -11,6 +11,9 @@ use crate::repository::CommitKind;
 /// The columns of the table, in the order in which [`row`] reads them.
 pub(super) const COLUMNS: &str =
     "number, agent, state, risk, file, before, after, diff, reason, run, author, kind, outcome";
+/// The user to whom a proposal is private, which is read after them.
+pub(super) const READER: &str =
+    "(SELECT user FROM private_proposals WHERE private_proposals.number = proposals.number)";
 
 words! {
     /// What became of a proposal.
@@ -50,8 +53,8 @@ pub struct ProposedChange {
     pub author: String,
     /// Whether that is the agent or a person.
     pub kind: CommitKind,
-    /// What the author could read.
-    pub read: ReadScope,
+    /// The user whose private memories the author could read.
+    pub private_to: Option<String>,
 }
 
 /// A proposal as it is stored.
@@ -83,6 +86,25 @@ pub struct StoredProposal {
     pub kind: CommitKind,
     /// The commit, or why it was refused or rejected.
     pub outcome: Option<String>,
+    /// The user whose private memories it may repeat. Nobody else sees it.
+    pub private_to: Option<String>,
+}
+
+impl StoredProposal {
+    /// The proposal as other users see it: that there is one, and nothing that the model wrote.
+    pub(super) fn withheld(self) -> Self {
+        let nothing = || "withheld".to_owned();
+        let outcome = self.outcome.filter(|_| self.state == ProposalState::Applied);
+        Self {
+            file: nothing(),
+            before: None,
+            after: Vec::new(),
+            diff: String::new(),
+            reason: nothing(),
+            outcome,
+            ..self
+        }
+    }
 }
 
 /// Why a proposal could not be handled.
@@ -94,6 +116,9 @@ pub enum ProposalError {
     /// There is no such proposal.
     #[error("there is no proposal `{0}`")]
     Missing(String),
+    /// It may repeat what another user taught in private.
+    #[error("the proposal `{0}` may repeat private memories of the user `{1}`")]
+    Private(String, String),
     /// It was decided already.
     #[error("the proposal `{0}` is {1} already")]
     Decided(String, ProposalState),
@@ -138,5 +163,6 @@ pub(super) fn row(row: &Row<'_>) -> rusqlite::Result<StoredProposal> {
         author: row.get(10)?,
         kind: word(11)?.parse().map_err(|()| unknown(11))?,
         outcome: row.get(12)?,
+        private_to: row.get(13)?,
     })
 }

@@ -4,10 +4,11 @@
 use agentry_compile::{EvolutionMode, EvolutionRules};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::area::{ChangeRisk, EvolutionArea, ReadScope};
+use super::area::{ChangeRisk, EvolutionArea};
 use super::audit::{AuditEntry, AuditLog};
 use super::proposal::{
-    COLUMNS, ProposalError, ProposalState, ProposedChange, ProposedText, StoredProposal, row,
+    COLUMNS, ProposalError, ProposalState, ProposedChange, ProposedText, READER, StoredProposal,
+    row,
 };
 use super::skill_fields::compare_fields;
 use super::{protected_change, unified_diff};
@@ -22,6 +23,7 @@ const TABLES: &str = "
         file TEXT NOT NULL, before BLOB, after BLOB NOT NULL, diff TEXT NOT NULL,
         reason TEXT NOT NULL, run TEXT, author TEXT NOT NULL, kind TEXT NOT NULL, outcome TEXT
     );
+    CREATE TABLE IF NOT EXISTS private_proposals (number INTEGER PRIMARY KEY, user TEXT NOT NULL);
 ";
 /// The most bytes of a proposed file.
 const MOST_BYTES: usize = 256 * 1024;
@@ -70,8 +72,9 @@ impl<'a> ProposalLedger<'a> {
         rules: EvolutionRules,
     ) -> Result<StoredProposal, ProposalError> {
         let locked = self.home.lock(id)?;
+        let is_private = change.private_to.is_some();
         let examined = self.examine(&locked, change).and_then(|it| {
-            let is_never = it.area.mode(rules, change.read) == EvolutionMode::Never;
+            let is_never = it.area.mode(rules, is_private) == EvolutionMode::Never;
             let why = || format!("`[evolution]` never lets it change its {}", it.area);
             if is_never { Err(why()) } else { Ok(it) }
         });
@@ -79,7 +82,7 @@ impl<'a> ProposalLedger<'a> {
             Ok(it) => it,
             Err(why) => return self.refuse(id, change, &why),
         };
-        let state = match it.area.mode(rules, change.read) {
+        let state = match it.area.mode(rules, is_private) {
             EvolutionMode::Auto => ProposalState::Applied,
             EvolutionMode::Ask | EvolutionMode::Never => ProposalState::Pending,
         };
@@ -87,9 +90,7 @@ impl<'a> ProposalLedger<'a> {
             return self.refuse(id, change, "too many proposals of this agent wait for the user");
         }
         let mut proposal = stored(id, change, &it, state);
-        if state == ProposalState::Pending
-            && it.area.mode(rules, ReadScope::Public) == EvolutionMode::Auto
-        {
+        if state == ProposalState::Pending && it.area.mode(rules, false) == EvolutionMode::Auto {
             proposal.outcome = Some(PRIVATE.to_owned());
         }
         // Before anything changes: an attempt that cannot be recorded does not happen.
@@ -126,25 +127,36 @@ impl<'a> ProposalLedger<'a> {
         self.decide(proposal, ProposalState::Rejected, reason.to_owned())
     }
 
-    /// The proposals of one agent or of all, newest first.
+    /// The proposals of one agent or of all, newest first. Of those that are private to another user only their state is shown.
     pub fn list(&self, agent: Option<&str>) -> Result<Vec<StoredProposal>, ProposalError> {
         let query = format!(
-            "SELECT {COLUMNS} FROM proposals WHERE ?1 IS NULL OR agent = ?1 ORDER BY number DESC LIMIT 1000"
+            "SELECT {COLUMNS}, {READER} FROM proposals WHERE ?1 IS NULL OR agent = ?1
+             ORDER BY number DESC LIMIT 1000"
         );
         let read = || -> rusqlite::Result<Vec<StoredProposal>> {
             self.database.prepare(&query)?.query_map([agent], row)?.collect()
         };
-        read().map_err(|error| self.failed(error))
+        let all = read().map_err(|error| self.failed(error))?;
+        let shown = |it: StoredProposal| if self.is_shown(&it) { it } else { it.withheld() };
+        Ok(all.into_iter().map(shown).collect())
     }
 
-    /// The proposal with this id.
+    fn is_shown(&self, proposal: &StoredProposal) -> bool {
+        proposal.private_to.as_ref().is_none_or(|user| user == self.home.person())
+    }
+
+    /// The proposal with this id, unless it is private to another user.
     pub fn find(&self, id: &str) -> Result<StoredProposal, ProposalError> {
         let missing = || ProposalError::Missing(id.to_owned());
         let number: i64 =
             id.strip_prefix('p').and_then(|it| it.parse().ok()).ok_or_else(missing)?;
-        let query = format!("SELECT {COLUMNS} FROM proposals WHERE number = ?1");
+        let query = format!("SELECT {COLUMNS}, {READER} FROM proposals WHERE number = ?1");
         let found = self.database.query_row(&query, [number], row).optional();
-        found.map_err(|error| self.failed(error))?.ok_or_else(missing)
+        let found = found.map_err(|error| self.failed(error))?.ok_or_else(missing)?;
+        match found.private_to.as_ref().filter(|_| !self.is_shown(&found)) {
+            Some(user) => Err(ProposalError::Private(id.to_owned(), user.clone())),
+            None => Ok(found),
+        }
     }
 
     fn waiting(&self, id: &str) -> Result<StoredProposal, ProposalError> {
@@ -256,7 +268,7 @@ impl<'a> ProposalLedger<'a> {
         change: &ProposedChange,
         why: &str,
     ) -> Result<StoredProposal, ProposalError> {
-        let ProposedChange { file, text, reason, run, author, kind, .. } = change;
+        let ProposedChange { file, text, reason, run, author, kind, private_to } = change;
         let (ProposedText::Whole(text) | ProposedText::Diff(text)) = text;
         let cut = text.get(..text.floor_char_boundary(MOST_BYTES)).unwrap_or_default();
         let proposal = StoredProposal {
@@ -273,6 +285,7 @@ impl<'a> ProposalLedger<'a> {
             author: author.clone(),
             kind: *kind,
             outcome: Some(why.to_owned()),
+            private_to: private_to.clone(),
         };
         self.audit(&proposal, "refused", why)?;
         self.insert(proposal)
@@ -320,8 +333,18 @@ impl<'a> ProposalLedger<'a> {
         let query = format!(
             "INSERT INTO proposals ({columns}) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)"
         );
-        self.database.execute(&query, values).map_err(|error| self.failed(error))?;
-        let id = format!("p{}", self.database.last_insert_rowid());
+        let insert = || -> rusqlite::Result<i64> {
+            let change = self.database.unchecked_transaction()?;
+            change.execute(&query, values)?;
+            let number = change.last_insert_rowid();
+            if let Some(user) = &it.private_to {
+                let query = "INSERT INTO private_proposals (number, user) VALUES (?1, ?2)";
+                change.execute(query, params![number, user])?;
+            }
+            change.commit()?;
+            Ok(number)
+        };
+        let id = format!("p{}", insert().map_err(|error| self.failed(error))?);
         Ok(StoredProposal { id, ..proposal })
     }
 
@@ -363,6 +386,7 @@ fn stored(
         author: change.author.clone(),
         kind: change.kind,
         outcome: None,
+        private_to: change.private_to.clone(),
     }
 }
 

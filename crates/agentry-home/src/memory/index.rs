@@ -10,6 +10,7 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior, params};
 
 use super::folder::{FolderRole, MemoryFileStamp, MemoryFolder};
 use super::ranking::MemoryWeight;
+use super::store::IndexNotice;
 use super::{MemoryError, query, refresh};
 use crate::database;
 
@@ -146,8 +147,9 @@ impl MemoryIndex {
         &mut self,
         folders: &[MemoryFolder],
         effort: RefreshEffort,
+        notice: IndexNotice,
     ) -> Result<bool, MemoryError> {
-        refresh::refresh(&mut self.database, folders, effort)
+        refresh::refresh(&mut self.database, folders, effort, notice)
     }
 
     /// The memories with words of a query. The time does not grow with the number of memories that have a word: of the

@@ -12,10 +12,13 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use super::folder::{FolderListing, FolderRole, MemoryFileStamp, MemoryFolder};
 use super::index::RefreshEffort;
 use super::ranking::MemoryWeight;
+use super::store::IndexNotice;
 use super::{MemoryError, query};
 
 /// A store with at most this many files is always compared as a whole.
 const SMALL: i64 = if cfg!(test) { 200 } else { 2_000 };
+/// So many files take seconds to index.
+const MANY: usize = if cfg!(test) { 250 } else { 10_000 };
 /// How many files of a large store are compared beside the directories.
 const SAMPLE: i64 = if cfg!(test) { 5 } else { 64 };
 /// How long a file system may give two changes the same time, in nanoseconds.
@@ -50,6 +53,7 @@ pub(super) fn refresh(
     database: &mut Connection,
     folders: &[MemoryFolder],
     effort: RefreshEffort,
+    IndexNotice(notice): IndexNotice,
 ) -> Result<bool, MemoryError> {
     let known = count(database)?;
     let is_whole = effort == RefreshEffort::Full || known <= SMALL;
@@ -63,6 +67,9 @@ pub(super) fn refresh(
     let changes = changes(&change, folders, is_whole)?;
     for (role, path) in &changes.gone {
         remove(&change, *role, path)?;
+    }
+    if changes.read.len() >= MANY {
+        notice(changes.read.len());
     }
     take_over_all(&change, folders, &changes.read, began)?;
     if let Some(directories) = &changes.directories {

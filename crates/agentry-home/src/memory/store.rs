@@ -8,7 +8,7 @@ use super::MemoryError;
 use super::entry::{self, MemoryDraft, MemoryEntry};
 use super::folder::{FolderRole, MemoryFolder, sync_directory};
 use super::index::{IndexedMemory, MemoryIndex, RefreshEffort, with_index};
-use crate::layout::HomeLayout;
+use crate::layout::{HomeLayout, has_entries};
 use crate::user::UserName;
 
 /// How often a name is tried that another process took.
@@ -36,7 +36,7 @@ pub struct MemoryPlaces {
 }
 
 /// The memories of one agent in runs of one user.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct MemoryStore {
     /// What is read.
     folders: Vec<MemoryFolder>,
@@ -47,7 +47,12 @@ pub struct MemoryStore {
     /// What this user taught it.
     private: MemoryFolder,
     index: PathBuf,
+    notice: IndexNotice,
 }
+
+/// Who gets to know that many memories are indexed, which takes seconds.
+#[derive(Clone, Copy)]
+pub(super) struct IndexNotice(pub(super) fn(usize));
 
 /// A memory that a search found.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,7 +89,14 @@ impl MemoryStore {
         folders.push(private.clone());
         folders.extend(is_shared.then_some(shared));
         let index = layout.memory_index(Some(user.as_str()), id);
-        Self { folders, kept_in, own: own.filter(|_| *is_installed), private, index }
+        let (own, notice) = (own.filter(|_| *is_installed), IndexNotice(|_| {}));
+        Self { folders, kept_in, own, private, index, notice }
+    }
+
+    /// The same, and `notice` is called with the number of files before very many are indexed.
+    #[must_use]
+    pub fn noticing(&self, notice: fn(usize)) -> Self {
+        Self { notice: IndexNotice(notice), ..self.clone() }
     }
 
     /// The same without everything that belongs to a user, for what others will read, such as a recording. What the agent
@@ -128,14 +140,11 @@ impl MemoryStore {
         Ok((entries, unreadable))
     }
 
-    /// How many files the next search has to read because there is no index yet. A user may have to wait for many.
+    /// Whether it has anything that only its user may read.
     #[must_use]
-    pub fn unindexed(&self) -> usize {
-        if self.index.exists() {
-            return 0;
-        }
-        let walked = self.folders.iter().filter_map(|folder| folder.walk(false).ok());
-        walked.map(|listing| listing.files.len()).sum()
+    pub fn has_private(&self) -> bool {
+        let mut private = self.folders.iter().filter(|folder| folder.role != FolderRole::Agent);
+        private.any(|folder| has_entries(&folder.path))
     }
 
     /// The memories with words of the query, the best first.
@@ -147,13 +156,13 @@ impl MemoryStore {
         now: i64,
     ) -> Result<Vec<FoundMemory>, MemoryError> {
         with_index(&self.index, &self.folders, |index| {
-            let is_whole = index.refresh(&self.folders, effort)?;
+            let is_whole = index.refresh(&self.folders, effort, self.notice)?;
             let (found, are_current) = self.ranked(index, query, most, now)?;
             if is_whole || are_current {
                 return Ok(found);
             }
             // A file that was found is not what the index has: all files are compared once.
-            index.refresh(&self.folders, RefreshEffort::Full)?;
+            index.refresh(&self.folders, RefreshEffort::Full, self.notice)?;
             Ok(self.ranked(index, query, most, now)?.0)
         })
     }
@@ -166,7 +175,7 @@ impl MemoryStore {
         now: i64,
     ) -> Result<(Vec<MemoryEntry>, usize), MemoryError> {
         with_index(&self.index, &self.folders, |index| {
-            index.refresh(&self.folders, RefreshEffort::Full)?;
+            index.refresh(&self.folders, RefreshEffort::Full, self.notice)?;
             let first = index.first(MOST_FIRST)?;
             let (lead, rest): (Vec<_>, Vec<_>) = first.into_iter().partition(IndexedMemory::leads);
             let relevant = scored(index.search(prompt)?, now).into_iter().take(MOST_RELEVANT);
@@ -274,6 +283,12 @@ impl MemoryStore {
         let Some(content) = folder.read(&memory.path)? else { return Ok(None) };
         let is_current = memory.stamp == content.stamp;
         Ok(Some((folder.to_entry(&memory.path, &content), is_current)))
+    }
+}
+
+impl std::fmt::Debug for IndexNotice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("IndexNotice")
     }
 }
 

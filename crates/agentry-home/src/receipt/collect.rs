@@ -92,10 +92,8 @@ pub fn draft_of_run(
     let account = RunAccount::of(follow.more()?);
     let agent = agent_of(layout, &about);
     let user = about.user.clone().unwrap_or_else(|| context.user.clone());
-    // A run that may read memories of its user may read those that agents share as well.
-    let is_private = account.uses_memory
-        || layout.has_private_memory(&user, agent.chain.as_str())
-        || (about.settings.user.is_some() && layout.has_shared_memory(&user));
+    let is_private = reads_private(layout, (&about, &user), &account)
+        || (has_relatives(&about, &account) && is_private_tree(layout, run, &user));
     let shown = |text: Option<String>| match text {
         Some(_) if is_private => Some(WITHHELD.to_owned()),
         text => text.map(|text| first_line(&text)).filter(|text| !text.is_empty()),
@@ -127,6 +125,42 @@ pub fn draft_of_run(
         started: about.started,
         ended: account.last.unwrap_or(about.started),
         agent,
+    })
+}
+
+/// Whether a run could read private memories of its user, by itself. One that may read memories may read those that agents
+/// share as well.
+fn reads_private(
+    layout: &HomeLayout,
+    (about, user): (&RunDescription, &str),
+    account: &RunAccount,
+) -> bool {
+    let agent = AgentChain::of(layout, &about.agent, &about.name);
+    about.settings.is_private
+        || account.uses_memory
+        || layout.has_private_memory(user, agent.as_str())
+        || (about.settings.user.is_some() && layout.has_shared_memory(user))
+}
+
+fn has_relatives(about: &RunDescription, account: &RunAccount) -> bool {
+    about.parent.is_some() || !account.state.delegated.is_empty()
+}
+
+/// Whether a run, the runs above it or their delegates could read private memories of the user: what one of them reads reaches
+/// the others in prompts and answers. A journal that cannot be read could be that of such a run.
+pub fn is_private_tree(layout: &HomeLayout, run: &str, user: &str) -> bool {
+    let home = layout.root();
+    let mut root = run.to_owned();
+    while let Ok((_, about)) = JournalFollower::open(home, &root)
+        && let Some(parent) = about.parent
+    {
+        root = parent.run;
+    }
+    let Ok(tree) = journal::tree(home, &root) else { return true };
+    tree.iter().any(|id| {
+        let Ok((mut follow, about)) = JournalFollower::open(home, id) else { return true };
+        let Ok(events) = follow.more() else { return true };
+        reads_private(layout, (&about, user), &RunAccount::of(events))
     })
 }
 

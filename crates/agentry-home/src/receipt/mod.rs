@@ -30,7 +30,9 @@ use crate::database;
 pub use account::RunAccount;
 pub use book::{DiskSync, ReceiptBook, RunRow, WrittenReceipt};
 pub use chain::AgentChain;
-pub use collect::{ReceiptContext, RunEndingNote, collect_missing, draft_of_run, first_line};
+pub use collect::{
+    ReceiptContext, RunEndingNote, collect_missing, draft_of_run, first_line, is_private_tree,
+};
 pub use draft::{
     AmendedReceipt, DecidedCall, ReceiptAgent, ReceiptDraft, ReceiptFiring, ReceiptStatus,
 };
@@ -38,7 +40,9 @@ pub use edits::amend_last_run;
 pub use file::{ReceiptFile, receipt_files};
 pub use head_copy::{HeadCopy, KeptHead};
 pub use stats::{DayCount, ReceiptStats};
-pub use verify::{ReceiptCheck, ReceiptProblem, verify, verify_with_copy};
+pub use verify::{
+    HeadReferences, NotedHeads, ReceiptCheck, ReceiptProblem, verify, verify_against,
+};
 
 /// The name of the key that signs receipts, in the key ring of the home.
 pub const KEY_NAME: &str = "receipts";

@@ -378,7 +378,8 @@ fn a_restored_home_is_reported_by_the_head_copy() {
         book.append(&drafts).expect("receipts");
     };
     let problems = || {
-        let check = verify_with_copy(&home.layout, None, &copy).expect("a result");
+        let references = HeadReferences { copy: Some(&copy), noted: None };
+        let check = verify_against(&home.layout, None, references).expect("a result");
         check.problems.into_iter().map(|it| it.problem).collect::<Vec<_>>()
     };
     append(0, 3);
@@ -403,6 +404,38 @@ fn a_restored_home_is_reported_by_the_head_copy() {
     fs::remove_file(copy.path()).expect("removed");
     assert_eq!(problems(), Vec::<String>::new());
     assert_eq!(copy.heads().expect("heads").values().next().map(|head| head.count), Some(7));
+}
+
+/// Whoever can write to the home and to its copy of the heads can make both agree: not with what was noted elsewhere.
+#[test]
+fn noted_heads_report_a_forged_home() {
+    type Attack = fn(&TempDir) -> Home;
+    let table: &[(&str, Attack, &str)] = &[
+        ("set back", |_| Home::with(2), "it had 3 receipts of this chain and has 2"),
+        ("removed", |_| Home::with(0), "it had 3 receipts of this chain and has 0"),
+        ("written anew and continued", |_| Home::with(5), "receipt 3 of this chain was another"),
+        ("written anew by another key", |_| Home::with(3), "had another key for its receipts"),
+    ];
+    let noted = verify(&Home::with(3).layout, None).expect("a result").heads;
+    let text = serde_json::to_string(&noted).expect("JSON");
+    let noted: NotedHeads = serde_json::from_str(&text).expect("the same");
+    for (case, attack, expected) in table {
+        let home = attack(&TempDir::new().expect("a directory"));
+        assert_eq!(home.problems(), Vec::<String>::new(), "{case}: it agrees with itself");
+        let references = HeadReferences { copy: None, noted: Some(&noted) };
+        let check = verify_against(&home.layout, None, references).expect("a result");
+        let is_found = check.problems.iter().any(|it| it.problem.contains(expected));
+        assert!(is_found, "{case}: {:?}", check.problems);
+    }
+    // A home that only grew is as it was noted.
+    let home = Home::with(2);
+    let noted = verify(&home.layout, None).expect("a result").heads;
+    let mut book = ReceiptBook::open_with(&home.layout, DiskSync::Skips).expect("a book");
+    book.append(&[draft(&home.layout, 7, "writer"), draft(&home.layout, 8, "other")])
+        .expect("receipts");
+    let references = HeadReferences { copy: None, noted: Some(&noted) };
+    let check = verify_against(&home.layout, None, references).expect("a result");
+    assert_eq!((check.checked, check.problems), (4, Vec::new()));
 }
 
 /// Steps of several processes arrive in any order, and a step of a chain that was set back never follows.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentry_registry::{KeyRing, PublicKey};
 use rayon::prelude::*;
 use rusqlite::{Connection, OptionalExtension as _};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::chain::AgentChain;
@@ -20,6 +21,8 @@ const MOST_PROBLEMS: usize = 1_000;
 
 /// How a problem begins that only the copy of the heads shows.
 const SET_BACK: &str = "the home was set back";
+/// How a problem begins that only the heads show that a person noted.
+const NOTED: &str = "by the heads that you noted: ";
 
 /// The result of verifying receipts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,6 +31,27 @@ pub struct ReceiptCheck {
     pub checked: usize,
     /// What is wrong.
     pub problems: Vec<ReceiptProblem>,
+    /// What the home says about its chains now.
+    pub heads: NotedHeads,
+}
+
+/// What the chains of a home were at some time. Someone who can write to the home can make it agree with itself; not with what
+/// was noted elsewhere.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotedHeads {
+    /// The public key of the receipts.
+    pub key: Option<String>,
+    /// The heads, by chain.
+    pub heads: BTreeMap<String, KeptHead>,
+}
+
+/// What the receipts are compared with, beside each other.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct HeadReferences<'a> {
+    /// The copy of the heads outside the home. One that agrees is brought up to date.
+    pub copy: Option<&'a HeadCopy>,
+    /// The heads that a person noted.
+    pub noted: Option<&'a NotedHeads>,
 }
 
 /// Something that is wrong with a receipt or a chain.
@@ -42,6 +66,10 @@ pub struct ReceiptProblem {
 impl ReceiptProblem {
     fn new(receipt: impl Into<String>, problem: impl Into<String>) -> Self {
         Self { receipt: receipt.into(), problem: problem.into() }
+    }
+
+    fn by_note(self) -> Self {
+        Self { problem: format!("{NOTED}{}", self.problem), ..self }
     }
 
     /// Whether the home agrees with itself, and not with the copy of its heads.
@@ -66,32 +94,30 @@ struct PlacedReceipt<'a> {
     hash: String,
 }
 
-/// Verifies all receipts of a home, or those of one agent, and compares them with the copy of the heads outside the home. A
-/// copy that agrees is brought up to date.
-pub fn verify_with_copy(
+/// Verifies all receipts of a home, or those of one agent, and compares the heads of their chains with others.
+pub fn verify_against(
     layout: &HomeLayout,
     agent: Option<&str>,
-    copy: &HeadCopy,
+    references: HeadReferences<'_>,
 ) -> Result<ReceiptCheck, ReceiptError> {
-    let (check, heads) = verify_chains(layout, agent, Some(copy))?;
-    if check.problems.is_empty() {
+    let check = verify_chains(layout, agent, references)?;
+    if let Some(copy) = references.copy.filter(|_| check.problems.is_empty()) {
         // Where the copy cannot be written, an older one still shows less, and nothing wrong.
-        let _ = copy.replace(heads);
+        let _ = copy.replace(check.heads.heads.clone());
     }
     Ok(check)
 }
 
 /// Verifies all receipts of a home, or those of one agent.
 pub fn verify(layout: &HomeLayout, agent: Option<&str>) -> Result<ReceiptCheck, ReceiptError> {
-    verify_chains(layout, agent, None).map(|(check, _)| check)
+    verify_chains(layout, agent, HeadReferences::default())
 }
 
-/// Returns the result, and the heads of the chains that were looked at.
 fn verify_chains(
     layout: &HomeLayout,
     agent: Option<&str>,
-    copy: Option<&HeadCopy>,
-) -> Result<(ReceiptCheck, BTreeMap<String, KeptHead>), ReceiptError> {
+    HeadReferences { copy, noted }: HeadReferences<'_>,
+) -> Result<ReceiptCheck, ReceiptError> {
     let known = KnownState::read(layout)?;
     let files = receipt_files(layout);
     let is_meant = |file: &&ReceiptFile| agent.is_none_or(|agent| file.is_of(agent));
@@ -107,7 +133,15 @@ fn verify_chains(
     }
     let is_meant = |chain: &&str| agent.is_none_or(|agent| is_named(chain, agent, &chains));
     let kept = kept_heads(copy, &mut problems);
-    let recorded = known.heads.keys().chain(kept.keys()).map(String::as_str).filter(is_meant);
+    let nothing = NotedHeads::default();
+    let noted = noted.unwrap_or(&nothing);
+    let key = known.key.as_ref().map(ToString::to_string);
+    if noted.key.is_some() && noted.key != key {
+        let problem = format!("{NOTED}the home had another key for its receipts");
+        problems.push(ReceiptProblem::new("keys/receipts.pub", problem));
+    }
+    let recorded = known.heads.keys().chain(kept.keys()).chain(noted.heads.keys());
+    let recorded = recorded.map(String::as_str).filter(is_meant);
     let names: BTreeSet<&str> = chains.keys().copied().chain(recorded).collect();
     let mut heads = BTreeMap::new();
     for chain in names {
@@ -115,7 +149,9 @@ fn verify_chains(
         let head = known.heads.get(chain);
         let mut found = check_chain(chain, receipts, head, known.key.as_ref());
         found.truncate(MOST_PROBLEMS);
-        found.extend(kept.get(chain).and_then(|kept| set_back(chain, receipts, head, kept)));
+        let compared = |with: Option<&KeptHead>| set_back(chain, receipts, head, with?);
+        found.extend(compared(kept.get(chain)));
+        found.extend(compared(noted.heads.get(chain)).map(ReceiptProblem::by_note));
         heads.extend(
             head.map(|it| (chain.to_owned(), KeptHead { count: it.count, hash: it.hash.clone() })),
         );
@@ -123,7 +159,7 @@ fn verify_chains(
     }
     problems.sort();
     problems.dedup();
-    Ok((ReceiptCheck { checked: files.len(), problems }, heads))
+    Ok(ReceiptCheck { checked: files.len(), problems, heads: NotedHeads { key, heads } })
 }
 
 /// The heads outside the home. A copy that cannot be read is a problem: it may have been damaged on purpose.

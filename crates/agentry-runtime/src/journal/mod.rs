@@ -131,9 +131,12 @@ pub struct RunSettings {
     pub directory: Option<PathBuf>,
     /// What it does without, by name.
     pub without: Vec<String>,
-    /// The user whose memories it reads, if the agent has a memory.
+    /// The user whose memories it or another run of its tree reads, if one of their agents has a memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    /// Whether there were private memories of that user when it began.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_private: bool,
     /// The memories in its prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,

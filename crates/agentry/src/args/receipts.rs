@@ -26,7 +26,13 @@ pub(crate) enum ReceiptsCommand {
     /// Check that no receipt was altered, removed, added, reordered or signed by another key
     ///
     /// Needs no network and no secret key. A problem gives exit code 1.
-    Verify(ReceiptsAgentArguments),
+    Verify {
+        #[command(flatten)]
+        meant: ReceiptsAgentArguments,
+        /// Compare with an earlier output of `verify --format json`, kept where nobody else can write
+        #[arg(long, value_name = "FILE")]
+        heads: Option<String>,
+    },
     /// Show statistics of runs: how many needed no person, what they cost
     Stats(ReceiptsAgentArguments),
 }

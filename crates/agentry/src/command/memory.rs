@@ -90,8 +90,7 @@ fn list(agent: &MemoryAgent, format: ResultFormat) -> CliOutcome {
 }
 
 fn search(agent: &MemoryAgent, query: &str, count: usize, format: ResultFormat) -> CliOutcome {
-    let store = opened(agent)?.store;
-    announce_index(&store);
+    let store = opened(agent)?.store.noticing(announce_index);
     let found = store.search(query, count, RefreshEffort::Full, seconds()).map_err(failed)?;
     let pairs = || found.iter().map(|FoundMemory { entry, score }| (entry, Some(*score)));
     match format {

@@ -121,7 +121,9 @@ pub(crate) fn rules(disk: &DiskWorld) -> Result<EvolutionRules, CliFailure> {
 fn failed(error: ProposalError) -> CliFailure {
     match error {
         ProposalError::Home(error) => home_agents::failed(error),
-        ProposalError::Refused(_) => CliFailure::new(error.to_string()).refused(),
+        ProposalError::Refused(_) | ProposalError::Private(..) => {
+            CliFailure::new(error.to_string()).refused()
+        }
         ProposalError::Missing(_) => {
             CliFailure::new(error.to_string()).hint("`agentry proposals list` shows them")
         }

@@ -5,8 +5,8 @@ pub(crate) mod recording;
 
 use agentry_compile::text::report::{counted, visible};
 use agentry_home::receipt::{
-    ReceiptFile, ReceiptProblem, ReceiptStats, receipt_files, verify as verify_receipts,
-    verify_with_copy,
+    HeadReferences, NotedHeads, ReceiptFile, ReceiptProblem, ReceiptStats, receipt_files,
+    verify_against,
 };
 use agentry_home::{HomeLayout, receipt::ReceiptError};
 use agentry_runtime::StepCounts;
@@ -16,7 +16,9 @@ use crate::args::{ReceiptsAgentArguments, ReceiptsArguments, ReceiptsCommand, Re
 use crate::command::runs::{admit_owner, described};
 use crate::command::suggestion::one_of;
 use crate::home::agentry_home;
-use crate::output::{CliFailure, CliOutcome, ExitKind, columns, note, print, print_json, remark};
+use crate::output::{
+    CliFailure, CliOutcome, ExitKind, columns, error_text, note, print, print_json, remark,
+};
 
 pub(crate) fn run(args: &ReceiptsArguments) -> CliOutcome {
     let layout = layout()?;
@@ -24,7 +26,10 @@ pub(crate) fn run(args: &ReceiptsArguments) -> CliOutcome {
     match &args.command {
         ReceiptsCommand::List(args) => Ok(list(&layout, args)),
         ReceiptsCommand::Show { id, format } => show(&layout, id, *format),
-        ReceiptsCommand::Verify(args) => verify(&layout, args),
+        ReceiptsCommand::Verify { meant, heads } => {
+            let noted = heads.as_deref().map(noted).transpose()?;
+            verify(&layout, meant, noted.as_ref())
+        }
         ReceiptsCommand::Stats(args) => Ok(stats(&layout, args)),
     }
 }
@@ -145,12 +150,25 @@ fn admit(layout: &HomeLayout, file: &ReceiptFile) -> Result<(), CliFailure> {
     owner.map_or(Ok(()), |owner| admit_owner(&file.run, &owner))
 }
 
-fn verify(layout: &HomeLayout, args: &ReceiptsAgentArguments) -> CliOutcome {
+/// What an earlier `verify --format json` printed about the heads.
+fn noted(path: &str) -> Result<NotedHeads, CliFailure> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        CliFailure::new(format!("`{path}` cannot be read: {}", error_text(&error)))
+    });
+    serde_json::from_str(&text?).map_err(|error| {
+        CliFailure::new(format!("`{path}` has no heads of receipts: {error}"))
+            .hint("`agentry receipts verify --format json` prints them")
+    })
+}
+
+fn verify(
+    layout: &HomeLayout,
+    args: &ReceiptsAgentArguments,
+    noted: Option<&NotedHeads>,
+) -> CliOutcome {
     let (agent, copy) = (args.agent.as_deref(), recording::head_copy(layout));
-    let check = match &copy {
-        Some(copy) => verify_with_copy(layout, agent, copy),
-        None => verify_receipts(layout, agent),
-    };
+    let references = HeadReferences { copy: copy.as_ref(), noted };
+    let check = verify_against(layout, agent, references);
     let check = check.map_err(|error| failed(&error).finding())?;
     let is_ok = check.problems.is_empty();
     match args.format {
@@ -158,7 +176,10 @@ fn verify(layout: &HomeLayout, args: &ReceiptsAgentArguments) -> CliOutcome {
             let problem =
                 |it: &ReceiptProblem| json!({ "receipt": it.receipt, "problem": it.problem });
             let problems: Vec<_> = check.problems.iter().map(problem).collect();
-            print_json(&json!({ "ok": is_ok, "checked": check.checked, "problems": problems }));
+            let NotedHeads { key, heads } = &check.heads;
+            print_json(&json!({
+                "ok": is_ok, "checked": check.checked, "problems": problems, "key": key, "heads": heads,
+            }));
         }
         ResultFormat::Human => {
             for it in &check.problems {

@@ -15,14 +15,14 @@ use crate::command::receipts::recording;
 use crate::command::run::confinement::ConfinedCommands;
 use crate::command::run::delegation::scope::TreeSettings;
 use crate::command::run::first_consent::standing;
-use crate::command::run::memory::may_converse;
+use crate::command::run::memory::{TreeMemories, may_converse};
 use crate::command::run::models::PriceNeed;
 use crate::command::run::prepared_agent::PreparedAgent;
 use crate::command::run::session::{RunSession, SessionSetting};
 use crate::command::run::{admitted, control, function, may_leave_sandbox, models, pipeline};
 use crate::command::runs::{failed, find};
 use crate::engine;
-use crate::home::agentry_home;
+use crate::home::{agentry_home, current_user};
 use crate::output::{CliFailure, CliOutcome, error_text, remark};
 
 pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
@@ -49,7 +49,10 @@ fn carry_on(args: &ResumeArguments) -> CliOutcome {
         return Err(CliFailure::new(message).hint(hint).refused());
     }
     let settings = &about.settings;
-    let ground = ground(&about)?;
+    let mut ground = ground(&about)?;
+    let memories = TreeMemories::of_earlier(&about, current_user()?.as_str());
+    ground.memory.narrow(memories.reach);
+    let ground = ground;
     if args.prompt.is_some() {
         may_converse(&ground)?;
     }
@@ -85,7 +88,7 @@ fn carry_on(args: &ResumeArguments) -> CliOutcome {
             is_resumed: true,
             counts_money: money == PriceNeed::Limited,
             agreed: Arc::new(agreed),
-            is_recorded: false,
+            memories,
         },
         accepts_changes: args.accept_changes,
     };

@@ -63,6 +63,7 @@ use crate::disk::DiskWorld;
 use crate::output::{CliFailure, CliOutcome, ExitKind, error_text, remark};
 use confinement::{ConfinedCommands, SandboxTrial};
 use delegation::scope::TreeSettings;
+use memory::{MemoryReach, TreeMemories};
 use models::{FoundModels, PriceNeed};
 use prepared_agent::PreparedAgent;
 use session::{RunSession, SessionSetting};
@@ -85,9 +86,7 @@ fn carry_out(args: &RunArguments) -> CliOutcome {
     let _trial = is_real.then(SandboxTrial::begin);
     let mut ground = PreparedAgent::read(&args.agent, args.format_override)
         .inspect_err(|failure| record_unprepared(args, failure))?;
-    if args.record.is_some() {
-        ground.memory.leave_out_user();
-    }
+    ground.memory.narrow(memory_reach(args));
     if let Some(cassette) = &args.replay {
         admitted(&ground, true)?;
         let hint = "record it again with `--record` if that is meant";
@@ -152,12 +151,17 @@ fn start<'a>(
             unconfined: args.unconfined,
             accepts_changes: args.accept_changes,
             counts_money: money == PriceNeed::Limited,
-            is_recorded: args.record.is_some(),
+            memories: TreeMemories { reach: memory_reach(args), ..TreeMemories::default() },
             ..TreeSettings::default()
         },
     };
     let session = RunSession::start(&mut setting, args, engine, prompt.as_deref())?;
     Ok(StartedRun::Live(Box::new(session), prompt))
+}
+
+/// A cassette may be shared.
+const fn memory_reach(args: &RunArguments) -> MemoryReach {
+    if args.record.is_some() { MemoryReach::Agent } else { MemoryReach::User }
 }
 
 /// Writes the receipt of an agent that could be read and not prepared, because it is refused.

@@ -55,7 +55,8 @@ pub(crate) fn run(args: &RunsArguments) -> CliOutcome {
 fn list(args: &RunsArguments) -> CliOutcome {
     let home = home()?;
     let layout = HomeLayout::new(&home);
-    let mut runs = journal::list(&home).map_err(failed)?;
+    let runs = journal::list(&home).map_err(failed)?;
+    let mut runs: Vec<_> = runs.into_iter().map(shown).collect();
     runs.retain(|run| args.agent.as_ref().is_none_or(|agent| is_of(&layout, run, agent)));
     // The others stay in their order, the oldest first.
     runs.sort_by_key(|run| run.state != RunState::Parked);
@@ -104,6 +105,7 @@ struct ListedRun<'a> {
 impl<'a> ListedRun<'a> {
     fn new(home: &Path, run: &'a RunSummary, receipts: &'a BTreeMap<String, RunRow>) -> Self {
         let prompt = match &run.about.prompt {
+            _ if is_withheld(run) => None,
             Some(prompt) => Some(first_line(prompt)),
             None => first_message(home, &run.id),
         };
@@ -119,12 +121,29 @@ impl<'a> ListedRun<'a> {
         };
         let cost = receipt.and_then(|receipt| receipt.cost).map(dollars).unwrap_or_default();
         let id = receipt.map(|receipt| receipt.receipt.clone()).unwrap_or_default();
-        let prompt = cut(prompt.as_deref().unwrap_or_default(), MOST_PROMPT);
+        let prompt = match &run.about.settings.user {
+            Some(owner) if is_withheld(run) => format!("(private to {owner})"),
+            _ => cut(prompt.as_deref().unwrap_or_default(), MOST_PROMPT),
+        };
         let outcome = cut(&visible(&outcome), MOST_OUTCOME);
         let started = started(run).unwrap_or_default();
         let prompt = visible(&prompt).into_owned();
         [run.id.clone(), started, name(run), outcome, cost, id, prompt]
     }
+}
+
+/// Whether a run may repeat memories of another user, so that only its state is shown.
+pub(crate) fn is_withheld(run: &RunSummary) -> bool {
+    let owner = run.about.settings.user.as_ref();
+    owner.is_some_and(|owner| admit_owner(&run.id, owner).is_err())
+}
+
+/// Leaves out what may repeat memories of another user: what a run waits for, or why it failed.
+fn shown(mut run: RunSummary) -> RunSummary {
+    if is_withheld(&run) {
+        run.detail = None;
+    }
+    run
 }
 
 /// A row of the list with its receipt, as JSON.

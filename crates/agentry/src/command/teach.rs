@@ -5,7 +5,7 @@ mod model_draft;
 
 use std::hash::{BuildHasher as _, RandomState};
 
-use agentry_home::evolution::{ProposalState, ProposedChange, ProposedText, ReadScope};
+use agentry_home::evolution::{ProposalState, ProposedChange, ProposedText};
 use agentry_home::layout::identifier_of;
 use agentry_home::repository::CommitKind;
 use agentry_runtime::journal::DisplayTime;
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &TeachArguments) -> CliOutcome {
         run: None,
         author: home.person().to_owned(),
         kind: CommitKind::Person,
-        read: ReadScope::Public,
+        private_to: None,
     };
     let proposal = proposals::propose(&home, &args.id, &change, rules)?;
     proposals::decided(&proposal, args.format);

@@ -121,8 +121,19 @@ fn memory() -> Test {
     test
 }
 
+/// An agent directory with one schedule, which the user has not run yet.
+fn schedules() -> Test {
+    let schedule = "---\ncron: 0 9 * * mon-fri\ntimezone: Europe/Berlin\n---\n\nWrite the report of yesterday.\n";
+    Test::new()
+        .env("AGENTRY_USER", "owner")
+        .file("reporter/instructions.md", "You write reports.\n")
+        .file("reporter/agent.acl", "")
+        .file("reporter/schedules/morning.md", schedule)
+}
+
 fn stage(name: &str) -> Test {
     match name {
+        "schedules" => schedules(),
         "receipts" => receipts(),
         "altered receipt" => altered_receipt(),
         "runs" => runs(),
@@ -226,6 +237,7 @@ fn run(test: &Test, line: &str, names: &BTreeMap<String, String>) -> String {
         .envs(set.map(|user| ("AGENTRY_USER", user)));
     let ran = test.ended(line, &command.output().expect("the program runs"));
     let mut printed = format!("{}{}", ran.stdout, ran.stderr).replace("[DIR]/home/", "~/");
+    printed = printed.replace("[DIR]/", "~/project/");
     // A part of an id that the command repeats stands as the page has it.
     for (real, shown) in changed.iter().filter(|(real, shown)| real != shown) {
         printed = printed.replace(&format!(" {real},"), &format!(" {shown},"));
@@ -267,7 +279,9 @@ fn filled(page: &str) -> String {
 #[test]
 fn guides_show_current_command_output() {
     let mut stale = Vec::new();
-    for page in ["keep-an-agent.md", "receipts.md", "memory.md", "look-at-runs.md"] {
+    let pages =
+        ["keep-an-agent.md", "receipts.md", "memory.md", "look-at-runs.md", "run-on-a-schedule.md"];
+    for page in pages {
         let path = PathBuf::from(ROOT).join("docs/guides").join(page);
         let text = fs::read_to_string(&path).expect("a page");
         assert!(text.contains(MARK), "{page} has no such block");

@@ -218,6 +218,9 @@ fn copied_receipts_and_a_restored_home_are_reported() {
     copied(".agentry", "backup");
     run();
     test.run("receipts verify").exits(0);
+    let noted = test.run("receipts verify --format json").exits(0).stdout;
+    test.write("noted.json", noted);
+    test.run("receipts verify --heads noted.json").exits(0);
     fs::remove_dir_all(test.path("home/.agentry")).expect("removed");
     copied("backup", ".agentry");
     let ran = test.run("receipts verify").exits(1);
@@ -225,4 +228,10 @@ fn copied_receipts_and_a_restored_home_are_reported() {
     assert!(ran.stderr.contains("receipt-heads/"), "{ran}");
     fs::remove_dir_all(test.path("home/.local/state/agentry/receipt-heads")).expect("removed");
     test.run("receipts verify").exits(0);
+    // Without the copy only what was noted elsewhere shows it.
+    let ran = test.run("receipts verify --heads noted.json").exits(1);
+    assert!(ran.stdout.contains("by the heads that you noted: the home was set back"), "{ran}");
+    test.write("other.json", "[]");
+    let ran = test.run("receipts verify --heads other.json").exits(2);
+    assert!(ran.stderr.contains("has no heads of receipts"), "{ran}");
 }

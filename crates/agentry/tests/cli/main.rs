@@ -59,6 +59,7 @@ mod policy;
 #[path = "../../../agentry-engine/tests/postgres_server/mod.rs"]
 mod postgres_server;
 mod pre_commit;
+mod private_memory;
 mod quarantine;
 mod readme;
 mod receipts;

@@ -14,13 +14,13 @@ use crate::test::{Ran, Test};
 const AGENT: &str = r#"{ "name": "Bot", "version": "1.0.0", "role": "assistant" }"#;
 
 /// An installed agent with a memory, and no variable that names the user.
-fn bot() -> Test {
+pub(crate) fn bot() -> Test {
     let test = definition();
     test.run("install src/bot").exits(0);
     test
 }
 
-fn definition() -> Test {
+pub(crate) fn definition() -> Test {
     Test::new()
         .file("src/bot/agent.json", AGENT)
         .file("src/bot/persona.md", "# Bot\n\nYou help.\n")
@@ -30,7 +30,7 @@ fn definition() -> Test {
 }
 
 /// Runs the program for a user.
-fn by(test: &Test, user: &str, args: &[&str]) -> Ran {
+pub(crate) fn by(test: &Test, user: &str, args: &[&str]) -> Ran {
     let output = test.command(args).env("AGENTRY_USER", user).output().expect("the program runs");
     test.ended(&args.join(" "), &output)
 }
@@ -49,7 +49,7 @@ fn playing(turns: impl IntoIterator<Item = Turn>) -> Server {
 }
 
 /// Runs the agent for a user against the server.
-fn run_by(test: &Test, server: &Server, user: &str, args: &[&str]) -> Ran {
+pub(crate) fn run_by(test: &Test, server: &Server, user: &str, args: &[&str]) -> Ran {
     let output = keyed(test, server, args).env("AGENTRY_USER", user).output().expect("it runs");
     test.ended(&args.join(" "), &output)
 }

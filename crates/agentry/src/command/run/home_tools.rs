@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use agentry_compile::EvolutionRules;
 use agentry_home::InstalledAgent;
-use agentry_home::evolution::{ProposalState, ProposedChange, ProposedText, ReadScope};
+use agentry_home::evolution::{ProposalState, ProposedChange, ProposedText};
+use agentry_home::receipt::is_private_tree;
 use agentry_home::repository::CommitKind;
 use agentry_runtime::event::CallClass;
 use agentry_runtime::tool::{
@@ -65,8 +66,9 @@ impl ProposeChangeTool {
         let run = Some(&place.run).filter(|run| run.parent() == Some(runs.as_path()));
         let run = run.and_then(|run| Some(run.file_name()?.to_str()?.to_owned()));
         let user = recorded_user();
-        let is_private =
-            layout.has_private_memory(&user, &self.agent.id) || layout.has_shared_memory(&user);
+        let is_private = layout.has_private_memory(&user, &self.agent.id)
+            || layout.has_shared_memory(&user)
+            || run.as_ref().is_some_and(|run| is_private_tree(&layout, run, &user));
         Ok(ProposedChange {
             file,
             text,
@@ -74,7 +76,7 @@ impl ProposeChangeTool {
             run,
             author: self.agent.name.clone(),
             kind: CommitKind::Agent,
-            read: if is_private { ReadScope::Private } else { ReadScope::Public },
+            private_to: is_private.then_some(user),
         })
     }
 }

@@ -17,9 +17,11 @@ use agentry_home::memory::{
 };
 use agentry_home::user::UserName;
 use agentry_home::{AgentRecord, HomeLayout};
+use agentry_runtime::journal::{RunDescription, RunSettings};
 use agentry_runtime::tool::DeclaredKind;
 
 use super::declared_tools::{DeclaredTools, MissingTool};
+use super::delegation::reach::reachable;
 use super::memory_tools::memory_tools;
 use super::prepared_agent::PreparedAgent;
 use super::session::now;
@@ -30,9 +32,6 @@ use crate::output::{CliFailure, note, remark};
 
 /// What the memory as a whole is called, for `--without`.
 pub(crate) const NAME: &str = "memory";
-
-/// How many memories take so long to index that the user is told why.
-const MANY: usize = 10_000;
 
 /// Whether an agent remembers anything between runs.
 #[derive(Debug, Clone)]
@@ -59,6 +58,57 @@ pub(crate) struct RunMemories {
     pub(crate) text: Option<String>,
     /// The user whose memories it may read.
     pub(crate) user: Option<String>,
+    /// Whether there are private ones of this user.
+    pub(crate) is_private: bool,
+}
+
+/// Whose memories the agents of a tree of runs may use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum MemoryReach {
+    /// Those of the user, and the agents' own.
+    #[default]
+    User,
+    /// Only the agents' own: others will read the run, or it began without those of the user.
+    Agent,
+    /// None: it is the run of another user.
+    Nothing,
+}
+
+/// What the runs of a tree have of memories together: what one of them reads reaches the others in prompts and answers.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TreeMemories {
+    pub(crate) reach: MemoryReach,
+    /// The user whose memories one of them may read.
+    pub(crate) user: Option<String>,
+    /// Whether there were private ones of this user at the beginning.
+    pub(crate) is_private: bool,
+}
+
+impl TreeMemories {
+    /// Those of a new run, with those of its delegates.
+    pub(crate) fn of(reach: MemoryReach, ground: &PreparedAgent, own: &RunMemories) -> Self {
+        let delegates = reachable(ground);
+        let open: Vec<_> = delegates.iter().filter_map(|it| it.ground.memory.open(&[])).collect();
+        let user = open.first().map(|open| open.user().as_str().to_owned());
+        let has_private = || open.iter().any(|open| open.store.has_private());
+        Self {
+            reach,
+            is_private: own.is_private || (reach == MemoryReach::User && has_private()),
+            user: own.user.clone().or(user),
+        }
+    }
+
+    /// Those of a run that goes on, in a process of `current`. A run that began without the memories of a user gets none later,
+    /// and nobody's run uses the memories of somebody else.
+    pub(crate) fn of_earlier(about: &RunDescription, current: &str) -> Self {
+        let RunSettings { user, is_private, .. } = &about.settings;
+        let reach = match (user, &about.user) {
+            (Some(_), _) => MemoryReach::User,
+            (None, Some(of)) if of != current => MemoryReach::Nothing,
+            (None, _) => MemoryReach::Agent,
+        };
+        Self { reach, user: user.clone(), is_private: *is_private }
+    }
 }
 
 impl MemoryAccess {
@@ -87,11 +137,16 @@ impl MemoryAccess {
         (is_shared && matches!(self, Self::Off)).then(|| text.to_owned())
     }
 
-    /// Leaves out what belongs to the user, because others will read the run.
-    pub(crate) fn leave_out_user(&mut self) {
-        if let Self::On(open) = self {
-            let MemoryPlaces { layout, id, .. } = &open.places;
-            open.store = Arc::new(open.store.without_user(layout, id));
+    /// Leaves out what the agents of a tree may not use.
+    pub(crate) fn narrow(&mut self, reach: MemoryReach) {
+        let Self::On(open) = self else { return };
+        match reach {
+            MemoryReach::User => {}
+            MemoryReach::Agent => {
+                let MemoryPlaces { layout, id, .. } = &open.places;
+                open.store = Arc::new(open.store.without_user(layout, id));
+            }
+            MemoryReach::Nothing => *self = Self::Off,
         }
     }
 
@@ -114,8 +169,8 @@ impl OpenMemory {
         if !self.is_in_prompt {
             return None;
         }
-        announce_index(&self.store);
-        match in_prompt(&self.store, prompt, window, seconds()) {
+        let store = self.store.noticing(announce_index);
+        match in_prompt(&store, prompt, window, seconds()) {
             Ok(memories) => memories.map(|PromptMemories { text, .. }| text),
             Err(error) => {
                 let error = error.to_string();
@@ -126,12 +181,9 @@ impl OpenMemory {
     }
 }
 
-/// Reports that many memories are indexed, which takes seconds once.
-pub(crate) fn announce_index(store: &MemoryStore) {
-    let count = store.unindexed();
-    if count >= MANY {
-        note(&format!("indexing {count} memories, once"));
-    }
+/// Reports that many memories are indexed, which takes seconds.
+pub(crate) fn announce_index(count: usize) {
+    note(&format!("indexing {count} memories"));
 }
 
 /// The part of a prompt with this text.

@@ -284,7 +284,8 @@ impl PreparedAgent {
     ) -> RunMemories {
         let Some(open) = self.memory.open(without) else { return RunMemories::default() };
         let text = open.in_prompt(prompt, window).map(|text| self.redactor.text(&text));
-        RunMemories { text, user: Some(open.user().as_str().to_owned()) }
+        let (user, is_private) = (open.user().as_str().to_owned(), open.store.has_private());
+        RunMemories { text, user: Some(user), is_private }
     }
 
     /// The parts of its prompt that come from the machine, what it remembers, and what is missing here.

@@ -29,7 +29,7 @@ use super::delegation::scope::{DelegationScope, TreeSettings};
 use super::first_consent::{ConsentTerms, consent, listing};
 use super::limits::{began, limits, limits_again};
 use super::line_editor::LineEditor;
-use super::memory::{RunMemories, may_converse};
+use super::memory::{TreeMemories, may_converse};
 use super::prepared_agent::{PreparedAgent, variable};
 use super::recording::{PendingRecording, admitted, recorded};
 use super::stop::StopSwitch;
@@ -111,10 +111,12 @@ impl<'a> RunSession<'a> {
             remark(&format!("note: {note}"));
         }
         let watching = RunObservers::of(setting);
-        let RunMemories { text: memory, user } =
-            ground.memories(setting.without, prompt, engine.window);
+        let own = ground.memories(setting.without, prompt, engine.window);
+        let tree = TreeMemories::of(setting.tree.memories.reach, ground, &own);
+        let (memory, user, is_private) = (own.text, tree.user.clone(), tree.is_private);
+        setting.tree.memories = tree;
         let new = NewRun {
-            settings: RunSettings { user, memory: memory.clone(), ..settings(args) },
+            settings: RunSettings { user, is_private, memory: memory.clone(), ..settings(args) },
             models: engine.names.clone(),
             prompt,
             sandbox: setting.commands.name(),
@@ -448,6 +450,7 @@ fn settings(args: &RunArguments) -> RunSettings {
         without: args.without.clone(),
         directory: std::env::current_dir().ok(),
         user: None,
+        is_private: false,
         memory: None,
         estimate: args.estimate,
         firing: args.firing.clone(),

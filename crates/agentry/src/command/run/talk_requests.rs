@@ -219,7 +219,8 @@ fn conversations(session: &RunSession<'_>) -> String {
     let is_like = |run: &&RunSummary| {
         let is_conversation = run.about.prompt.is_none() && run.about.parent.is_none();
         let is_same = run.about.agent == about.agent && run.about.workspace == about.workspace;
-        is_conversation && is_same && run.id != own && run.state != RunState::Running
+        let is_open = run.state != RunState::Running && !runs::is_withheld(run);
+        is_conversation && is_same && run.id != own && is_open
     };
     let row = |run: &RunSummary| {
         let started = DisplayTime(run.about.started).to_string();

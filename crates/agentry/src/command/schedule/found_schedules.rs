@@ -8,8 +8,12 @@ use agentry_compile::{CompiledAgent, FileTree as _, FoundAgent, resolved};
 use agentry_home::InstalledAgent;
 use agentry_home::schedule::{PlanMemo, WatchedSchedule};
 
+use rayon::prelude::*;
+
 use super::seconds;
-use crate::command::{find, find_here, find_one, home_agents, usable};
+use crate::command::{
+    find, find_here, find_one, home_agents, read_definition, usable, without_errors,
+};
 use crate::disk::DiskWorld;
 use crate::output::{CliFailure, ExitKind, complain};
 
@@ -99,8 +103,9 @@ pub(crate) fn found(paths: &[String]) -> (Vec<FoundSchedule>, ExitKind) {
         exit = exit.max(failure.exit);
     };
     wrong.into_iter().for_each(&mut report);
-    for agent in agents {
-        match usable(&disk, &agent).and_then(|it| of_compiled(&disk, &it, &mut memo)) {
+    let read: Vec<_> = agents.par_iter().map(|agent| read_definition(&disk, agent)).collect();
+    for compiled in read {
+        match without_errors(compiled).and_then(|it| of_compiled(&disk, &it, &mut memo)) {
             Ok(own) => schedules.extend(own),
             Err(failure) => report(failure),
         }

@@ -12,6 +12,7 @@ use agentry_server::ListWindow;
 use serde_json::{Value, json};
 
 use crate::command::receipts::recording;
+use crate::command::runs::is_withheld;
 
 /// How long the costs of all runs are valid.
 const FRESH: Duration = Duration::from_secs(2);
@@ -99,11 +100,12 @@ impl RunList {
         Ok((found, None))
     }
 
-    /// The runs that are parked, of any process.
+    /// The runs that are parked, of any process, without those that may repeat memories of another user.
     pub(super) fn parked(&self, is_live: impl Fn(&str) -> bool) -> Vec<Arc<RunSummary>> {
         let window = ListWindow { limit: usize::MAX, before: None, agent: None };
-        let is_parked =
-            |run: &RunSummary| run.state == RunState::Parked && run.about.parent.is_none();
+        let is_parked = |run: &RunSummary| {
+            run.state == RunState::Parked && run.about.parent.is_none() && !is_withheld(run)
+        };
         self.window(&window, is_live, is_parked).map(|(runs, _)| runs).unwrap_or_default()
     }
 
@@ -121,14 +123,15 @@ impl RunList {
     /// A run as the API shows it.
     pub(super) fn as_json(&self, run: &RunSummary, is_waiting: bool) -> Value {
         let about = &run.about;
+        let is_withheld = is_withheld(run);
         json!({
             "id": run.id,
             "agent": about.agent,
             "name": if about.name.is_empty() { &about.agent } else { &about.name },
             "state": run.state.as_str(),
-            "detail": run.detail,
+            "detail": run.detail.as_ref().filter(|_| !is_withheld),
             "started": (about.started > 0).then(|| DisplayTime(about.started).to_string()),
-            "prompt": about.prompt.as_deref().map(first_line),
+            "prompt": about.prompt.as_deref().filter(|_| !is_withheld).map(first_line),
             "cost": self.cost(&run.id),
             "parent": about.parent.as_ref().map(|parent| &parent.run),
             "waiting": is_waiting,

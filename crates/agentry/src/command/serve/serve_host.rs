@@ -30,7 +30,7 @@ use crate::command::run::confinement::ConfinedCommands;
 use crate::command::run::first_consent::{agree, agreement_rows, is_agreed};
 use crate::command::run::prepared_agent::PreparedAgent;
 use crate::command::run::session::now;
-use crate::command::runs::admit_owner;
+use crate::command::runs::{admit_owner, is_withheld};
 use crate::command::sandbox::this_program;
 use crate::command::schedule::found_schedules::found;
 use crate::command::schedule::{entry, open_ledger};
@@ -405,7 +405,21 @@ impl ServeHost {
         *looked = Some((Instant::now(), start.elapsed()));
     }
 
+    /// What waits for a person, without the questions of runs that may repeat memories of another user.
+    fn approvals(&self) -> Vec<ApprovalRecord> {
+        let mut waiting = self.book.waiting();
+        waiting.retain(|it| !self.is_foreign(&it.run));
+        waiting
+    }
+
+    fn is_foreign(&self, run: &str) -> bool {
+        self.list.summary(run).is_ok_and(|summary| is_withheld(&summary))
+    }
+
     fn answer(&self, id: &str, answer: &str, reason: Option<String>) -> HostResult {
+        if self.book.waiting().iter().any(|it| it.id == id && self.is_foreign(&it.run)) {
+            return Err(HostError::Missing(format!("there is no approval `{id}`")));
+        }
         match self.live.answer(id, answer, reason) {
             AnswerOutcome::Missing => {
                 Err(HostError::Missing(format!("there is no approval `{id}`")))
@@ -553,12 +567,12 @@ impl ServeHost {
             }
             HostCall::Approvals => {
                 self.adopt_parked();
-                let waiting = self.book.waiting();
+                let waiting = self.approvals();
                 Ok(waiting.iter().map(ApprovalRecord::as_json).collect::<Value>().into())
             }
             HostCall::Waiting => {
                 self.adopt_parked();
-                Ok(json!(self.book.waiting_count()).into())
+                Ok(json!(self.approvals().len()).into())
             }
             HostCall::Answer { id, answer, reason } => self.answer(&id, &answer, reason),
             HostCall::Schedules => self.schedules().map(HostReply::from),

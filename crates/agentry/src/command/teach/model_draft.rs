@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agentry_compile::EvolutionRules;
 use agentry_compile::text::report::visible;
-use agentry_home::evolution::{ProposalState, ProposedChange, ReadScope, StoredProposal};
+use agentry_home::evolution::{ProposalState, ProposedChange, StoredProposal};
 use agentry_home::repository::{AgentTree, CommitKind};
 use agentry_home::{AgentHome, InstalledAgent};
 use agentry_runtime::conversation::{Message, MessageBlock, MessageRole};
@@ -163,7 +163,7 @@ impl Lesson<'_> {
             author: self.agent.name.clone(),
             kind: CommitKind::Agent,
             // The model got no memories.
-            read: ReadScope::Public,
+            private_to: None,
         };
         let proposal = proposals::propose(self.home, &self.agent.id, &change, self.rules)?;
         Ok(match proposal.state {

@@ -281,9 +281,12 @@ fn begun(
         DelegateJob::Call(function, _) => Some(function.name.clone()),
     };
     let prompt = task.job.prompt();
-    let RunMemories { text: memory, user } = ground.memories(&[], Some(&prompt), engine.window);
+    let RunMemories { text: memory, user, is_private } =
+        ground.memories(&[], Some(&prompt), engine.window);
+    let above = &scope.tree.memories;
     let settings = RunSettings {
-        user,
+        user: user.or_else(|| above.user.clone()),
+        is_private: is_private || above.is_private,
         memory: memory.clone(),
         unconfined: scope.tree.unconfined,
         function,

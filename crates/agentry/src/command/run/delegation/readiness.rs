@@ -110,9 +110,7 @@ pub(super) fn prepared(
     delegate: &KnownDelegate,
 ) -> Result<(PreparedAgent, Option<Arc<DelegationCeiling>>), CliFailure> {
     let mut ground = PreparedAgent::read(&delegate.path, None)?;
-    if tree.is_recorded {
-        ground.memory.leave_out_user();
-    }
+    ground.memory.narrow(tree.memories.reach);
     admitted(&ground, false)?;
     // Before the ceiling changes what it may do.
     let is_same = tree.agreed.is_same(&delegate.identity, &ground);

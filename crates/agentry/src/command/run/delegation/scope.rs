@@ -13,6 +13,7 @@ use tokio::sync::Semaphore;
 use super::ceiling::DelegationCeiling;
 use super::delegate_list::{ChainLink, KnownDelegate, chain_text};
 use crate::command::run::agreed_parts::AgreedDelegates;
+use crate::command::run::memory::TreeMemories;
 use crate::command::run::prepared_agent::PreparedAgent;
 use crate::command::run::session::{RunObservers, SessionSetting};
 use crate::output::CliFailure;
@@ -22,7 +23,6 @@ const MOST_CHILDREN: usize = 16;
 
 /// What holds for all runs of a tree.
 #[derive(Debug, Clone, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is about another thing")]
 pub(crate) struct TreeSettings {
     /// The model that the user named, for delegates that name none.
     pub(crate) model: Option<String>,
@@ -34,8 +34,8 @@ pub(crate) struct TreeSettings {
     pub(crate) is_resumed: bool,
     /// Whether a run above has a cost limit.
     pub(crate) counts_money: bool,
-    /// Whether others will read what the runs say, so that what users taught in private stays out of them.
-    pub(crate) is_recorded: bool,
+    /// Whose memories they use.
+    pub(crate) memories: TreeMemories,
     /// The delegates that the user agreed to.
     pub(crate) agreed: Arc<AgreedDelegates>,
 }
