@@ -29,6 +29,7 @@ mod examples;
 mod fix;
 mod functions;
 mod generated;
+mod gitlab;
 mod guard;
 mod guard_project;
 mod guides;
