@@ -17,7 +17,7 @@ const TOOLS: &str = "target/zig";
 
 /// A machine that static programs are made for.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct StaticTarget {
+pub(crate) struct StaticTarget {
     /// Its name on the command line, and in the names of packages.
     pub(super) arch: &'static str,
     pub(super) triple: &'static str,

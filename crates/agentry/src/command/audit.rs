@@ -7,6 +7,7 @@
 //! ```
 
 mod audit_finding;
+mod committed_files;
 mod rendered_files;
 mod report;
 mod workspace_part;
@@ -43,7 +44,10 @@ pub(crate) fn run(args: &AuditArguments) -> CliOutcome {
     let paths = registry::as_paths(&disk, home_agents::as_paths(&args.paths)?)?;
     let configs = ConfigCache::default();
     // Excludes are no reason to be left out: an agent that is not checked still runs.
-    let found = discover_all(&disk, &paths, None, &|_| false);
+    let mut found = discover_all(&disk, &paths, None, &|_| false);
+    let hidden = committed_files::hidden(&disk, &paths);
+    found.agents.extend(hidden.agents);
+    found.harness.extend(hidden.harness);
     let mut result = AuditResult::default();
     let audit = Audit {
         disk: &disk,

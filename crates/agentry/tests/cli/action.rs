@@ -150,8 +150,8 @@ impl Runner {
 
     /// Runs the reusable workflow: its own steps, and the action with what it passes on.
     fn run_workflow(&mut self) -> ActionResult {
-        let text = fs::read_to_string(Path::new(ROOT).join(".github/workflows/agents.yml"));
-        let workflow = parse(&text.expect("a file"));
+        let workflow = fs::read_to_string(Path::new(ROOT).join(".github/workflows/agents.yml"));
+        let workflow = parse(&workflow.expect("a file"));
         // Where the action would have built it.
         let built = self.test.path("runner/agentry/bin");
         fs::create_dir_all(&built).expect("a folder");
@@ -172,6 +172,10 @@ impl Runner {
                 Some(input) => self.inputs[input] == "true",
                 None => true,
             };
+            if step["with"]["path"] == ".agentry-action" {
+                // The checkout of the action has examples of its own.
+                self.test.write(".agentry-action/examples/loud.agent", crate::test::BROKEN);
+            }
             if step["uses"] == "./.agentry-action" {
                 for (name, value) in step["with"].as_object().expect("inputs") {
                     let value = self.expand(value.as_str().expect("a text"));
@@ -295,6 +299,8 @@ fn the_workflow_checks_rendered_files_and_the_lock_if_asked() {
     let mut plain = Runner::new(&[]);
     assert_eq!(plain.run_workflow().failed, [""; 0]);
     assert!(plain.test.has("agentry.sarif"));
+    let comment = plain.read("comment.md");
+    assert!(comment.contains("agents/reviewer") && !comment.contains("loud"), "{comment}");
     let mut strict = Runner::new(&[("render-check", "true"), ("lock-check", "true")]);
     let test = &strict.test;
     test.write("agentry.toml", "[render]\ntargets = [\"claude-code\"]\n");
