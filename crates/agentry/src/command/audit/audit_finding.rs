@@ -70,6 +70,11 @@ impl AuditFinding {
         Self::file(UNCLAIMED_FILE, Severity::Error, path, message)
     }
 
+    /// Whether it says that nothing claims this file.
+    pub(super) fn is_unclaimed(&self, path: &str) -> bool {
+        self.code == UNCLAIMED_FILE && self.path == path
+    }
+
     pub(super) fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }

@@ -27,7 +27,8 @@ fn hidden_below(disk: &DiskWorld, directory: &str) -> Vec<String> {
             met.insert(disk.absolute(path));
         }
     });
-    let Some(top) = disk.real(directory) else { return Vec::new() };
+    let Ok(top) = std::fs::canonicalize(disk.absolute(directory)) else { return Vec::new() };
+    let top = top.to_string_lossy().into_owned();
     let root = revision.root().to_string_lossy().into_owned();
     let below = |path: &str| {
         let full = format!("{}/{path}", root.trim_end_matches('/'));

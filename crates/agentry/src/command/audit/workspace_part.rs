@@ -53,7 +53,7 @@ impl WorkspacePart {
     pub(super) fn settle(&mut self, is_claimed: bool, findings: &mut Vec<AuditFinding>) {
         if is_claimed {
             "claimed".clone_into(&mut self.origin);
-        } else if self.says_rendered {
+        } else if self.says_rendered && !findings.iter().any(|it| it.is_unclaimed(&self.path)) {
             findings.push(AuditFinding::unproved(&self.path));
         }
     }
