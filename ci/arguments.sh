@@ -3,6 +3,7 @@ paths=()
 while IFS= read -r path; do
   if [ -n "$path" ]; then paths+=("$path"); fi
 done <<< "${INPUT_PATHS:-.}"
+if [ "${#paths[@]}" -eq 0 ]; then paths=(.); fi
 since=${INPUT_SINCE:-}
 if [ "$since" = all ]; then
   since=
@@ -11,5 +12,5 @@ elif [ -z "$since" ]; then
 fi
 # A shallow clone does not have the base of a pull request.
 if [ -n "$since" ] && ! git rev-parse --verify --quiet --end-of-options "$since^{commit}" > /dev/null; then
-  git fetch --quiet --no-tags --depth=1 origin "$since" || true
+  git fetch --quiet --no-tags --depth=1 --end-of-options origin "$since" || true
 fi

@@ -10,7 +10,7 @@ report=$RUNNER_TEMP/agentry-gains.md
 code=0
 "$AGENTRY" policy diff "--since=$since" --format markdown -- "${paths[@]}" > "$report" || code=$?
 if [ ! -s "$report" ]; then
-  echo "::error::agentry could not compare the agents with $since"
+  echo "::error::agentry could not compare the agents with ${since//$'\n'/ }"
   exit 2
 fi
 case $code in

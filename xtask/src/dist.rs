@@ -15,13 +15,16 @@ mod install_trial;
 mod package_files;
 mod packages;
 mod statements;
+mod static_build;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::finished;
-use crate::process::{cargo, output, program, run as execute};
-use crate::targets::{self, MUSL};
+use crate::process::{cargo, output, program, run as execute, succeeds};
+use crate::targets;
+use static_build::{STATIC_TARGETS, StaticTarget};
 
 /// The name under which packages are published, on `PyPI` and npm. Their `agentry` belongs to others.
 const PUBLISHED_NAME: &str = "agentry-cli";
@@ -40,53 +43,75 @@ struct Release {
     arch: &'static str,
     /// Whether the program needs no library of the system.
     is_static: bool,
+    /// What runs programs of that machine here; `None` where they run by themselves.
+    runner: Option<String>,
     binary: PathBuf,
     directory: PathBuf,
 }
 
 /// What the user asked for.
-#[derive(Debug, Default)]
-pub(crate) struct DistRequest {
-    /// A program that was built already.
-    binary: Option<PathBuf>,
-    /// Whether everything is made: the optimised build and the static one, each twice.
-    is_all: bool,
-    /// Whether the given program, a static one, is only tested in an empty root.
-    is_trial: bool,
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum DistRequest {
+    /// The packages of this machine, built quickly.
+    Quick,
+    /// The packages of a program that was built already.
+    Given(PathBuf),
+    /// The packages of a static program, built quickly.
+    Static(&'static StaticTarget),
+    /// Everything, optimised.
+    All,
+    /// Only the tests with this static program in an empty root.
+    EmptyRoot(PathBuf),
+    /// Only the comparison of two static programs, built quickly.
+    Twice,
 }
 
 impl DistRequest {
     pub(crate) fn parse(words: &[&str]) -> Result<Self, String> {
         match words {
-            [] => Ok(Self::default()),
-            ["--all"] => Ok(Self { is_all: true, ..Self::default() }),
-            ["--binary", path] => Ok(Self { binary: Some(path.into()), ..Self::default() }),
-            ["--empty-root", path] => {
-                Ok(Self { binary: Some(path.into()), is_trial: true, ..Self::default() })
-            }
+            [] => Ok(Self::Quick),
+            ["--all"] => Ok(Self::All),
+            ["--twice"] => Ok(Self::Twice),
+            ["--static", arch] => StaticTarget::find(arch).map(Self::Static),
+            ["--binary", path] => Ok(Self::Given(path.into())),
+            ["--empty-root", path] => Ok(Self::EmptyRoot(path.into())),
             _ => {
-                Err("usage: cargo xtask dist [--all | --binary PATH | --empty-root PATH]"
-                    .to_owned())
+                let options = "--all | --binary PATH | --static ARCH | --twice | --empty-root PATH";
+                Err(format!("usage: cargo xtask dist [{options}]"))
             }
         }
     }
 }
 
 pub(crate) fn run(request: &DistRequest) -> Result<(), String> {
-    if request.is_all {
-        package(&build("dist", None)?, "gnu")?;
-        let binary = build("dist", Some(MUSL))?;
-        repackage(&package(&binary, "musl")?)?;
-        empty_root::test(&binary)?;
-        reproduce()?;
-        return finished(targets::run(&[])?);
+    match request {
+        DistRequest::Quick => repackage(&package(&build("release", None)?, "gnu")?),
+        DistRequest::Given(binary) => repackage(&package(binary, "given")?),
+        DistRequest::Static(target) => {
+            repackage(&package(&build("release", Some(target))?, &label(target))?)
+        }
+        DistRequest::EmptyRoot(binary) => empty_root::test(binary),
+        DistRequest::Twice => reproduce("release"),
+        DistRequest::All => all(),
     }
-    let packaged = match &request.binary {
-        Some(binary) if request.is_trial => return empty_root::test(binary),
-        Some(binary) => package(binary, "given"),
-        None => package(&build("release", None)?, "gnu"),
-    };
-    repackage(&packaged?)
+}
+
+fn all() -> Result<(), String> {
+    package(&build("dist", None)?, "gnu")?;
+    for target in STATIC_TARGETS {
+        let binary = build("dist", Some(target))?;
+        repackage(&package(&binary, &label(target))?)?;
+        if target.arch == std::env::consts::ARCH {
+            empty_root::test(&binary)?;
+        }
+    }
+    reproduce("dist")?;
+    finished(targets::run(&[])?)
+}
+
+/// The directory of the packages of a static program.
+fn label(target: &StaticTarget) -> String {
+    format!("musl-{}", target.arch)
 }
 
 /// Makes the packages of a binary and tries each of them.
@@ -114,46 +139,81 @@ fn repackage(release: &Release) -> Result<(), String> {
 }
 
 /// Builds the program with no path of this machine in it.
-fn build(profile: &str, target: Option<&str>) -> Result<PathBuf, String> {
-    let mut command = cargo("build --locked --package agentry --bin agentry");
-    command.args(["--profile", profile]);
-    let mut directory = PathBuf::from("target");
-    if let Some(target) = target {
-        command.args(["--target", target]);
-        directory.push(target);
-        // The C libraries inside need the compiler of the same C library.
-        let variable = format!("CC_{}", target.replace('-', "_"));
-        command.env(variable, "musl-gcc");
-    }
+fn build(profile: &str, target: Option<&StaticTarget>) -> Result<PathBuf, String> {
     let here = std::env::current_dir().map_err(|error| error.to_string())?;
-    let home = std::env::var("CARGO_HOME")
-        .or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cargo")))
-        .unwrap_or_default();
-    let flags =
-        format!("--remap-path-prefix={}=. --remap-path-prefix={home}=cargo", here.display());
-    command.env("RUSTFLAGS", flags);
+    build_in(&here, profile, target)
+}
+
+/// The same for the sources in another directory, which gets a `target` of its own.
+fn build_in(
+    sources: &Path,
+    profile: &str,
+    target: Option<&StaticTarget>,
+) -> Result<PathBuf, String> {
+    let mut command = cargo("build --locked --package agentry --bin agentry");
+    command.args(["--profile", profile]).current_dir(sources);
+    let mut directory = sources.join("target");
+    if let Some(target) = target {
+        target.prepare(&mut command)?;
+        directory.push(target.triple);
+    }
+    without_paths(&mut command, sources, target.is_some());
     execute(&mut command)?;
     Ok(directory.join(profile).join("agentry"))
 }
 
-/// Builds the static program again in another directory and compares the bytes.
-fn reproduce() -> Result<(), String> {
-    let first = Path::new("target").join(MUSL).join("dist/agentry");
-    let digest = statements::file_digest(&first)?;
-    let kept = Path::new(DIRECTORY).join("first-build");
-    fs::copy(&first, &kept).map_err(|error| error.to_string())?;
-    execute(cargo("clean --package agentry --profile dist").args(["--target", MUSL]))?;
-    let second = statements::file_digest(&build("dist", Some(MUSL))?)?;
-    if digest == second {
-        println!("built twice, the same bytes: {digest}");
-        return Ok(());
+/// Keeps the paths of this machine out of what a command builds.
+fn without_paths(command: &mut Command, sources: &Path, is_stripped: bool) {
+    let home = std::env::var("CARGO_HOME")
+        .or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cargo")))
+        .unwrap_or_default();
+    let sources = sources.display();
+    let mut flags = vec![
+        format!("--remap-path-prefix={sources}=."),
+        format!("--remap-path-prefix={home}=cargo"),
+    ];
+    if is_stripped {
+        // The `strip` of this machine may not know the other one.
+        flags.push("-Cstrip=symbols".to_owned());
     }
-    Err(format!("built twice, other bytes: {digest} and {second}; the first is {}", kept.display()))
+    // Not `RUSTFLAGS`, which a space in a path would split.
+    command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
+    // The C libraries have paths in their assertions.
+    let flags = format!("'-ffile-prefix-map={sources}=.' '-ffile-prefix-map={home}=cargo'");
+    command.env("CFLAGS", flags).env("CC_SHELL_ESCAPED_FLAGS", "1");
+}
+
+/// Builds the static program of this machine from the committed sources, in two directories, and compares the bytes.
+fn reproduce(profile: &str) -> Result<(), String> {
+    let target = StaticTarget::find(std::env::consts::ARCH)?;
+    let place = std::path::absolute("target/twice").map_err(|error| error.to_string())?;
+    remove(&place)?;
+    let mut digests = Vec::new();
+    for name in ["first", "second"] {
+        let sources = place.join(name);
+        let mut clone = Command::new("git");
+        execute(clone.args(["clone", "--quiet", "--no-hardlinks", "."]).arg(&sources))?;
+        digests.push(statements::file_digest(&build_in(&sources, profile, Some(target))?)?);
+    }
+    match digests.as_slice() {
+        [first, second] if first == second => {
+            println!("built twice, the same bytes: {first}");
+            remove(&place)
+        }
+        _ => Err(format!(
+            "built twice, other bytes: {}; the programs are in `{}`",
+            digests.join(" and "),
+            place.display()
+        )),
+    }
 }
 
 impl Release {
     fn of(binary: &Path, directory: PathBuf) -> Result<Self, String> {
-        let version_output = output(std::process::Command::new(binary).arg("--version"))?;
+        let bytes = fs::read(binary).map_err(|error| error.to_string())?;
+        let arch = arch(&bytes)?;
+        let runner = runner(arch)?;
+        let version_output = output(program_of(runner.as_deref(), binary).arg("--version"))?;
         let version = version_output.split_whitespace().nth(1).unwrap_or_default().to_owned();
         if version.is_empty() {
             return Err(format!("`{}` has no version", binary.display()));
@@ -161,12 +221,12 @@ impl Release {
         let time = output(&mut program("git log -1 --format=%ct")).unwrap_or_default();
         remove(&directory)?;
         fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
-        let bytes = fs::read(binary).map_err(|error| error.to_string())?;
         Ok(Self {
             version,
             commit: commit(&version_output).to_owned(),
             time: time.trim().parse().unwrap_or(0),
-            arch: arch(&bytes)?,
+            arch,
+            runner,
             // A dynamic program names its loader.
             is_static: !bytes
                 .windows(10)
@@ -176,16 +236,45 @@ impl Release {
         })
     }
 
+    /// A command that starts a program of the machine that the release is for.
+    fn starting(&self, path: &Path) -> Command {
+        program_of(self.runner.as_deref(), path)
+    }
+
     /// The program without debugging information. `strip` writes the same bytes each time.
     fn stripped(&self) -> Result<Vec<u8>, String> {
+        if self.runner.is_some() {
+            // `strip` knows this machine only; the linker has done it.
+            return fs::read(&self.binary).map_err(|error| error.to_string());
+        }
         let copy = self.directory.join("stripped");
-        let mut strip = std::process::Command::new("strip");
+        let mut strip = Command::new("strip");
         strip.args(["--strip-all", "-o"]).arg(&copy).arg(&self.binary);
         execute(&mut strip)?;
         let bytes = fs::read(&copy).map_err(|error| error.to_string())?;
         fs::remove_file(&copy).map_err(|error| error.to_string())?;
         Ok(bytes)
     }
+}
+
+/// What runs the programs of a machine here: nothing, or QEMU.
+fn runner(arch: &str) -> Result<Option<String>, String> {
+    if arch == std::env::consts::ARCH {
+        return Ok(None);
+    }
+    let qemu = format!("qemu-{arch}-static");
+    if !succeeds(Command::new(&qemu).arg("--version")) {
+        let what = "no program for another machine can be tried";
+        return Err(format!("`{qemu}` is missing (Debian: `qemu-user-static`): {what}"));
+    }
+    Ok(Some(qemu))
+}
+
+fn program_of(runner: Option<&str>, path: &Path) -> Command {
+    let Some(runner) = runner else { return Command::new(path) };
+    let mut command = Command::new(runner);
+    command.arg(path);
+    command
 }
 
 /// The machine that an ELF file is for.

@@ -41,7 +41,9 @@ usage: cargo xtask COMMAND
   mcp                              the MCP client, by its conformance suite and real servers
   serving                          agents for editors and programs, by the official clients of ACP and MCP
   bench [ARGUMENTS]                the benchmarks
-  dist [--all | --binary PATH]     the packages, each installed in an empty place; --all: also the static one
+  dist [--all | --binary PATH]     the packages, each installed in an empty place; --all: also the static ones
+  dist --static ARCH               the packages of the static program for x86_64 or aarch64
+  dist --twice                     whether the static program has the same bytes if it is built twice
   dist --empty-root PATH           the tests of the command line, with a static program in an empty root
   targets [TRIPLE...]              whether the code compiles for musl, macOS and Windows
 ";

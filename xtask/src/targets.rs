@@ -12,6 +12,8 @@ use crate::step::Outcome;
 
 /// Linux with static programs.
 pub(crate) const MUSL: &str = "x86_64-unknown-linux-musl";
+/// The same on arm64.
+pub(crate) const MUSL_ARM: &str = "aarch64-unknown-linux-musl";
 /// The ones that `cargo xtask ci` checks: a system takes almost two minutes of processor time, and these differ the
 /// most from Linux.
 pub(crate) const IN_CI: &[&str] = &[MACOS, WINDOWS];
@@ -20,7 +22,7 @@ const WINDOWS: &str = "x86_64-pc-windows-gnu";
 
 /// Every system for which the program is checked.
 const SYSTEMS: &[&str] =
-    &[MUSL, "aarch64-unknown-linux-gnu", MACOS, "x86_64-apple-darwin", WINDOWS];
+    &[MUSL, MUSL_ARM, "aarch64-unknown-linux-gnu", MACOS, "x86_64-apple-darwin", WINDOWS];
 
 /// Stands for a C compiler: writes each file that it is asked for, empty. Build scripts ask first whose options it
 /// takes, GCC's (`-E`) or Microsoft's (`-?`).
@@ -82,7 +84,7 @@ fn check(triple: &str, compiler: &Path) -> Command {
 }
 
 /// Whether the standard library of a system is installed, if need be just now.
-fn is_installed(triple: &str) -> bool {
+pub(crate) fn is_installed(triple: &str) -> bool {
     has_library(triple)
         || (process::succeeds(program("rustup target add").arg(triple)) && has_library(triple))
 }
@@ -97,12 +99,18 @@ fn write_compiler(directory: &Path) -> Result<PathBuf, String> {
     let write = || {
         fs::create_dir_all(directory)?;
         let path = std::path::absolute(directory.join("no-c-compiler"))?;
-        fs::write(&path, NO_COMPILER)?;
-        #[cfg(unix)]
-        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+        write_script(&path, NO_COMPILER)?;
         Ok(path)
     };
     write().map_err(|error: std::io::Error| format!("no script in `target`: {error}"))
+}
+
+/// Writes a script that can be started.
+pub(crate) fn write_script(path: &Path, text: &str) -> std::io::Result<()> {
+    fs::write(path, text)?;
+    #[cfg(unix)]
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    Ok(())
 }
 
 #[cfg(test)]

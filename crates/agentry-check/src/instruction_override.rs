@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use agentry_text::{Findings, LintRule, rule};
+use agentry_text::{Findings, LintRule, SourceFile, Span, rule};
 
 use crate::text_spans::{attachments, inside};
 use crate::{CheckSubject, RuleCheck};
@@ -40,6 +40,16 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
                 )
                 .hint("find out who wrote this, and remove it");
         }
+    }
+}
+
+/// Reports the phrases in a whole file, whatever the file is for.
+pub(super) fn check_file(source: &SourceFile, findings: &mut Findings) {
+    for range in find(&source.text) {
+        let line = source.text.get(range.clone()).unwrap_or_default();
+        let phrase = line.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
+        let span = Span::new(source.id, range.start, range.end);
+        findings.add(&RULE, span, format!("the text tells the agent to {phrase}"));
     }
 }
 

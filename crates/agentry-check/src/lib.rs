@@ -6,7 +6,7 @@
 use agentry_formats::FormatInfo;
 use agentry_model::Agent;
 use agentry_policy::memo::PolicyMemo;
-use agentry_text::{Findings, LintRule, Span};
+use agentry_text::{Findings, LintRule, SourceFile, Span};
 
 mod commands;
 pub mod harness;
@@ -118,6 +118,12 @@ pub fn run(subject: &CheckSubject<'_>, findings: &mut Findings) {
             check.rule.name
         );
     }
+}
+
+/// Reports texts that attack the agent that reads them, anywhere in a file.
+pub fn hostile_texts(source: &SourceFile, findings: &mut Findings) {
+    instruction_override::check_file(source, findings);
+    remote_script::check_file(source, findings);
 }
 
 /// Returns the spans of the agent's secrets, without running the other checks.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use agentry_text::{Findings, LintRule, rule};
+use agentry_text::{Findings, LintRule, SourceFile, Span, rule};
 
 use crate::text_spans::{attachments, inside, instructions};
 use crate::{CheckSubject, RuleCheck};
@@ -52,6 +52,16 @@ fn check(subject: &CheckSubject<'_>, findings: &mut Findings) {
                     "ship the script with the agent, or fetch it, compare its digest, then run it",
                 );
         }
+    }
+}
+
+/// Reports such lines in a whole file, whatever the file is for.
+pub(super) fn check_file(source: &SourceFile, findings: &mut Findings) {
+    for range in find(&source.text) {
+        let line = source.text.get(range.clone()).unwrap_or_default();
+        let shown: String = line.chars().take(60).collect();
+        let span = Span::new(source.id, range.start, range.end);
+        findings.add(&RULE, span, format!("the text runs a script from the network: `{shown}`"));
     }
 }
 

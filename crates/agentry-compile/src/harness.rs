@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use agentry_check::harness::{
     self, AgentSummary, HarnessFileKind, HarnessSubject, is_placed, is_plugin_agent, kind_of,
 };
+use agentry_check::hostile_texts;
 use agentry_formats::PathPresence;
 use agentry_targets::{TARGETS, Target, front_matter};
 use agentry_text::path::{is_rooted, join, name, split};
@@ -175,34 +176,73 @@ pub fn check_harness(
     found: &FoundHarnessFile,
     config: &WorkspaceConfig,
 ) -> CheckedHarnessFile {
-    let dir = split(&found.path).0;
-    let workspace = world.workspace(dir);
-    let mut findings = Findings::default();
-    let mut files = WorldFiles::new(world, dir, workspace.clone());
-    let source = read(world, &mut files, &found.path, &workspace, &mut findings);
-    let mut sources = std::mem::take(&mut files.sources);
+    let HarnessReading { mut sources, source, mut findings } = HarnessReading::of(world, found);
     let mut agents = Vec::new();
     if let Some(source) = &source {
         if found.kind.is_agent() && is_rendered(&source.text) {
             return CheckedHarnessFile { is_rendered: true, ..CheckedHarnessFile::default() };
         }
-        let probe = |path: &str| presence(world, dir, &workspace, path);
-        let probe_root = |path: &str| presence(world, &workspace, &workspace, path);
-        let subject = HarnessSubject {
-            kind: found.kind,
-            source,
-            is_plugin: found.is_plugin,
-            is_personal: is_personal(world, &found.path),
-            probe: &probe,
-            probe_root: &probe_root,
-            memo: &world.memo().render.policy,
-        };
-        agents = harness::check(&subject, &mut findings);
+        agents = checked(world, found, source, &mut findings);
     }
     let diagnostics = finding_text::ready(&mut sources, findings);
     let diagnostics = suppress(&sources, 1, diagnostics);
     let diagnostics = config.weigh(finding_text::capped(diagnostics));
     CheckedHarnessFile { sources, diagnostics, agents, is_rendered: false }
+}
+
+/// The same for an audit, with texts that attack the agent. Suppressions do not count, and a file is also checked if it says
+/// that Agentry wrote it: both stand in what is audited.
+pub fn examine_harness(world: &dyn World, found: &FoundHarnessFile) -> CheckedHarnessFile {
+    let HarnessReading { mut sources, source, mut findings } = HarnessReading::of(world, found);
+    let mut out = CheckedHarnessFile::default();
+    if let Some(source) = &source {
+        out.is_rendered = found.kind.is_agent() && is_rendered(&source.text);
+        out.agents = checked(world, found, source, &mut findings);
+        hostile_texts(source, &mut findings);
+    }
+    out.diagnostics = finding_text::ready(&mut sources, findings);
+    CheckedHarnessFile { sources, ..out }
+}
+
+/// A file of a harness, and what was found while it was read.
+struct HarnessReading {
+    sources: SourceFiles,
+    source: Option<SourceFile>,
+    findings: Findings,
+}
+
+impl HarnessReading {
+    fn of(world: &dyn World, found: &FoundHarnessFile) -> Self {
+        let dir = split(&found.path).0;
+        let workspace = world.workspace(dir);
+        let mut findings = Findings::default();
+        let mut files = WorldFiles::new(world, dir, workspace.clone());
+        let source = read(world, &mut files, &found.path, &workspace, &mut findings);
+        Self { sources: std::mem::take(&mut files.sources), source, findings }
+    }
+}
+
+/// Checks what was read.
+fn checked(
+    world: &dyn World,
+    found: &FoundHarnessFile,
+    source: &SourceFile,
+    findings: &mut Findings,
+) -> Vec<AgentSummary> {
+    let dir = split(&found.path).0;
+    let workspace = world.workspace(dir);
+    let probe = |path: &str| presence(world, dir, &workspace, path);
+    let probe_root = |path: &str| presence(world, &workspace, &workspace, path);
+    let subject = HarnessSubject {
+        kind: found.kind,
+        source,
+        is_plugin: found.is_plugin,
+        is_personal: is_personal(world, &found.path),
+        probe: &probe,
+        probe_root: &probe_root,
+        memo: &world.memo().render.policy,
+    };
+    harness::check(&subject, findings)
 }
 
 /// Checks the agents of a repository against each other. Each result has the findings of one file, which is

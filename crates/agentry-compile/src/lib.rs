@@ -66,7 +66,9 @@ pub use effective_settings::{
 };
 pub use evolution::{EvolutionMode, EvolutionRules};
 pub use fix::{FixMode, FixedAgent, FixedHarnessFile, fix, fix_harness};
-pub use harness::{CheckedHarnessFile, FoundHarnessFile, check_harness, check_harness_together};
+pub use harness::{
+    CheckedHarnessFile, FoundHarnessFile, check_harness, check_harness_together, examine_harness,
+};
 pub use home::{CheckedReceipt, HomeReceipt, check_receipt};
 pub use inherit::{BaseAgent, BaseMemo};
 pub use judge::{

@@ -11,11 +11,13 @@ pub(super) struct ArchiveFile {
     pub(super) path: String,
     pub(super) bytes: Vec<u8>,
     pub(super) is_program: bool,
+    /// The user and the group that it belongs to, with the directories that only it needs.
+    pub(super) owner: u32,
 }
 
 impl ArchiveFile {
     pub(super) fn new(path: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
-        Self { path: path.into(), bytes: bytes.into(), is_program: false }
+        Self { path: path.into(), bytes: bytes.into(), is_program: false, owner: 0 }
     }
 
     pub(super) fn program(path: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
@@ -46,10 +48,11 @@ pub(super) fn tar(files: &[ArchiveFile], time: u64) -> Result<Vec<u8>, String> {
         for (at, _) in file.path.match_indices('/') {
             let directory = file.path.get(..=at).unwrap_or_default();
             if at > 0 && directory != "./" && directories.insert(directory.to_owned()) {
-                out.extend(header(directory, 0, (0o755, b'5'), time)?);
+                out.extend(header(directory, 0, (0o755, b'5'), (file.owner, time))?);
             }
         }
-        out.extend(header(&file.path, file.bytes.len(), (file.mode(), b'0'), time)?);
+        let facts = (file.owner, time);
+        out.extend(header(&file.path, file.bytes.len(), (file.mode(), b'0'), facts)?);
         out.extend(&file.bytes);
         out.resize(out.len().next_multiple_of(512), 0);
     }
@@ -58,7 +61,12 @@ pub(super) fn tar(files: &[ArchiveFile], time: u64) -> Result<Vec<u8>, String> {
     Ok(out)
 }
 
-fn header(path: &str, size: usize, (mode, kind): (u32, u8), time: u64) -> Result<Vec<u8>, String> {
+fn header(
+    path: &str,
+    size: usize,
+    (mode, kind): (u32, u8),
+    (owner, time): (u32, u64),
+) -> Result<Vec<u8>, String> {
     // A longer name stands in two parts, split at a slash.
     let (prefix, name) = if path.len() <= 100 {
         ("", path)
@@ -77,13 +85,16 @@ fn header(path: &str, size: usize, (mode, kind): (u32, u8), time: u64) -> Result
     };
     put(0, name.as_bytes());
     put(100, format!("{mode:07o}\0").as_bytes());
-    put(108, b"0000000\x000000000\x00");
+    put(108, format!("{owner:07o}\0{owner:07o}\0").as_bytes());
     put(124, format!("{size:011o}\0").as_bytes());
     put(136, format!("{time:011o}\0").as_bytes());
     put(148, b"        ");
     put(156, &[kind]);
-    put(257, b"ustar\x0000root");
-    put(297, b"root");
+    put(257, b"ustar\x0000");
+    if owner == 0 {
+        put(265, b"root");
+        put(297, b"root");
+    }
     put(345, prefix.as_bytes());
     let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
     if let Some(place) = block.get_mut(148..156) {

@@ -8,6 +8,9 @@ use super::package_files::PackageFiles;
 use super::packages::system;
 use super::statements::digest;
 
+/// The user that the program runs as, and its group.
+const USER: u32 = 1000;
+
 pub(super) fn package(
     release: &Release,
     files: &PackageFiles,
@@ -15,9 +18,10 @@ pub(super) fn package(
     let Release { version, commit, time, .. } = release;
     let content = [
         ArchiveFile::program("usr/bin/agentry", files.program.clone()),
-        // A program without a home still needs a place to write.
-        ArchiveFile::new("data/.keep", ""),
-        ArchiveFile::new("etc/passwd", "agentry:x:1000:1000::/data:\n"),
+        // The home of the user, and the place where a container starts.
+        ArchiveFile { owner: USER, ..ArchiveFile::new("data/.keep", "") },
+        ArchiveFile { owner: USER, ..ArchiveFile::new("work/.keep", "") },
+        ArchiveFile::new("etc/passwd", format!("agentry:x:{USER}:{USER}::/data:\n")),
     ];
     let layer = tar(&content, *time)?;
     let packed = gzip(&layer)?;
@@ -25,7 +29,7 @@ pub(super) fn package(
     let config = json!({
         "architecture": architecture, "os": "linux", "created": created(*time),
         "config": {
-            "Entrypoint": ["/usr/bin/agentry"], "User": "1000:1000", "WorkingDir": "/work",
+            "Entrypoint": ["/usr/bin/agentry"], "User": format!("{USER}:{USER}"), "WorkingDir": "/work",
             "Env": ["PATH=/usr/bin", "HOME=/data"],
             "Labels": labels(version, commit),
         },

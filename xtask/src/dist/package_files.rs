@@ -1,7 +1,6 @@
 //! What every package contains beside the program: completions, manual pages, licences.
 
 use std::fs;
-use std::process::Command;
 
 use super::Release;
 use super::archive::ArchiveFile;
@@ -28,13 +27,14 @@ impl PackageFiles {
     pub(super) fn of(release: &Release) -> Result<Self, String> {
         let mut shared = Vec::new();
         for (shell, path) in COMPLETIONS {
-            let text = output(Command::new(&release.binary).args(["completions", shell]))?;
+            let text = output(release.starting(&release.binary).args(["completions", shell]))?;
             shared.push(ArchiveFile::new(*path, text));
         }
         let pages = release.directory.join("man");
         let text = |error: std::io::Error| error.to_string();
         fs::create_dir_all(&pages).map_err(text)?;
-        run(Command::new(&release.binary)
+        run(release
+            .starting(&release.binary)
             .args(["man", "--output"])
             .arg(&pages)
             .stdout(std::process::Stdio::null()))?;

@@ -89,25 +89,30 @@ fn npm(release: &Release, files: &PackageFiles) -> Result<[(String, Vec<u8>); 2]
     if !is_static {
         own["libc"] = json!(["glibc"]);
     }
+    let is_page = |file: &&ArchiveFile| file.path.starts_with("share/man/");
+    let pages: Vec<ArchiveFile> = files.shared.iter().filter(is_page).cloned().collect();
     let main = json!({
         "name": PUBLISHED_NAME, "version": version, "description": DESCRIPTION,
         "license": "MIT OR Apache-2.0", "bin": {"agentry": "bin/agentry.js"},
-        "files": ["bin", "LICENSE-*"], "engines": {"node": ">=18"},
+        "files": ["bin", "share", "LICENSE-*"], "engines": {"node": ">=18"},
+        "man": pages.iter().map(|page| &page.path).collect::<Vec<_>>(),
         "optionalDependencies": {
             format!("{PUBLISHED_NAME}-linux-x64"): version,
             format!("{PUBLISHED_NAME}-linux-arm64"): version,
         },
     });
-    let pack = |name: &str, manifest: &serde_json::Value, program: ArchiveFile| {
-        let mut all = vec![ArchiveFile::new("package.json", format!("{manifest:#}\n")), program];
-        all.extend(files.licences.iter().cloned());
+    let pack = |name: &str, manifest: &serde_json::Value, content: Vec<ArchiveFile>| {
+        let mut all = vec![ArchiveFile::new("package.json", format!("{manifest:#}\n"))];
+        all.extend(content.into_iter().chain(files.licences.iter().cloned()));
         let bytes = gzip(&tar(&below("package", &all), *time)?)?;
         Ok::<_, String>((format!("{name}-{version}.tgz"), bytes))
     };
     let shim = SHIM.replace("PUBLISHED_NAME", PUBLISHED_NAME);
+    let shim = vec![ArchiveFile::program("bin/agentry.js", shim)];
+    let program = vec![ArchiveFile::program("bin/agentry", files.program.clone())];
     Ok([
-        pack(PUBLISHED_NAME, &main, ArchiveFile::program("bin/agentry.js", shim))?,
-        pack(&platform, &own, ArchiveFile::program("bin/agentry", files.program.clone()))?,
+        pack(PUBLISHED_NAME, &main, shim.into_iter().chain(pages).collect())?,
+        pack(&platform, &own, program)?,
     ])
 }
 
@@ -121,7 +126,11 @@ fn debian(release: &Release, files: &PackageFiles) -> Result<(String, Vec<u8>), 
     all.extend(below("./usr", &files.shared));
     all.extend(below("./usr/share/doc/agentry", &files.licences));
     let size: usize = all.iter().map(|file| file.bytes.len()).sum();
-    let depends = if release.is_static { "" } else { "Depends: libc6, libgcc-s1\n" };
+    let depends = match glibc(&files.program) {
+        _ if release.is_static => String::new(),
+        Some(least) => format!("Depends: libc6 (>= {least}), libgcc-s1\n"),
+        None => "Depends: libc6, libgcc-s1\n".to_owned(),
+    };
     let control = format!(
         "Package: agentry\nVersion: {version}\nArchitecture: {arch}\nMaintainer: the Agentry authors <noreply@example.org>\n\
          {depends}Recommends: git\nInstalled-Size: {}\nSection: devel\nPriority: optional\nDescription: {DESCRIPTION}\n",
@@ -134,4 +143,34 @@ fn debian(release: &Release, files: &PackageFiles) -> Result<(String, Vec<u8>), 
         ArchiveFile::new("data.tar.gz", gzip(&tar(&all, *time)?)?),
     ];
     Ok((format!("agentry_{version}_{arch}.deb"), ar(&parts, *time)))
+}
+
+/// The least version of glibc with all functions that a program names, such as `2.34`.
+fn glibc(program: &[u8]) -> Option<String> {
+    const MARK: &[u8] = b"GLIBC_2.";
+    let minor = |at: usize| {
+        let rest = program.get(at + MARK.len()..)?;
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).take(3);
+        String::from_utf8(digits.copied().collect()).ok()?.parse::<u32>().ok()
+    };
+    let starts = program.windows(MARK.len()).enumerate().filter(|(_, it)| *it == MARK);
+    starts.filter_map(|(at, _)| minor(at)).max().map(|minor| format!("2.{minor}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_glibc_is_the_newest_that_is_named() {
+        let cases: [(&[u8], Option<&str>); 4] = [
+            (b"x GLIBC_2.2.5\0GLIBC_2.34\0GLIBC_2.17\0", Some("2.34")),
+            (b"GLIBC_2.2.5\0", Some("2.2")),
+            (b"GLIBC_PRIVATE\0GLIBC_2.", None),
+            (b"", None),
+        ];
+        for (program, expected) in cases {
+            assert_eq!(glibc(program).as_deref(), expected, "{program:?}");
+        }
+    }
 }

@@ -30,6 +30,9 @@ const REDIRECTS: usize = 5;
 /// The most bytes of the answer of a token server.
 const TOKEN_BYTES: u64 = 1024 * 1024;
 
+/// Called with the number of bytes that just arrived.
+pub(crate) type ByteWatch<'w> = dyn Fn(u64) + Sync + 'w;
+
 /// The HTTP clients. They must follow no redirects by themselves.
 #[derive(Debug, Clone)]
 pub struct HttpClients {
@@ -286,10 +289,16 @@ impl RegistryConnection {
     }
 
     /// The body of an answer, at most `limit` bytes.
-    pub(crate) async fn body(
+    pub(crate) async fn body(&self, response: Response, limit: u64) -> Result<Vec<u8>, OciError> {
+        self.watched_body(response, limit, &|_| {}).await
+    }
+
+    /// The same, and calls `arrived` with the bytes of each piece.
+    pub(crate) async fn watched_body(
         &self,
         mut response: Response,
         limit: u64,
+        arrived: &ByteWatch<'_>,
     ) -> Result<Vec<u8>, OciError> {
         let too_long =
             || self.protocol(format!("sends more than the {limit} bytes that were expected"));
@@ -306,6 +315,7 @@ impl RegistryConnection {
             if bytes.len() as u64 > limit {
                 return Err(too_long());
             }
+            arrived(piece.len() as u64);
         }
     }
 

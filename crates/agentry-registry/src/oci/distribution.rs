@@ -5,7 +5,7 @@ use reqwest::{Method, Response, StatusCode};
 use serde_json::Value;
 
 use super::artifact::{BlobDescriptor, INDEX};
-use super::connection::{RegistryConnection, RegistryRequest};
+use super::connection::{ByteWatch, RegistryConnection, RegistryRequest};
 use super::error::OciError;
 use crate::digest;
 use crate::durable_write::step;
@@ -55,9 +55,19 @@ impl RegistryConnection {
 
     /// The bytes of a blob. Never other bytes than its descriptor announces.
     pub(crate) async fn blob(&self, blob: &BlobDescriptor) -> Result<Vec<u8>, OciError> {
+        self.watched_blob(blob, &|_| {}).await
+    }
+
+    /// The same, and calls `arrived` with the bytes of each piece. What is sent again is not counted twice.
+    pub(crate) async fn watched_blob(
+        &self,
+        blob: &BlobDescriptor,
+        arrived: &ByteWatch<'_>,
+    ) -> Result<Vec<u8>, OciError> {
         let mut last = self.protocol("sent no blob");
-        for _ in 0..BLOB_TRIES {
-            match self.blob_once(blob).await {
+        for attempt in 0..BLOB_TRIES {
+            let watch = if attempt == 0 { arrived } else { &|_| {} };
+            match self.blob_once(blob, watch).await {
                 Err(error @ OciError::Protocol { .. }) => last = error,
                 other => return other,
             }
@@ -65,11 +75,15 @@ impl RegistryConnection {
         Err(last)
     }
 
-    async fn blob_once(&self, blob: &BlobDescriptor) -> Result<Vec<u8>, OciError> {
+    async fn blob_once(
+        &self,
+        blob: &BlobDescriptor,
+        arrived: &ByteWatch<'_>,
+    ) -> Result<Vec<u8>, OciError> {
         let url = self.url(&format!("blobs/{}", blob.digest))?;
         let response =
             self.success(self.send(RegistryRequest::new(Method::GET, url)).await?, "read")?;
-        let bytes = self.body(response, blob.size).await?;
+        let bytes = self.watched_body(response, blob.size, arrived).await?;
         if bytes.len() as u64 == blob.size && digest::of(&bytes) == blob.digest {
             return Ok(bytes);
         }
@@ -113,7 +127,9 @@ impl RegistryConnection {
             let list = page["tags"].as_array().into_iter().flatten();
             tags.extend(list.filter_map(|tag| tag.as_str().map(str::to_owned)));
             let Some(next) = next else { return Ok(tags) };
-            url = url.join(&next).map_err(|_| self.protocol("has a bad address of a next page"))?;
+            // Another host would need a login of its own, and could list what it likes.
+            let next = url.join(&next).ok().filter(|next| next.origin() == url.origin());
+            url = next.ok_or_else(|| self.protocol("has a bad address of a next page"))?;
         }
         Err(self.protocol(format!("has more than {PAGES} pages of tags")))
     }

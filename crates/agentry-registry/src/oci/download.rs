@@ -1,14 +1,17 @@
 //! Pulls an artifact: resolves its tag, and downloads its blobs.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::artifact::{AgentArtifact, BlobDescriptor};
 use super::cache::RemoteCache;
-use super::connection::RegistryConnection;
+use super::connection::{ByteWatch, RegistryConnection};
 use super::error::OciError;
 use super::location::OciReference;
 use super::referrers::is_fallback_tag;
 use super::upload::AT_ONCE;
+use crate::manifest::ObjectManifest;
 use crate::object::StoreObject;
 use crate::version;
 
@@ -64,33 +67,57 @@ impl FreshArtifact {
     }
 }
 
-/// Downloads an artifact. Nothing of it is used before every byte is verified.
-pub(crate) async fn download(
+/// What a registry announces about an agent, before any of its files is downloaded.
+#[derive(Debug)]
+pub(crate) struct AnnouncedArtifact {
+    bytes: Vec<u8>,
+    config: Vec<u8>,
+    layers: Vec<BlobDescriptor>,
+    object: ObjectManifest,
+}
+
+/// Reads what the registry announces. The paths of all files are checked here.
+pub(crate) async fn announced(
     connection: &RegistryConnection,
-    (bytes, digest): (Vec<u8>, &str),
-    progress: &PullProgress<'_>,
-) -> Result<(StoreObject, FreshArtifact), OciError> {
+    bytes: Vec<u8>,
+    digest: &str,
+) -> Result<AnnouncedArtifact, OciError> {
     let reference = connection.reference.pinned(digest);
     let artifact = AgentArtifact::parse(&bytes, &reference)?;
     let config = connection.blob(&artifact.config).await?;
-    // Paths are checked here, before any file is downloaded.
-    let manifest = artifact.object(&config, &reference)?;
-    let total = artifact.layers.iter().map(|layer| layer.size).sum();
-    let mut blobs = stream::iter(artifact.layers.iter().map(|layer| fetch(connection, layer)))
-        .buffered(AT_ONCE);
-    let (mut files, mut done) = (Vec::with_capacity(manifest.files.len()), 0);
-    while let Some(file) = blobs.try_next().await? {
-        done += file.1.len() as u64;
-        progress(done, total);
-        files.push(file);
+    let object = artifact.object(&config, &reference)?;
+    Ok(AnnouncedArtifact { bytes, config, layers: artifact.layers, object })
+}
+
+impl AnnouncedArtifact {
+    /// The manifest of the agent, which its signatures are over.
+    pub(crate) fn manifest(&self) -> &ObjectManifest {
+        &self.object
     }
-    drop(blobs);
-    Ok((StoreObject { manifest, files }, FreshArtifact { manifest: bytes, config }))
+
+    /// Downloads the files. Nothing of them is used before every byte is verified.
+    pub(crate) async fn download(
+        self,
+        connection: &RegistryConnection,
+        progress: &PullProgress<'_>,
+    ) -> Result<(StoreObject, FreshArtifact), OciError> {
+        let total = self.layers.iter().map(|layer| layer.size).sum();
+        progress(0, total);
+        let done = AtomicU64::new(0);
+        let arrived =
+            |more| progress(done.fetch_add(more, Ordering::Relaxed).saturating_add(more), total);
+        let blobs = self.layers.iter().map(|layer| fetch(connection, layer, &arrived));
+        let files = stream::iter(blobs).buffered(AT_ONCE).try_collect().await?;
+        let fresh = FreshArtifact { manifest: self.bytes, config: self.config };
+        Ok((StoreObject { manifest: self.object, files }, fresh))
+    }
 }
 
 async fn fetch(
     connection: &RegistryConnection,
     layer: &BlobDescriptor,
+    arrived: &ByteWatch<'_>,
 ) -> Result<(String, Vec<u8>), OciError> {
-    Ok((layer.title.clone().unwrap_or_default(), connection.blob(layer).await?))
+    let bytes = connection.watched_blob(layer, arrived).await?;
+    Ok((layer.title.clone().unwrap_or_default(), bytes))
 }

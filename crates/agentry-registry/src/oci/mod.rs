@@ -23,11 +23,13 @@ mod location;
 mod pinned_url;
 mod referrers;
 mod remote_agents;
+mod required_signatures;
 mod upload;
 
 pub use connection::HttpClients;
 pub use credentials::CredentialFiles;
 pub use error::OciError;
 pub use location::OciReference;
-pub use remote_agents::{RemoteAgent, RemoteAgents, RemoteSignatures};
+pub use remote_agents::{RemoteAgent, RemoteAgents, RepositoryTrust};
+pub use required_signatures::RemoteSignatures;
 pub use upload::{ArtifactUpload, UploadOutcome};

@@ -17,9 +17,12 @@ use super::error::OciError;
 use super::location::{OciReference, tag_of};
 use super::pinned_url::PinnedUrl;
 use super::referrers::{self, SIGNATURE};
+use super::required_signatures::{
+    RemoteSignatures, accept_unsigned, admitted, sorted_out, untrusted,
+};
 use super::upload::{self, ArtifactUpload, UploadOutcome};
 use crate::error::StoreError;
-use crate::keys::PublicKey;
+use crate::manifest::ObjectManifest;
 use crate::object::{StoreObject, fetch_error, stored};
 use crate::object_world::ObjectWorld;
 use crate::sign::ObjectSignature;
@@ -37,15 +40,6 @@ pub struct RemoteAgent {
     pub object: StoreObject,
     /// The directory of its files in the cache.
     pub files: PathBuf,
-}
-
-/// The signatures of an agent.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RemoteSignatures {
-    /// The keys that signed it.
-    pub signers: Vec<PublicKey>,
-    /// The keys in whose name there is a signature that is not one of this agent.
-    pub wrong: Vec<PublicKey>,
 }
 
 /// Access to registries, with the copies of one home.
@@ -67,12 +61,17 @@ struct ArtifactCopy {
     digest: String,
     /// What the cache needs in addition, if it does not have the artifact.
     fresh: Option<FreshArtifact>,
+    /// The signatures for which a fresh artifact was accepted.
+    signatures: Vec<ObjectSignature>,
     /// Why the registry was not asked, if the cache stood in for it.
     offline: Option<String>,
 }
 
 /// The references that led to a base, each with the digest of its manifest.
 type BaseTrail = Vec<(String, String)>;
+
+/// The signatures that are required of an agent of the repository `host/path`.
+pub type RepositoryTrust<'t> = dyn Fn(&str) -> Result<SignatureTrust, StoreError> + Sync + 't;
 
 impl RemoteAgents {
     /// Calls `note` when the last copy of a tag stands in for a registry that does not answer.
@@ -97,30 +96,38 @@ impl RemoteAgents {
         RemoteCache::new(home).sweep()
     }
 
-    /// Pulls the agent of a reference, or takes its copy.
+    /// Pulls the agent of a reference, or takes its copy. Without the required signatures no file of it is read.
     pub fn pull(
         &self,
         reference: &OciReference,
+        trust: &RepositoryTrust<'_>,
         progress: &PullProgress<'_>,
     ) -> Result<RemoteAgent, OciError> {
-        self.pull_below(reference, &Vec::new(), progress)
+        self.pull_below(reference, trust, (&Vec::new(), progress))
     }
 
     fn pull_below(
         &self,
         reference: &OciReference,
-        trail: &BaseTrail,
-        progress: &PullProgress<'_>,
+        trust_of: &RepositoryTrust<'_>,
+        (trail, progress): (&BaseTrail, &PullProgress<'_>),
     ) -> Result<RemoteAgent, OciError> {
-        let text = reference.to_string();
+        let (text, trust) = (reference.to_string(), trust_of(&reference.place())?);
         let known = self.pulled.lock().unwrap_or_else(PoisonError::into_inner).get(&text).cloned();
         if let Some(known) = known {
+            self.accept((&known.reference, &known.digest), &known.object.manifest, &trust)?;
             return Ok(known);
         }
-        let ArtifactCopy { object, digest, fresh, offline } = self.copied(reference, progress)?;
-        self.verify(reference, (&object, &digest), trail)?;
+        let copied = self.copied(reference, &trust, progress)?;
+        let ArtifactCopy { object, digest, fresh, signatures, offline } = copied;
+        if fresh.is_none() {
+            let pinned = reference.pinned(&digest);
+            self.accept((&pinned, &digest), &object.manifest, &trust)?;
+        }
+        self.verify(reference, (&object, &digest), trust_of, trail)?;
         if let Some(fresh) = fresh {
             fresh.keep(&self.cache, &digest, &object)?;
+            self.cache.keep_signatures(&digest, &signatures)?;
         }
         if reference.digest.is_none() && offline.is_none() {
             self.cache.set_tag(reference, &digest)?;
@@ -140,11 +147,12 @@ impl RemoteAgents {
     fn copied(
         &self,
         reference: &OciReference,
+        trust: &SignatureTrust,
         progress: &PullProgress<'_>,
     ) -> Result<ArtifactCopy, OciError> {
         let copy = |digest: &String, offline: Option<String>| {
-            let object = self.cache.read(digest)?;
-            Some(ArtifactCopy { object, digest: digest.clone(), fresh: None, offline })
+            let (object, digest) = (self.cache.read(digest)?, digest.clone());
+            Some(ArtifactCopy { object, digest, fresh: None, signatures: Vec::new(), offline })
         };
         // A digest never means anything else, so the registry need not be asked.
         if let Some(copy) = reference.digest.as_ref().and_then(|digest| copy(digest, None)) {
@@ -156,9 +164,11 @@ impl RemoteAgents {
             if let Some(copy) = copy(&digest, None) {
                 return Ok(copy);
             }
-            let (object, fresh) =
-                download::download(&connection, (bytes, &digest), progress).await?;
-            Ok(ArtifactCopy { object, digest, fresh: Some(fresh), offline: None })
+            let announced = download::announced(&connection, bytes, &digest).await?;
+            // Before the first file: what nobody trusted has signed is not parsed.
+            let signatures = admitted(&connection, &digest, announced.manifest(), trust).await?;
+            let (object, fresh) = announced.download(&connection, progress).await?;
+            Ok(ArtifactCopy { object, digest, fresh: Some(fresh), signatures, offline: None })
         });
         let Err(error) = &online else { return online };
         let last = self.cache.tag(reference).filter(|_| error.is_offline());
@@ -171,6 +181,7 @@ impl RemoteAgents {
         &self,
         reference: &OciReference,
         (object, digest): (&StoreObject, &str),
+        trust: &RepositoryTrust<'_>,
         trail: &BaseTrail,
     ) -> Result<(), OciError> {
         let manifest = &object.manifest;
@@ -186,7 +197,7 @@ impl RemoteAgents {
             let why = if is_circle { "its bases lead back to it" } else { "it has too many bases" };
             return Err(OciError::refused(reference, format!("{why}: {}", texts.join(" -> "))));
         }
-        let fetch = |base: &StoreRef| self.base(base, &trail);
+        let fetch = |base: &StoreRef| self.base(base, trust, &trail);
         let files = object.files.iter().map(|(path, bytes)| (path.clone(), bytes.as_slice()));
         let world = ObjectWorld::new(files, &fetch);
         let compiled = world.compiled(&manifest.main, manifest.format);
@@ -205,11 +216,14 @@ impl RemoteAgents {
     }
 
     /// A base of a pulled agent.
-    fn base(&self, base: &StoreRef, trail: &BaseTrail) -> Result<StoredAgent, FetchError> {
+    fn base(
+        &self,
+        base: &StoreRef,
+        trust: &RepositoryTrust<'_>,
+        trail: &BaseTrail,
+    ) -> Result<StoredAgent, FetchError> {
         match base {
-            StoreRef::Remote(text) => {
-                self.stored(text, trail).map(|(stored, ..)| stored).map_err(unfetched)
-            }
+            StoreRef::Remote(text) => self.stored(text, trust, trail).map_err(unfetched),
             other => {
                 let store = AgentStore::open(&self.home).map_err(fetch_error)?;
                 store.fetch(other, &SignatureTrust::default())
@@ -217,50 +231,43 @@ impl RemoteAgents {
         }
     }
 
-    /// The agent that a text names, for the compiler, and where it comes from.
+    /// The agent that a text names, for the compiler.
     fn stored(
         &self,
         text: &str,
+        trust: &RepositoryTrust<'_>,
         trail: &BaseTrail,
-    ) -> Result<(StoredAgent, Option<RemoteAgent>, String), OciError> {
+    ) -> Result<StoredAgent, OciError> {
         if PinnedUrl::is_meant(text) {
-            let (stored, _, place) = self.url_agent(text, trail)?;
-            return Ok((stored, None, place));
+            return self.url_agent(text, trust, trail).map(|(stored, _)| stored);
         }
-        let agent = self.pull_below(&text.parse()?, trail, &|_, _| {})?;
-        let place = agent.reference.place();
-        Ok((stored(agent.object.clone()), Some(agent), place))
+        let agent = self.pull_below(&text.parse()?, trust, (trail, &|_, _| {}))?;
+        Ok(stored(agent.object))
     }
 
     /// Fetches a base for the compiler, if the settings accept its signatures.
     pub fn fetch(
         &self,
         text: &str,
-        trust: &dyn Fn(&str) -> Result<SignatureTrust, StoreError>,
+        trust: &RepositoryTrust<'_>,
     ) -> Result<StoredAgent, FetchError> {
-        let fetched = || {
-            let (stored, agent, place) = self.stored(text, &Vec::new())?;
-            match agent {
-                Some(agent) => self.accept(&agent, &trust(&place)?)?,
-                None => accept_unsigned(text, &trust(&place)?)?,
-            }
-            Ok(stored)
-        };
-        fetched().map_err(unfetched)
+        self.stored(text, trust, &Vec::new()).map_err(unfetched)
     }
 
     /// The agent of a pinned URL, and its file in the cache.
     fn url_agent(
         &self,
         text: &str,
+        trust: &RepositoryTrust<'_>,
         trail: &BaseTrail,
-    ) -> Result<(StoredAgent, PathBuf, String), OciError> {
+    ) -> Result<(StoredAgent, PathBuf), OciError> {
         let url = PinnedUrl::parse(text)?;
         let reference = url.reference(self.plain)?;
+        accept_unsigned(text, &trust(&reference.place())?)?;
         let (path, copy) = self.cache.url_file(&url.pin, &url.name);
-        let is_expected = |bytes: &[u8]| self.url_stored(&url, bytes, trail);
+        let is_expected = |bytes: &[u8]| self.url_stored(&url, bytes, trust, trail);
         if let Some(stored) = copy.and_then(|bytes| is_expected(&bytes).ok()) {
-            return Ok((stored, path, reference.place()));
+            return Ok((stored, path));
         }
         let bytes = block_on(|| async {
             let plain = url.url.scheme() == "http";
@@ -271,7 +278,7 @@ impl RemoteAgents {
         })?;
         let stored = is_expected(&bytes)?;
         self.cache.keep_url_file(&path, &bytes)?;
-        Ok((stored, path, reference.place()))
+        Ok((stored, path))
     }
 
     /// The bytes of a URL as an agent, if they are the expected one.
@@ -279,6 +286,7 @@ impl RemoteAgents {
         &self,
         url: &PinnedUrl,
         bytes: &[u8],
+        trust: &RepositoryTrust<'_>,
         trail: &BaseTrail,
     ) -> Result<StoredAgent, OciError> {
         let PinnedUrl { name, pin, .. } = url;
@@ -287,7 +295,7 @@ impl RemoteAgents {
         if trail.len() > limits::BASES + 1 {
             return Err(OciError::refused(&url.url, "it has too many bases"));
         }
-        let fetch = |base: &StoreRef| self.base(base, &trail);
+        let fetch = |base: &StoreRef| self.base(base, trust, &trail);
         let world = ObjectWorld::new([(name.clone(), bytes)], &fetch);
         let found = discover(&world, std::slice::from_ref(name), None, &|_| false)
             .agents
@@ -307,11 +315,9 @@ impl RemoteAgents {
     pub fn pinned_file(
         &self,
         text: &str,
-        trust: &dyn Fn(&str) -> Result<SignatureTrust, StoreError>,
+        trust: &RepositoryTrust<'_>,
     ) -> Result<(PathBuf, StoredAgent), OciError> {
-        let (stored, path, place) = self.url_agent(text, &Vec::new())?;
-        accept_unsigned(text, &trust(&place)?)?;
-        Ok((path, stored))
+        self.url_agent(text, trust, &Vec::new()).map(|(stored, path)| (path, stored))
     }
 
     /// Whether a text is meant as a pinned URL.
@@ -321,32 +327,43 @@ impl RemoteAgents {
 
     /// The signatures of an agent: those of the registry, or the cached ones if it cannot be reached.
     pub fn signatures(&self, agent: &RemoteAgent) -> Result<RemoteSignatures, OciError> {
+        let RemoteAgent { reference, digest, object, .. } = agent;
+        self.signatures_of((reference, digest), &object.manifest)
+    }
+
+    fn signatures_of(
+        &self,
+        (reference, digest): (&OciReference, &str),
+        manifest: &ObjectManifest,
+    ) -> Result<RemoteSignatures, OciError> {
         let online = block_on(|| async {
-            let connection = self.connect(&agent.reference).await?;
-            referrers::attached(&connection, &agent.digest, SIGNATURE).await
+            let connection = self.connect(reference).await?;
+            referrers::attached(&connection, digest, SIGNATURE).await
         });
         let found: Vec<_> = match online {
             Ok(blobs) => blobs.iter().filter_map(|blob| ObjectSignature::parse(blob)).collect(),
-            Err(error) if error.is_offline() => self.cache.signatures(&agent.digest),
+            Err(error) if error.is_offline() => self.cache.signatures(digest),
             Err(error) => return Err(error),
         };
-        let signatures = sorted_out(&found, agent);
-        let valid: Vec<_> =
-            found.into_iter().filter(|one| one.verifies(&agent.object.manifest)).collect();
-        self.cache.keep_signatures(&agent.digest, &valid)?;
+        let signatures = sorted_out(&found, manifest);
+        let valid: Vec<_> = found.into_iter().filter(|one| one.verifies(manifest)).collect();
+        self.cache.keep_signatures(digest, &valid)?;
         Ok(signatures)
     }
 
-    /// Refuses an agent without the required signatures. Cached ones are enough.
-    pub fn accept(&self, agent: &RemoteAgent, trust: &SignatureTrust) -> Result<(), OciError> {
-        let cached = || sorted_out(&self.cache.signatures(&agent.digest), agent).signers;
+    /// Refuses a cached agent without the required signatures. Cached ones are enough.
+    fn accept(
+        &self,
+        (reference, digest): (&OciReference, &str),
+        manifest: &ObjectManifest,
+        trust: &SignatureTrust,
+    ) -> Result<(), OciError> {
+        let cached = || sorted_out(&self.cache.signatures(digest), manifest).signers;
         if trust.is_open() || trust.missing(&cached()).is_none() {
             return Ok(());
         }
-        let signers = self.signatures(agent)?.signers;
-        let Some(why) = trust.missing(&signers) else { return Ok(()) };
-        let why = format!("`{}` is refused: {why}", agent.reference);
-        Err(OciError::Untrusted { why, signers: signers.iter().map(ToString::to_string).collect() })
+        let signers = self.signatures_of((reference, digest), manifest)?.signers;
+        trust.missing(&signers).map_or(Ok(()), |why| Err(untrusted(reference, &why, &signers)))
     }
 
     /// The tags of a repository.
@@ -379,11 +396,13 @@ impl RemoteAgents {
         let manifest = upload.manifest;
         let name = format!("{}@{}", manifest.name, manifest.version);
         let local = Mutex::new(None);
+        // The command that pushes has read the agent under its own settings.
+        let anyone = |_: &str| Ok(SignatureTrust::default());
         let fetch = |base: &StoreRef| match base {
-            StoreRef::Remote(_) => self.base(base, &Vec::new()),
+            StoreRef::Remote(_) => self.base(base, &anyone, &Vec::new()),
             other => {
                 *local.lock().unwrap_or_else(PoisonError::into_inner) = Some(other.to_string());
-                self.base(other, &Vec::new())
+                self.base(other, &anyone, &Vec::new())
             }
         };
         let files = upload.files.iter().map(|(path, bytes)| (path.clone(), bytes.as_slice()));
@@ -413,25 +432,6 @@ impl std::fmt::Debug for RemoteAgents {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("RemoteAgents").field("home", &self.home).finish_non_exhaustive()
     }
-}
-
-/// The valid and the wrong signatures of an agent.
-fn sorted_out(found: &[ObjectSignature], agent: &RemoteAgent) -> RemoteSignatures {
-    let mut out = RemoteSignatures::default();
-    for signature in found {
-        let is_valid = signature.verifies(&agent.object.manifest);
-        let list = if is_valid { &mut out.signers } else { &mut out.wrong };
-        if !list.contains(&signature.key) {
-            list.push(signature.key);
-        }
-    }
-    out
-}
-
-/// Refuses an agent that cannot have signatures, if one is required.
-fn accept_unsigned(text: &str, trust: &SignatureTrust) -> Result<(), OciError> {
-    let Some(why) = trust.missing(&[]) else { return Ok(()) };
-    Err(OciError::Untrusted { why: format!("`{text}` is refused: {why}"), signers: Vec::new() })
 }
 
 /// The error as the compiler reports it.

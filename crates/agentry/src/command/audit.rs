@@ -7,6 +7,7 @@
 //! ```
 
 mod audit_finding;
+mod committed_files;
 mod rendered_files;
 mod report;
 mod workspace_part;
@@ -16,8 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use agentry_compile::lock::locked;
 use agentry_compile::text::path::split;
 use agentry_compile::{
-    FileTree as _, FoundAgent, FoundHarnessFile, WorkspaceConfig, check_harness, discover_all,
-    examine,
+    FileTree as _, FoundAgent, FoundHarnessFile, discover_all, examine, examine_harness,
 };
 use rayon::prelude::*;
 
@@ -29,6 +29,7 @@ use crate::disk::DiskWorld;
 use crate::output::{CliOutcome, ExitKind, complain, note};
 
 use audit_finding::AuditFinding;
+use rendered_files::LedgerCache;
 use workspace_part::{PartSigners, WorkspacePart};
 
 /// All that the audit found out.
@@ -43,9 +44,17 @@ pub(crate) fn run(args: &AuditArguments) -> CliOutcome {
     let paths = registry::as_paths(&disk, home_agents::as_paths(&args.paths)?)?;
     let configs = ConfigCache::default();
     // Excludes are no reason to be left out: an agent that is not checked still runs.
-    let found = discover_all(&disk, &paths, None, &|_| false);
+    let mut found = discover_all(&disk, &paths, None, &|_| false);
+    let hidden = committed_files::hidden(&disk, &paths);
+    found.agents.extend(hidden.agents);
+    found.harness.extend(hidden.harness);
     let mut result = AuditResult::default();
-    let audit = Audit { disk: &disk, locks: LockCache::default(), signers: PartSigners::open() };
+    let audit = Audit {
+        disk: &disk,
+        locks: LockCache::default(),
+        ledgers: LedgerCache::default(),
+        signers: PartSigners::open(),
+    };
     let agents: Vec<AuditResult> = found.agents.par_iter().map(|it| audit.agent(it)).collect();
     let files: Vec<AuditResult> =
         found.harness.par_iter().map(|it| audit.harness_file(it)).collect();
@@ -58,6 +67,10 @@ pub(crate) fn run(args: &AuditArguments) -> CliOutcome {
     for root in roots(&disk, &paths, &found.agents) {
         let config = configs.of(&disk, &root);
         result.findings.extend(rendered_files::findings(&disk, &config, &result.parts)?);
+    }
+    for part in result.parts.iter_mut().filter(|part| part.is_of_harness) {
+        let config = configs.of(&disk, &disk.workspace(&part.path));
+        part.settle(config.owns_path(&part.path), &mut result.findings);
     }
     result.findings.sort();
     result.findings.dedup();
@@ -90,6 +103,7 @@ fn roots(disk: &DiskWorld, paths: &[String], agents: &[FoundAgent]) -> Vec<Strin
 struct Audit<'a> {
     disk: &'a DiskWorld,
     locks: LockCache,
+    ledgers: LedgerCache,
     signers: PartSigners,
 }
 
@@ -116,16 +130,17 @@ impl Audit<'_> {
         })
     }
 
-    /// A file of a harness; one that was rendered belongs to its definition.
+    /// A file of a harness; one that was rendered belongs to its definition. Whether it was is in the list of rendered
+    /// files: what the file says about itself proves nothing.
     fn harness_file(&self, found: &FoundHarnessFile) -> AuditResult {
-        let config = WorkspaceConfig::default();
-        let checked = check_harness(self.disk, found, &config);
-        if checked.is_rendered {
+        if self.ledgers.has(self.disk, &found.path) {
             return AuditResult::default();
         }
+        let checked = examine_harness(self.disk, found);
         let bad = checked.diagnostics.iter().filter(|it| audit_finding::is_known_bad(it));
         let findings = bad.map(|it| AuditFinding::of(it, &checked.sources)).collect();
-        let part = workspace_part::of_harness_file(self.disk, found, split(&found.path).1);
+        let mut part = workspace_part::of_harness_file(self.disk, found, split(&found.path).1);
+        part.says_rendered = checked.is_rendered;
         AuditResult { parts: vec![part], findings }
     }
 }

@@ -9,7 +9,7 @@ use agentry_registry::oci::OciReference;
 use serde_json::json;
 
 use crate::args::{PullArguments, ResultFormat};
-use crate::command::registry::{accepted, pulled};
+use crate::command::registry::accepted;
 use crate::command::store::{failed, missed, open, trust};
 use crate::disk::DiskWorld;
 use crate::output::{CliFailure, CliOutcome, ExitKind, print, print_json};
@@ -49,8 +49,7 @@ pub(crate) fn run(args: &PullArguments) -> CliOutcome {
 fn object(disk: &DiskWorld, args: &PullArguments) -> Result<StoreObject, CliFailure> {
     if OciReference::is_meant(&args.reference) {
         permit_plain_http(args.transport.plain_http);
-        let (agent, trust) = pulled(disk, &args.reference)?;
-        return Ok(accepted(agent, &trust)?.object);
+        return Ok(accepted(disk, &args.reference)?.object);
     }
     let trust = trust(disk)?;
     let reference = args.reference.parse().map_err(failed)?;

@@ -4,8 +4,7 @@ use std::sync::Mutex;
 
 use agentry_compile::text::path::{join, split};
 use agentry_compile::{FoundAgent, World};
-use agentry_registry::SignatureTrust;
-use agentry_registry::oci::{OciError, OciReference, RemoteAgent, RemoteAgents};
+use agentry_registry::oci::{OciError, OciReference, RemoteAgent, RemoteAgents, RepositoryTrust};
 
 use super::store::{AgentInStore, failed};
 use crate::output::CliFailure;
@@ -15,14 +14,8 @@ use crate::registries::{remote_agents, repository_trust};
 /// The agent that a text names by `oci://…` or a pinned URL; `None` if it is neither.
 pub(super) fn found(disk: &dyn World, text: &str) -> Option<Result<AgentInStore, CliFailure>> {
     if OciReference::is_meant(text) {
-        let (agent, trust) = match pulled(disk, text) {
-            Ok(pulled) => pulled,
-            Err(failure) => return Some(Err(failure)),
-        };
-        return Some(
-            accepted(agent, &trust)
-                .map(|agent| AgentInStore::new(text, &agent.object, &agent.files)),
-        );
+        let agent = accepted(disk, text);
+        return Some(agent.map(|agent| AgentInStore::new(text, &agent.object, &agent.files)));
     }
     RemoteAgents::is_url(text).then(|| {
         let trust = |place: &str| repository_trust(disk, place);
@@ -45,13 +38,14 @@ pub(super) fn as_paths(disk: &dyn World, paths: Vec<String>) -> Result<Vec<Strin
     paths.into_iter().map(path).collect()
 }
 
-/// The agent of a reference, verified, and the signatures that are required of it.
-pub(super) fn pulled(
-    disk: &dyn World,
-    text: &str,
-) -> Result<(RemoteAgent, SignatureTrust), CliFailure> {
+/// The agent of a reference, verified, if it has the required signatures.
+pub(super) fn accepted(disk: &dyn World, text: &str) -> Result<RemoteAgent, CliFailure> {
+    pulled(text, &|place| repository_trust(disk, place))
+}
+
+/// The agent of a reference, verified, if `trust` is content with its signatures.
+pub(super) fn pulled(text: &str, trust: &RepositoryTrust<'_>) -> Result<RemoteAgent, CliFailure> {
     let reference: OciReference = text.parse().map_err(remote_failed)?;
-    let trust = repository_trust(disk, &reference.place()).map_err(failed)?;
     // The total is known only when the first bytes arrive.
     let counter: Mutex<Option<(ProgressCounter, u64)>> = Mutex::default();
     let progress = |done: u64, total: u64| {
@@ -63,21 +57,11 @@ pub(super) fn pulled(
             *before = done;
         }
     };
-    let agent = remote_agents().and_then(|remote| remote.pull(&reference, &progress));
+    let agent = remote_agents().and_then(|remote| remote.pull(&reference, trust, &progress));
     if let Ok(mut counter) = counter.lock() {
         counter.iter_mut().for_each(|(counter, _)| counter.clear());
     }
-    let agent = agent.map_err(remote_failed)?;
-    Ok((agent, trust))
-}
-
-/// The agent, if it has the required signatures.
-pub(super) fn accepted(
-    agent: RemoteAgent,
-    trust: &SignatureTrust,
-) -> Result<RemoteAgent, CliFailure> {
-    let accepted = remote_agents().and_then(|remote| remote.accept(&agent, trust));
-    accepted.map(|()| agent).map_err(remote_failed)
+    agent.map_err(remote_failed)
 }
 
 /// Converts an error of a registry to a failure with its exit code.

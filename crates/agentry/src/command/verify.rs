@@ -9,7 +9,7 @@ use crate::command::registry::{pulled, remote_failed};
 use crate::command::store::{failed, home, object, open, trust};
 use crate::disk::DiskWorld;
 use crate::output::{CliFailure, CliOutcome, ExitKind, print, print_json, remark};
-use crate::registries::{permit_plain_http, remote_agents};
+use crate::registries::{permit_plain_http, remote_agents, repository_trust};
 
 pub(crate) fn run(args: &VerifyArguments) -> CliOutcome {
     let disk = DiskWorld::default();
@@ -44,7 +44,9 @@ fn signed(
         return Ok((manifest, signers, trust));
     }
     permit_plain_http(args.transport.plain_http);
-    let (agent, trust) = pulled(disk, &args.reference)?;
+    // It reports what is missing, so it refuses nothing before.
+    let agent = pulled(&args.reference, &|_| Ok(SignatureTrust::default()))?;
+    let trust = repository_trust(disk, &agent.reference.place()).map_err(failed)?;
     let signatures = remote_agents().and_then(|remote| remote.signatures(&agent));
     let RemoteSignatures { signers, wrong } = signatures.map_err(remote_failed)?;
     if let Some(key) = wrong.first() {

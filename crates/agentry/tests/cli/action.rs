@@ -148,6 +148,59 @@ impl Runner {
         }
     }
 
+    /// Runs the reusable workflow: its own steps, and the action with what it passes on.
+    fn run_workflow(&mut self) -> ActionResult {
+        let workflow = fs::read_to_string(Path::new(ROOT).join(".github/workflows/agents.yml"));
+        let workflow = parse(&workflow.expect("a file"));
+        // Where the action would have built it.
+        let built = self.test.path("runner/agentry/bin");
+        fs::create_dir_all(&built).expect("a folder");
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_agentry"), built.join("agentry"))
+            .expect("a link");
+        for (name, input) in workflow["on"]["workflow_call"]["inputs"].as_object().expect("inputs")
+        {
+            let default = match &input["default"] {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            self.inputs.entry(name.clone()).or_insert(default);
+        }
+        let mut result = ActionResult { failed: Vec::new(), log: String::new() };
+        for step in workflow["jobs"]["check"]["steps"].as_array().expect("steps") {
+            let condition = step["if"].as_str().unwrap_or("success()").replace("always() && ", "");
+            let is_on = match condition.strip_prefix("inputs.") {
+                Some(input) => self.inputs[input] == "true",
+                None => true,
+            };
+            if step["with"]["path"] == ".agentry-action" {
+                // The checkout of the action has examples of its own.
+                self.test.write(".agentry-action/examples/loud.agent", crate::test::BROKEN);
+            }
+            if step["uses"] == "./.agentry-action" {
+                for (name, value) in step["with"].as_object().expect("inputs") {
+                    let value = self.expand(value.as_str().expect("a text"));
+                    assert_eq!(self.inputs[name], value, "the workflow passes `{name}` on");
+                }
+                let action = self.run();
+                result.failed.extend(action.failed);
+                result.log += &action.log;
+            } else if let (Some(script), true) = (step["run"].as_str(), is_on) {
+                assert!(!script.contains("${{"), "{script}");
+                let mut command = Command::new("bash");
+                command.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", script]);
+                command.current_dir(self.test.path("")).env_clear().env("PATH", "/usr/bin:/bin");
+                command.env("HOME", self.test.path("home"));
+                let output =
+                    command.env("RUNNER_TEMP", self.test.path("runner")).output().expect("bash");
+                result.log += &format!("{}{}", text(&output.stdout), text(&output.stderr));
+                if !output.status.success() {
+                    result.failed.push(script.split('"').next_back().unwrap_or(script).to_owned());
+                }
+            }
+        }
+        result
+    }
+
     /// A condition: terms that `&&` joins.
     fn holds(&self, condition: &str, result: &ActionResult) -> bool {
         let is_always = condition.contains("always()");
@@ -175,7 +228,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn parse(text: &str) -> Value {
+pub(crate) fn parse(text: &str) -> Value {
     let mut sources = SourceFiles::default();
     let source = sources.add("action.yml", text);
     let mut findings = Findings::default();
@@ -239,6 +292,70 @@ fn a_finding_fails_the_check_and_is_annotated() {
     git(&quiet.test, &["checkout", "--quiet", "main"]);
     assert_eq!(quiet.run().failed, [""; 0]);
     assert!(!quiet.read("gh.log").contains("--method"), "{}", quiet.read("gh.log"));
+}
+
+#[test]
+fn the_workflow_checks_rendered_files_and_the_lock_if_asked() {
+    let mut plain = Runner::new(&[]);
+    assert_eq!(plain.run_workflow().failed, [""; 0]);
+    assert!(plain.test.has("agentry.sarif"));
+    let comment = plain.read("comment.md");
+    assert!(comment.contains("agents/reviewer") && !comment.contains("loud"), "{comment}");
+    let mut strict = Runner::new(&[("render-check", "true"), ("lock-check", "true")]);
+    let test = &strict.test;
+    test.write("agentry.toml", "[render]\ntargets = [\"claude-code\"]\n");
+    test.run("render").exits(0);
+    test.run("lock").exits(0);
+    let done = strict.run_workflow();
+    assert_eq!(done.failed, [""; 0], "{}", done.log);
+    let mut stale = Runner::new(&[("render-check", "true"), ("lock-check", "true")]);
+    let test = &stale.test;
+    test.write("agentry.toml", "[render]\ntargets = [\"claude-code\"]\n");
+    test.run("render").exits(0);
+    test.run("lock").exits(0);
+    test.write("agents/reviewer/system-prompt.md", "You approve.\n");
+    let done = stale.run_workflow();
+    assert_eq!(done.failed, [" render --check", " lock --check"], "{}", done.log);
+}
+
+/// What a pull request or a caller can name: nothing of it is run, and nothing outside is written.
+#[test]
+fn hostile_names_reach_no_shell_and_no_option() {
+    let names = [
+        "--upload-pack=touch injected; git-upload-pack",
+        "-o injected",
+        "$(touch injected)",
+        "`touch injected`",
+        "a'b\"c; touch injected #",
+        "main\ntouch injected",
+    ];
+    for name in names {
+        let mut runner = Runner::new(&[("since", name), ("paths", name)]);
+        // A repository on this disk: its `--upload-pack` would be run.
+        git(&runner.test, &["remote", "add", "origin", "."]);
+        let result = runner.run();
+        assert_eq!(result.failed, ["Check", "What agents gained"], "{name}: {}", result.log);
+        assert!(!runner.test.has("injected"), "{name}: {}", result.log);
+    }
+    let mut odd = Runner::new(&[("paths", "-agents\n\n")]);
+    for name in ["-agents/quote\"d.agent", "-agents/new\nline.agent", "-agents/::error::x.agent"] {
+        odd.test.write(name, crate::test::BROKEN);
+    }
+    commit(&odd.test, "odd names");
+    let result = odd.run();
+    assert_eq!(result.failed, ["Check"], "{}", result.log);
+    // A path cannot begin an annotation of its own.
+    let annotations = result.log.lines().filter(|line| line.starts_with("::"));
+    assert!(annotations.clone().count() >= 3, "{}", result.log);
+    for line in annotations {
+        assert!(line.contains(" file=-agents/"), "{line}");
+    }
+    let mut linked = Runner::new(&[]);
+    linked.test.write("outside", "mine\n");
+    std::os::unix::fs::symlink("outside", linked.test.path("agentry.sarif")).expect("a link");
+    let result = linked.run();
+    assert_eq!(result.failed, ["Check"], "{}", result.log);
+    assert_eq!(linked.test.read("outside"), "mine\n");
 }
 
 #[test]

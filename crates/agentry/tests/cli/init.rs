@@ -151,7 +151,9 @@ fn the_next_step_and_the_checks_fit_what_is_there() {
 fn gitlab_gets_jobs_of_its_own() {
     let test = Test::new().file("helper.agent", HELPER).file(".gitlab-ci.yml", "stages: [test]\n");
     test.run("init --yes").exits(0);
-    assert!(test.has(".gitlab/agentry.yml"));
+    let jobs = test.read(".gitlab/agentry.yml");
+    assert!(jobs.contains("policy diff --since") && jobs.contains("exit_codes: 1"), "{jobs}");
+    assert!(jobs.trim_end().ends_with("has written files"), "{jobs}");
     assert!(!test.has(".github"));
     assert_eq!(test.read(".gitlab-ci.yml"), "stages: [test]\n");
 }

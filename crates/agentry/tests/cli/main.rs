@@ -31,6 +31,7 @@ mod first_mistakes;
 mod fix;
 mod functions;
 mod generated;
+mod gitlab;
 mod guard;
 mod guard_project;
 mod guides;

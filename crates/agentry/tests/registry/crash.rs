@@ -1,5 +1,6 @@
 //! Pushes and pulls that are killed, run at once, or find a full disk.
 
+use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
@@ -145,6 +146,58 @@ fn a_pull_on_a_full_disk_leaves_no_files() {
     assert!(errors.contains("cannot be written: file too large"), "{errors}");
     assert!(!test.has("out") && !test.has("home/.agentry/remote/artifacts"));
     test.run(&format!("pull {place} -o out")).exits(0);
+}
+
+/// A file system that is full: first that of the home, then that of the directory. With room, the same pull succeeds.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pull_on_a_full_file_system_leaves_nothing_half() {
+    let registry = ScriptedRegistry::start();
+    let pusher = Test::new();
+    keeper(&pusher);
+    pusher.write("keeper/SOUL.md", "You keep things. ".repeat(10_000));
+    let place = format!("oci://{}/keeper:1", registry.host());
+    pusher.run(&format!("push keeper {place}")).exits(0);
+    let probe = "mount -t tmpfs -o size=64k tmpfs /mnt";
+    let namespace = |script: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["-Urm", "sh", "-c", script]);
+        command
+    };
+    if !namespace(probe).status().is_ok_and(|status| status.success()) {
+        let skipped = "SKIPPED: this machine does not let a test mount a file system";
+        writeln!(std::io::stderr(), "{skipped}").expect("a stream");
+        return;
+    }
+    for full in ["home/.agentry", "disk"] {
+        let test = Test::new();
+        std::fs::create_dir_all(test.path(full)).expect("a directory");
+        let script = format!(
+            "mount -t tmpfs -o size=96k tmpfs {full} || exit 9\n\
+             \"$AGENTRY\" pull {place} -o disk/out; echo \"full $?\"\n\
+             find disk home/.agentry/remote/artifacts -name SOUL.md -o -name artifact.json | sed 's/^/left /'\n\
+             mount -o remount,size=8m {full} || exit 9\n\
+             \"$AGENTRY\" pull {place} -o disk/out; echo \"room $?\"\n\
+             \"$AGENTRY\" hash --full disk/out\n"
+        );
+        let plain = test.command([""; 0]);
+        let mut command = namespace(&script);
+        command.env_clear().envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.env("PATH", "/usr/bin:/bin").env("AGENTRY", plain.get_program());
+        let output = command.current_dir(test.path("")).output().expect("unshare runs");
+        let ran = test.ended("script", &output);
+        let lines: Vec<_> = ran.stdout.lines().filter(|line| !line.starts_with("wrote ")).collect();
+        // With a full disk for the files, the verified copy in the cache stays.
+        let left: Vec<_> = lines.iter().filter(|line| line.starts_with("left disk")).collect();
+        assert!(left.is_empty() && lines.contains(&"full 2"), "{full}: {ran}");
+        assert!(full == "disk" || !ran.stdout.contains("left "), "{full}: {ran}");
+        assert!(
+            ran.stderr.contains("no space left") || ran.stderr.contains("No space left"),
+            "{ran}"
+        );
+        let digest = pusher.run("hash --full keeper").stdout;
+        assert!(lines.contains(&"room 0") && lines.contains(&digest.trim()), "{full}: {ran}");
+    }
 }
 
 #[test]

@@ -1,5 +1,10 @@
 //! Push, list, pull and verify, and references wherever an agent stands.
 
+use std::io::Read as _;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crate::pushed;
 use crate::scripted::{ScriptedAnswer, ScriptedRegistry};
 use crate::test::{HELPER, Test};
@@ -171,6 +176,48 @@ fn invalid_oci_references_are_usage_errors() {
     assert!(test.run(&digest).exits(2).stderr.contains("a push goes to a tag"));
 }
 
+/// A pull of one large file shows how far it is. The registry sends the rest only when the terminal has shown it.
+#[test]
+fn a_slow_pull_shows_its_progress_on_a_terminal() {
+    let test = Test::new();
+    test.write("big/agent.yaml", "name: big\nversion: 1.0.0\ndescription: Is big\n");
+    test.write("big/SOUL.md", "You are big. ".repeat(40_000));
+    let registry = ScriptedRegistry::start();
+    let place = format!("oci://{}/big:1", registry.host());
+    test.run(&format!("push big {place}")).exits(0);
+    let is_shown = Arc::new(AtomicBool::new(false));
+    let awaited = Arc::clone(&is_shown);
+    registry.lie(move |request, content| {
+        let body = content.blobs.get(request.path.split_once("/blobs/")?.1)?;
+        let is_large = body.len() > 100_000;
+        let slow_until = is_large.then(|| Arc::clone(&awaited));
+        Some(ScriptedAnswer { slow_until, ..ScriptedAnswer::body(body.clone()) })
+    });
+    let other = Test::new();
+    let plain = other.command(["pull", &place, "-o", "out"]);
+    let command = format!("'{}' pull {place} -o out", plain.get_program().display());
+    let mut terminal = Command::new("script");
+    terminal.args(["-qec", &command, "/dev/null"]).current_dir(other.path(""));
+    terminal.env_clear().env("HOME", other.path("home")).env("PATH", "/usr/bin:/bin");
+    let mut child =
+        terminal.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("`script` runs");
+    let mut output = child.stdout.take().expect("its output");
+    let (mut shown, mut bytes) = (String::new(), [0; 4096]);
+    while let Ok(count @ 1..) = output.read(&mut bytes) {
+        shown += &String::from_utf8_lossy(&bytes[..count]);
+        let has_progress = shown.contains("pulling KiB ") && shown.contains("/507");
+        is_shown.fetch_or(has_progress, Ordering::SeqCst);
+    }
+    // Whatever went wrong, the registry does not wait for ever.
+    is_shown.store(true, Ordering::SeqCst);
+    assert!(child.wait().expect("it ends").success(), "{shown}");
+    assert!(shown.contains("pulling KiB 0/507") || shown.contains("/507"), "{shown:?}");
+    assert!(shown.contains("\r\u{1b}[2K") && other.has("out/SOUL.md"), "{shown:?}");
+    // Without a terminal there is none of it.
+    let quiet = Test::new().run(&format!("pull {place} -o out")).exits(0);
+    assert!(!quiet.stderr.contains("pulling"), "{quiet}");
+}
+
 /// Tags come in pages, and the next page is asked of the same registry.
 #[test]
 fn paged_tag_lists_are_joined() {
@@ -186,4 +233,12 @@ fn paged_tag_lists_are_joined() {
     });
     let tags = test.run(&format!("list oci://{}/team/helper", registry.host())).exits(0);
     assert_eq!(tags.stdout, "latest\n0.9.0\n0.10.0\n1.0.0-rc.1\n");
+    let elsewhere = ScriptedRegistry::start();
+    let link = format!("<http://{}/v2/x/tags/list>; rel=\"next\"", elsewhere.host());
+    registry.lie(move |_, _| {
+        Some(ScriptedAnswer::body("{\"tags\": [\"1.0.0\"]}").header("Link", link.clone()))
+    });
+    let refused = test.run(&format!("list oci://{}/team/helper", registry.host())).exits(2);
+    assert!(refused.stderr.contains("has a bad address of a next page"), "{refused}");
+    assert_eq!(elsewhere.requests().len(), 0);
 }

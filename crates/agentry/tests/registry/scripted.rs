@@ -24,11 +24,13 @@ pub(crate) struct ScriptedAnswer {
     pub(crate) body: Vec<u8>,
     /// The length that is announced instead of the true one.
     pub(crate) announced: Option<u64>,
+    /// Holds the last byte back until this is true; the others come one by one meanwhile.
+    pub(crate) slow_until: Option<Arc<AtomicBool>>,
 }
 
 impl ScriptedAnswer {
     pub(crate) fn status(status: u16) -> Self {
-        Self { status, headers: Vec::new(), body: Vec::new(), announced: None }
+        Self { status, headers: Vec::new(), body: Vec::new(), announced: None, slow_until: None }
     }
 
     pub(crate) fn body(body: impl Into<Vec<u8>>) -> Self {
@@ -155,9 +157,29 @@ fn serve(mut stream: &TcpStream, state: &RegistryState) -> Option<()> {
     }
     stream.write_all(format!("{head}\r\n").as_bytes()).ok()?;
     if request.method != "HEAD" {
-        stream.write_all(&answer.body).ok()?;
+        let body = answer.slow_until.map_or(Some(answer.body.as_slice()), |awaited| {
+            write_slowly(stream, &answer.body, &awaited)
+        });
+        stream.write_all(body?).ok()?;
     }
     Some(())
+}
+
+/// Writes byte after byte until `awaited` is true; returns the rest.
+fn write_slowly<'b>(
+    mut stream: &TcpStream,
+    body: &'b [u8],
+    awaited: &AtomicBool,
+) -> Option<&'b [u8]> {
+    let mut rest = body;
+    while let ([byte, more @ ..], false) = (rest, awaited.load(Ordering::SeqCst)) {
+        if !more.is_empty() {
+            stream.write_all(&[*byte]).ok()?;
+            rest = more;
+        }
+        std::thread::park_timeout(std::time::Duration::from_millis(2));
+    }
+    Some(rest)
 }
 
 fn read_request(reader: &mut BufReader<TcpStream>) -> Option<ScriptedRequest> {

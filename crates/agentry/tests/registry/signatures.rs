@@ -71,6 +71,34 @@ fn only_a_trusted_key_satisfies_the_requirement() {
     }
 }
 
+/// No file of an agent that nobody trusted has signed is even downloaded: neither as an agent nor as the base of one.
+#[test]
+fn an_unsigned_agent_is_refused_before_its_files_are_read() {
+    let registry = ScriptedRegistry::start();
+    let host = registry.host();
+    let test = Test::new().file("helper.agent", HELPER);
+    test.run(&format!("push helper.agent oci://{host}/plain/helper")).exits(0);
+    let base = format!("oci://{host}/plain/helper:0.1.0");
+    test.write("child.agent", format!("name: child\nbase: {base}\ndescription: Answers more\n"));
+    test.run(&format!("push child.agent oci://{host}/open/child")).exits(0);
+    let layer = sha256(HELPER.as_bytes());
+    assert!(registry.content().blobs.contains_key(&layer));
+    let other = Test::new().file("wrong.agent", HELPER.replace("helper", "wrong"));
+    other.run("push wrong.agent").exits(0);
+    let wrong = other.run("keygen").exits(0).stdout.trim().to_owned();
+    let config = format!("[signing.repositories]\n\"{host}/plain\" = [\"{wrong}\"]\n");
+    let before = registry.requests().len();
+    for reference in [base, format!("oci://{host}/open/child:0.1.0")] {
+        let strict = user(&config);
+        let refused = strict.run(&format!("pull {reference} -o out"));
+        assert!(format!("{refused}").contains("it is not signed"), "{refused}");
+        assert!(matches!(refused.code, Some(1 | 3)) && !strict.has("out"), "{refused}");
+    }
+    let asked = registry.requests();
+    let is_layer = |path: &str| path.ends_with(&layer);
+    assert!(!asked.iter().skip(before).any(|request| is_layer(&request.path)), "{asked:?}");
+}
+
 /// Wherever a command takes an agent, and for the bases of a file.
 #[test]
 fn every_command_can_require_a_signature() {

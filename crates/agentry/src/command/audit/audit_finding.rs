@@ -63,6 +63,18 @@ impl AuditFinding {
         Self::file(DEFECT, Severity::Error, path, message)
     }
 
+    /// A file that says that Agentry wrote it, where no list of rendered files has it.
+    pub(super) fn unproved(path: &str) -> Self {
+        let message = "it says that agentry wrote it, and no list of rendered files has it; remove it, render it \
+            again, or list it in `own` of `[audit]` in `agentry.toml`";
+        Self::file(UNCLAIMED_FILE, Severity::Error, path, message)
+    }
+
+    /// Whether it says that nothing claims this file.
+    pub(super) fn is_unclaimed(&self, path: &str) -> bool {
+        self.code == UNCLAIMED_FILE && self.path == path
+    }
+
     pub(super) fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }

@@ -7,6 +7,7 @@ use agentry_compile::{BaseAgent, CompiledAgent, FileTree as _, FoundHarnessFile,
 use agentry_registry::AgentStore;
 use serde_json::{Value, json};
 
+use super::audit_finding::AuditFinding;
 use crate::command::store;
 use crate::disk::DiskWorld;
 
@@ -19,7 +20,7 @@ pub(super) struct WorkspacePart {
     /// Its file, or that of the agent which names it.
     pub(super) path: String,
     pub(super) digest: Option<String>,
-    /// `workspace`, `store`, `home`, `program`, `network`, or what else provides it.
+    /// `workspace`, `store`, `home`, `program`, `network`, `claimed` (by a person), or what else provides it.
     pub(super) origin: String,
     /// The keys that signed it; `None` where nothing is signed.
     pub(super) signers: Option<Vec<String>>,
@@ -27,6 +28,10 @@ pub(super) struct WorkspacePart {
     pub(super) agent: Option<String>,
     /// Its files, which the agent's lock covers.
     pub(super) files: Vec<String>,
+    /// Whether it is a file of a harness.
+    pub(super) is_of_harness: bool,
+    /// Whether it says that Agentry wrote it, and no list of rendered files has it.
+    pub(super) says_rendered: bool,
 }
 
 impl WorkspacePart {
@@ -42,6 +47,15 @@ impl WorkspacePart {
             "signers": signers,
             "agent": agent,
         })
+    }
+
+    /// Notes that a person claims the file, or reports that nothing proves what it says about itself.
+    pub(super) fn settle(&mut self, is_claimed: bool, findings: &mut Vec<AuditFinding>) {
+        if is_claimed {
+            "claimed".clone_into(&mut self.origin);
+        } else if self.says_rendered && !findings.iter().any(|it| it.is_unclaimed(&self.path)) {
+            findings.push(AuditFinding::unproved(&self.path));
+        }
     }
 }
 
@@ -81,6 +95,8 @@ pub(super) fn of_agent(
         signers: None,
         agent: Some(path.clone()),
         files: Vec::new(),
+        is_of_harness: false,
+        says_rendered: false,
     };
     let shown = |file: &str| disk.absolute(&join(&compiled.workspace, file));
     let own = WorkspacePart {
@@ -160,5 +176,7 @@ pub(super) fn of_harness_file(
         signers: None,
         agent: None,
         files: vec![disk.absolute(&found.path)],
+        is_of_harness: true,
+        says_rendered: false,
     }
 }

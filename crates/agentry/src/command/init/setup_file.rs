@@ -128,6 +128,18 @@ jobs:
 
 const GITLAB: &str = "\
 # `agentry` must be in the image. Include this file in `.gitlab-ci.yml`.
+agentry-gains:
+  stage: test
+  variables:
+    GIT_DEPTH: \"0\"
+  rules:
+    - if: $CI_PIPELINE_SOURCE == \"merge_request_event\"
+  # 1: an agent may do more, which a person decides about.
+  allow_failure:
+    exit_codes: 1
+  script:
+    - agentry policy diff --since=\"$CI_MERGE_REQUEST_DIFF_BASE_SHA\"
+
 agentry-check:
   stage: test
   variables:

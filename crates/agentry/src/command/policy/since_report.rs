@@ -18,6 +18,8 @@ use crate::output::{print as print_text, print_json};
 const MOST_ROWS: usize = 20;
 /// The most agents that a comment shows in full.
 const MOST_AGENTS: usize = 25;
+/// The most characters of all tables: GitHub refuses a comment with more than 65,536.
+const MOST_COMMENT: usize = 55_000;
 /// The longest text of a cell.
 const MOST_TEXT: usize = 160;
 
@@ -112,13 +114,21 @@ fn json(comparison: &SinceComparison) -> Value {
 fn markdown(comparison: &SinceComparison) -> String {
     let mut out = String::from("### What agents gained\n\n");
     let gained = comparison.agents.iter().filter(|it| it.is_gain());
+    let mut shown = 0;
     for agent in gained.clone().take(MOST_AGENTS) {
+        let before = out.len();
         markdown_agent(&mut out, agent);
+        if out.chars().count() > MOST_COMMENT {
+            out.truncate(before);
+            break;
+        }
+        shown += 1;
     }
     match gained.count() {
         0 => out.push_str("Nothing: no agent may do more than before.\n\n"),
-        count if count > MOST_AGENTS => {
-            let _ = writeln!(out, "… and {} more agents.\n", count - MOST_AGENTS);
+        count if count > shown => {
+            let more = counted(count - shown, "more agent");
+            let _ = writeln!(out, "… and {more} that may do more or could not be compared.\n");
         }
         _ => {}
     }
