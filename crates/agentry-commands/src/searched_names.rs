@@ -104,7 +104,10 @@ impl NameReader<'_> {
             None => (arg.literal()?, None),
         };
         let option = self.meaning(name);
-        self.option(&option, value, rest)
+        let has_value = value.is_some();
+        self.option(&option, value.as_deref(), rest)?;
+        self.is_free |= has_value;
+        Some(())
     }
 
     fn short<'w>(
@@ -119,7 +122,7 @@ impl NameReader<'_> {
                 continue;
             }
             let value = after(arg.word(), at + letter.len_utf8())?;
-            return self.option(&option, Some(value).filter(|it| !it.is_empty()), rest);
+            return self.option(&option, Some(value.as_str()).filter(|it| !it.is_empty()), rest);
         }
         arg.literal()?;
         self.is_free = true;
@@ -130,20 +133,21 @@ impl NameReader<'_> {
     fn option<'w>(
         &mut self,
         option: &NameOption,
-        value: Option<String>,
+        value: Option<&str>,
         rest: &mut impl Iterator<Item = &'w ShellArg>,
     ) -> Option<()> {
         let was_free = std::mem::replace(&mut self.is_free, true);
-        let mut text = || value.clone().or_else(|| after(rest.next()?.word(), 0));
+        let mut text = || value.map(str::to_owned).or_else(|| after(rest.next()?.word(), 0));
         match option {
             NameOption::Flag => {}
-            NameOption::Unknown => self.is_free = value.is_some(),
-            NameOption::Open => return None,
-            NameOption::Except if self.globs.is_empty() => return None,
-            NameOption::Except => drop(text()?),
+            // Letters after an unknown one may be options too, and the last may have a value.
+            NameOption::Unknown => self.is_free = false,
+            NameOption::Except if !self.globs.is_empty() => drop(text()?),
             NameOption::Glob if was_free => self.globs.extend(ends(&text()?)?),
             NameOption::Type if was_free => self.types.extend(self.facts.names.of_type(&text()?)?),
-            NameOption::Glob | NameOption::Type => return None,
+            NameOption::Open | NameOption::Except | NameOption::Glob | NameOption::Type => {
+                return None;
+            }
         }
         Some(())
     }
@@ -237,6 +241,8 @@ mod tests {
             "grep -r -e --include=*.rs .",
             "grep -r --group-separator --include=*.rs x .",
             "grep -rA --include=*.rs x .",
+            "grep -rTe --include=*.rs .",
+            "rg -Ke -trust .",
             "rg -e -trust .",
             "rg --replace --type=rust x",
             // An operand.
