@@ -204,7 +204,7 @@ fn make_actions(
         let alone = |rules: &&RuleList| actions(folder, std::slice::from_ref(rules));
         let mut strictest = alone(first)?;
         for rules in rest {
-            strictest = Arc::new(folder.strictest(&strictest, alone(rules)?.as_ref(), &action)?);
+            strictest = Arc::new(folder.strictest(&strictest, alone(rules)?.as_ref(), action)?);
         }
         return Ok(Arc::unwrap_or_clone(strictest));
     }
