@@ -30,7 +30,7 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_io_uring_register,
     libc::SYS_io_uring_setup,
     libc::SYS_kcmp,
-    libc::SYS_kexec_file_load,
+    KEXEC_FILE_LOAD,
     libc::SYS_kexec_load,
     libc::SYS_keyctl,
     libc::SYS_lookup_dcookie,
@@ -64,6 +64,12 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_vhangup,
     OPEN_TREE_ATTR,
 ];
+
+/// `libc` has no name for it with musl on arm64.
+#[cfg(all(target_arch = "aarch64", target_env = "musl"))]
+const KEXEC_FILE_LOAD: libc::c_long = 294;
+#[cfg(not(all(target_arch = "aarch64", target_env = "musl")))]
+const KEXEC_FILE_LOAD: libc::c_long = libc::SYS_kexec_file_load;
 
 /// Newer than the table in `libc`. The number is the same on all architectures, like those below.
 const OPEN_TREE_ATTR: libc::c_long = 467;
