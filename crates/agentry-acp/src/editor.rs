@@ -16,6 +16,7 @@ pub struct EditorPort {
 
 /// What an editor said in `initialize` that it can do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "an editor has each of them or not")]
 pub(crate) struct EditorAbilities {
     /// Whether it shows notices.
     pub(crate) shows_notices: bool,

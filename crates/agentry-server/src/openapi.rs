@@ -24,14 +24,19 @@ pub(crate) fn document() -> Value {
         },
         "components": {
             "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
-            "schemas": { "Error": {
-                "type": "object",
-                "required": ["error"],
-                "properties": { "error": { "type": "string" }, "message": { "type": "string" } },
-            } },
+            "schemas": {
+                "Error": error_schema(&json!({ "type": "string" })),
+                // With an object where the protocol of the client wants one.
+                "ClientError": error_schema(&json!({ "type": ["string", "object"] })),
+            },
         },
         "paths": paths,
     })
+}
+
+fn error_schema(error: &Value) -> Value {
+    let properties = json!({ "error": error, "message": { "type": "string" } });
+    json!({ "type": "object", "required": ["error"], "properties": properties })
 }
 
 fn operation(route: &ApiRoute) -> Value {
@@ -109,8 +114,9 @@ fn schema(fields: &[BodyField]) -> Value {
 
 fn responses(route: &ApiRoute) -> Value {
     let types = |types: &[&str]| types.iter().map(|it| ((*it).to_owned(), json!({}))).collect();
-    let error =
-        json!({ "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } });
+    let name = if is_model(route) || is_mcp(route) { "ClientError" } else { "Error" };
+    let schema = json!({ "$ref": format!("#/components/schemas/{name}") });
+    let error = json!({ "application/json": { "schema": schema } });
     let mut responses = Map::new();
     let mut add = |status: &str, what: &str, content: Value| {
         responses.insert(status.to_owned(), json!({ "description": what, "content": content }));

@@ -113,9 +113,9 @@ fn a_terminal_of_the_editor_shows_a_command() {
     editor.reply(&asked, &json!({"terminalId": "t1"}));
     let asked = editor.called("terminal/wait_for_exit");
     let output = terminal.wait_with_output().expect("it ends");
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(text.starts_with("one\n") && text.contains("two\n"), "{text}");
-    assert!(!text.contains('\u{1b}'), "{text:?}");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(printed.starts_with("one\n") && printed.contains("two\n"), "{printed}");
+    assert!(!printed.contains('\u{1b}'), "{printed:?}");
     assert_eq!(output.status.code(), Some(1));
     editor.reply(&asked, &json!({"exitCode": 1}));
     let asked = editor.called("terminal/release");
