@@ -44,7 +44,7 @@ impl EvolutionArea {
         }
     }
 
-    /// What becomes of a change. The runs of all users read these files, and a model cannot tell what a user told it in
+    /// What becomes of a change. The runs of all users read these files, and a model cannot tell what a user taught it in
     /// private from what it may pass on. So a change from a run that could read such a thing waits at least for the person.
     #[must_use]
     pub fn mode(self, rules: EvolutionRules, is_private: bool) -> EvolutionMode {

@@ -250,7 +250,7 @@ fn a_large_store_follows_its_files() {
     assert_eq!(found(&store, "changed"), ["changed"]);
 }
 
-/// Whoever waits for an import knows why, also where there is an index already.
+/// A user who waits for an import knows why, also where there is an index already.
 #[test]
 fn indexing_many_files_is_announced() {
     use std::sync::atomic::{AtomicUsize, Ordering};

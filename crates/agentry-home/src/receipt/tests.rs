@@ -406,7 +406,7 @@ fn a_restored_home_is_reported_by_the_head_copy() {
     assert_eq!(copy.heads().expect("heads").values().next().map(|head| head.count), Some(7));
 }
 
-/// Whoever can write to the home and to its copy of the heads can make both agree: not with what was noted elsewhere.
+/// Someone who can write to the home and to its copy of the heads can make both agree: not with what was noted elsewhere.
 #[test]
 fn noted_heads_report_a_forged_home() {
     type Attack = fn(&TempDir) -> Home;

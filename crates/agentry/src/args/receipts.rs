@@ -29,7 +29,7 @@ pub(crate) enum ReceiptsCommand {
     Verify {
         #[command(flatten)]
         meant: ReceiptsAgentArguments,
-        /// Compare with an earlier output of `verify --format json`, kept where nobody else can write
+        /// Compare with an earlier output of `verify --format json`, stored where nobody else can write
         #[arg(long, value_name = "FILE")]
         heads: Option<String>,
     },
