@@ -86,8 +86,12 @@ impl Rulebook {
             parts.extend(reasons.into_iter().map(|reason| (touch, reason)));
         }
         let asking = parts.iter().filter(|(_, reason)| reason.action == Action::Ask);
+        // A command line can have a reason for each of its words, and each breadth judges the whole line: once is enough.
+        let mut known: Option<(&ToolTouch, CoverBreadth)> = None;
         let asking = asking.map(|(touch, reason)| {
-            let breadth = self.breadth(touch, at);
+            let same = known.filter(|(of, _)| std::ptr::eq(*of, *touch));
+            let breadth = same.map_or_else(|| self.breadth(touch, at), |(_, breadth)| breadth);
+            known = Some((touch, breadth));
             covered(judge, &AskedPart { touch, reason, breadth }, at)
         });
         let mut asking: Vec<String> = asking.collect();

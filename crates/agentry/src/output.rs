@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use agentry_compile::text::report::{human::ReportStyle, json, visible};
 pub(crate) use agentry_runtime::conversation::cut;
 use serde_json::Value;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use crate::args::ColorChoice;
 
@@ -281,16 +281,21 @@ const COLUMN_GAP: usize = 2;
 
 /// A text in lines of at most this many columns, broken at spaces. A word that is longer stays whole.
 fn broken(text: &str, most: usize) -> Vec<&str> {
+    // The columns of the line so far, and of its part after the last space.
+    let (mut columns, mut after) = (0, 0);
     let (mut lines, mut start, mut space) = (Vec::new(), 0, None);
     for (at, char) in text.char_indices() {
+        let width = char.width().unwrap_or(0);
         if char == ' ' {
-            space = Some(at);
+            (space, after) = (Some(at), 0);
         }
-        let is_full = text.get(start..at).map_or(0, UnicodeWidthStr::width) >= most;
-        if let Some(end) = space.filter(|_| is_full) {
+        if let Some(end) = space.filter(|_| columns >= most) {
             lines.push(text.get(start..end).unwrap_or_default());
-            (start, space) = (end + 1, None);
+            (start, space, columns) = (end + 1, None, after);
         }
+        // The space that a line is broken at belongs to neither.
+        columns += if start > at { 0 } else { width };
+        after += if char == ' ' { 0 } else { width };
     }
     lines.push(text.get(start..).unwrap_or_default());
     lines
@@ -318,5 +323,8 @@ mod tests {
         assert_eq!(broken("a-long-word and", 4), ["a-long-word", "and"]);
         assert_eq!(broken("ab cd ef", 5), ["ab cd", "ef"]);
         assert_eq!(broken("", 5), [""]);
+        assert_eq!(broken("ab cde f gh", 4), ["ab", "cde", "f gh"]);
+        // Each character is looked at once: a tool may describe itself in a line of this length.
+        assert_eq!(broken(&"word ".repeat(200_000), 9).len(), 100_001);
     }
 }

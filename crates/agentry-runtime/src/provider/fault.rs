@@ -95,7 +95,9 @@ pub(super) fn refused(status: StatusCode, headers: &HeaderMap, body: &str) -> Mo
         status if passes(status) => ModelFailureKind::Temporary,
         _ => ModelFailureKind::Permanent,
     };
-    let message = format!("the server answered {status}: {}", shown(message));
+    // Some servers use numbers of their own, such as 529, which have no name.
+    let name = status.canonical_reason().map_or(String::new(), |name| format!(" {name}"));
+    let message = format!("the server answered {}{name}: {}", status.as_u16(), shown(message));
     ModelFailure { retry_after: retry_after(headers).or(wait), ..ModelFailure::new(kind, message) }
 }
 

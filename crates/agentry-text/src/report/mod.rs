@@ -16,7 +16,7 @@ mod samples;
 
 use std::fmt;
 
-pub use sanitize::{is_hidden, visible};
+pub use sanitize::{MOST_MARKS, is_hidden, visible, visible_after};
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::{SourceFiles, Span, TextPosition};

@@ -40,6 +40,7 @@ mod help;
 mod home;
 mod home_trouble;
 mod hostile;
+mod hostile_screen;
 mod import;
 mod import_report;
 mod inherit;

@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use crate::run_person::{asked, bash, make_fifo, reader};
-use crate::server::{Reply, Server, Turn};
+use crate::server::{Break, Reply, Server, Turn};
 use crate::terminal::{Terminal, Window, wait_for};
 
 /// The number of times that a text stands on the screen.
@@ -98,6 +98,74 @@ fn a_resized_window_has_one_region() {
     assert!(all.contains("That is all."), "{all}");
 }
 
+/// The same while the model is silent, in the middle of an answer, and while a command runs.
+#[test]
+fn a_working_region_survives_every_size() {
+    let open = format!("One line.\n\n{}", "An open line that goes on ".repeat(9));
+    let cases = [
+        (Reply::Silent, "waits for the model"),
+        (Turn::text(open).broken(Break::Stalled(30)).into(), "answers · "),
+        (bash("cat lines gate").into(), "works · "),
+    ];
+    for (reply, state) in cases {
+        let server = Server::playing([reply, Turn::text("Done.").into()]);
+        let test = reader().file("lines", "line 1\nline 2\nline 3\n");
+        make_fifo(&test.path("gate"));
+        let mut terminal = Terminal::new(&test, &server, "run asked --yes --unconfined");
+        is_prompted(&mut terminal);
+        terminal.types("go");
+        terminal.shows(state);
+        for (rows, columns) in [(24, 200), (24, 40), (8, 60), (5, 40), (30, 120), (24, 80)] {
+            terminal.resizes(rows, columns);
+            terminal.shows_frames(3);
+            let screen = terminal.screen();
+            assert_eq!(count(&screen, state), 1, "{rows}×{columns}:\n{screen}");
+        }
+        terminal.presses("\u{1b}");
+        terminal.shows("stopped");
+        is_prompted(&mut terminal);
+        terminal.types("/exit");
+        terminal.is_over(0);
+        let all = terminal.scrollback();
+        assert!(!all.contains(|c| SPINNER.contains(c)), "{state}: {all}");
+    }
+}
+
+/// What keys do stands where it is needed, and a queued message can be changed.
+#[test]
+fn a_queued_message_can_be_changed() {
+    let server = Server::playing([Reply::Silent, Turn::text("Here I am.").into()]);
+    let test = asked();
+    let mut terminal = Terminal::new(&test, &server, "run asked --yes --unconfined");
+    is_prompted(&mut terminal);
+    terminal.types("first");
+    terminal.shows(" · Esc stops");
+    terminal.presses("secnod\r");
+    terminal.shows("next: secnod  ↑ changes it");
+    terminal.presses("\u{1b}[A\u{7f}\u{7f}\u{7f}ond\r");
+    terminal.shows("next: second  ↑ changes it");
+    terminal.presses("\u{1b}");
+    terminal.shows("Here I am.");
+    is_prompted(&mut terminal);
+    terminal.types("/exit");
+    terminal.is_over(0);
+    assert_eq!(server.asked()[1].user_texts.last().map(String::as_str), Some("second"));
+}
+
+/// A model that fails is asked again: its failure is shown once, and the region counts the seconds.
+#[test]
+fn a_retry_is_counted_in_the_region() {
+    let busy = || Reply::status(429).header("retry-after", "1");
+    let server = Server::playing([busy(), busy(), Turn::text("Here I am.").into()]);
+    let test = asked();
+    let mut terminal = Terminal::new(&test, &server, "run asked go --yes --unconfined");
+    terminal.shows("asks the model again in ");
+    terminal.is_over(0);
+    let all = terminal.scrollback();
+    assert_eq!(count(&all, "scripted"), 1, "{all}");
+    assert!(all.contains("Here I am.") && !all.contains("again in"), "{all}");
+}
+
 #[test]
 fn wide_characters_do_not_break_the_live_region() {
     for columns in [30, 40, 81] {
@@ -142,7 +210,7 @@ fn escape_stops_the_turn_and_prints_nothing() {
     // What is typed meanwhile is the next message.
     terminal.presses("second\r");
     terminal.shows("next: second");
-    terminal.presses("\u{1b}[A\u{1b}OB");
+    terminal.presses("\u{1b}[C\u{1b}OB");
     terminal.presses("\u{1b}");
     terminal.shows("stopped");
     let screen = terminal.shows("Here I am.");
@@ -229,169 +297,6 @@ fn the_tool_list_is_not_truncated() {
     assert!(!screen.contains('…'), "{screen}");
     terminal.types("/exit");
     terminal.is_over(0);
-}
-
-/// What a hostile text tries, and the sequence that would do it.
-const HOSTILE: [(&str, &str); 14] = [
-    ("the clipboard", "\u{1b}]52;c;cm0gLXJmIC8=\u{7}"),
-    ("a link", "\u{1b}]8;;http://evil.example\u{1b}\\safe\u{1b}]8;;\u{1b}\\"),
-    ("the title", "\u{1b}]0;owned\u{7}"),
-    ("a device control string", "\u{1b}P+q544e\u{1b}\\"),
-    ("an application command", "\u{1b}_Gf=100;AAAA\u{1b}\\"),
-    ("the cursor", "\u{1b}[1;1H\u{1b}[5A\u{1b}[2J"),
-    ("private modes", "\u{1b}[?1049h\u{1b}[?25l\u{1b}[?1000h"),
-    ("a report", "\u{1b}[6n\u{1b}[c\u{5}"),
-    ("C1 controls", "\u{9b}2J\u{9d}0;owned\u{9c}\u{90}x\u{9c}"),
-    ("colours without end", "\u{1b}[41;5m"),
-    ("a full reset", "\u{1b}c\u{1b}(0"),
-    ("the reading order", "\u{202e}gnp.exe\u{2066}x\u{2069}"),
-    ("zero-width characters", "a\u{200b}b\u{2060}c\u{feff}d\u{e0041}"),
-    ("lines over each other", "real\rfake\u{8}\u{8}\u{b}\u{c}"),
-];
-
-/// The notification and the bell that call the user to a question.
-const CALL: &str = "\u{1b}]9;Agentry: a run waits for your answer\u{7}\u{7}";
-
-/// The sequences of our own: frames, looks, the line editor.
-fn without_own_sequences(sent: &str) -> String {
-    let modes = ["?2026", "?7", "?25", "?2004"];
-    let looks = ["0m", "1m", "2m", "31m", "32m", "33m", "36m", "J", "K", "C"];
-    // The call to a question, which has nothing of the run in it.
-    let mut text = sent.replace(CALL, "");
-    for own in modes.iter().flat_map(|mode| [format!("{mode}h"), format!("{mode}l")]) {
-        text = text.replace(&format!("\u{1b}[{own}"), "");
-    }
-    for own in looks {
-        text = text.replace(&format!("\u{1b}[{own}"), "");
-    }
-    for rows in 1..60 {
-        text = text.replace(&format!("\u{1b}[{rows}A"), "");
-    }
-    text
-}
-
-#[track_caller]
-fn is_harmless(what: &str, terminal: &Terminal<'_>) {
-    let sent = String::from_utf8_lossy(terminal.sent()).into_owned();
-    let rest = without_own_sequences(&sent);
-    let is_hostile = |c: char| {
-        (c.is_control() && !matches!(c, '\r' | '\n'))
-            || matches!(
-                c,
-                '\u{200b}' | '\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0041}'
-            )
-    };
-    let at = rest.find(is_hostile);
-    let around = at.map(|at| rest[at..].chars().take(40).collect::<String>());
-    assert_eq!(around, None, "{what}: {sent:?}");
-}
-
-/// What a person sees of a hostile text where it is printed: every character of it that could do something is
-/// spelt out, so nothing is left out in silence either.
-fn spelt(text: &str) -> String {
-    let hostile = text.chars().filter(|c| (*c as u32) < 0x20 || (*c as u32) >= 0x7f);
-    hostile
-        .filter(|c| !matches!(c, '\n' | '\r' | '\t'))
-        .map(|c| format!("\\u{{{:x}}}", c as u32))
-        .collect()
-}
-
-/// The places from which a text can reach the terminal, each as the answer of a model.
-fn ways(text: &str) -> [(&'static str, Reply); 8] {
-    let write = |path: &str, content: &str| {
-        Turn::call("write", json!({ "path": path, "content": content }))
-    };
-    let name = text.replace('/', "");
-    let error = json!({ "error": { "message": text } }).to_string();
-    [
-        ("model text", Turn::text(format!("{text}\n\n> {text}\n\n```\n{text}\n```\n")).into()),
-        ("a table", Turn::text(format!("| a |\n|---|\n| {text} |\n")).into()),
-        ("a call", bash(&format!("echo '{name}'")).into()),
-        ("a tool's name", Turn::call(&format!("to{name}ol"), json!({ "path": name })).into()),
-        ("tool output", bash("cat hostile.txt").into()),
-        ("a file name", write(&name, "x").into()),
-        ("a diff", write("hostile.txt", &format!("{text}more")).into()),
-        ("an error", Reply::status(400).body(error)),
-    ]
-}
-
-/// A run in which a text takes one of the ways; with what was sent to the terminal.
-fn run_hostile(way: &str, reply: Reply, hostile: &str, color: bool) -> Vec<u8> {
-    let server = Server::playing([reply, Turn::text("That is all.").into()]);
-    let agent = "name = \"asked\"\ndescription = \"Runs commands\"\n\n\
-        [permissions.bash]\nintent = \"allow\"\n";
-    let test = asked().file("asked/agent.toml", agent).file("hostile.txt", hostile);
-    let window = Window { color, ..Window::default() };
-    let mut terminal =
-        Terminal::in_window(&test, &server, "run asked go --yes --unconfined", window);
-    // Some texts make a call one that is asked about.
-    let screen = terminal.shows_that("an end or a question", |screen| {
-        screen.contains('█') || screen.contains(" of 200 turns")
-    });
-    if screen.contains('█') {
-        terminal.types("y");
-    }
-    terminal.is_over(i32::from(way == "an error"));
-    is_harmless(&format!("{way}, {color}"), &terminal);
-    terminal.sent().to_vec()
-}
-
-/// Nothing that a model, a tool, a file name, a diff or an error contains reaches the terminal: each text on
-/// each way is a row.
-#[test]
-fn hostile_output_is_escaped_from_every_source() {
-    let rows = HOSTILE.iter().flat_map(|(what, text)| {
-        ways(text).into_iter().map(move |(way, reply)| (*what, *text, way, reply))
-    });
-    let rows: Vec<_> = rows.collect();
-    assert_eq!(rows.len(), HOSTILE.len() * 8);
-    let next = std::sync::atomic::AtomicUsize::new(0);
-    let work = || {
-        while let Some((what, text, way, reply)) =
-            rows.get(next.fetch_add(1, std::sync::atomic::Ordering::SeqCst))
-        {
-            let sent = run_hostile(way, reply.clone(), text, true);
-            // A tool's output is folded, and an error has no such characters at all.
-            if ["model text", "a table", "a diff"].contains(way) {
-                let sent = String::from_utf8_lossy(&sent).replace(['\r', '\n'], "");
-                let first = spelt(text);
-                let first = first.split('}').next().unwrap_or_default();
-                assert!(sent.contains(first), "{what} in {way}: {sent:?}");
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(work);
-        }
-    });
-}
-
-/// All of them at once, also without colours.
-#[test]
-fn hostile_output_is_spelt_out_all_at_once() {
-    let all: String = HOSTILE.iter().map(|(what, text)| format!("{what}: {text}\n")).collect();
-    for (way, reply) in ways(&all) {
-        for color in [false, true] {
-            run_hostile(way, reply.clone(), &all, color);
-        }
-    }
-}
-
-#[test]
-fn a_long_line_is_cut_in_a_fold_and_whole_in_the_answer() {
-    let long = "x".repeat(1 << 20);
-    let server = Server::playing([bash("cat long gate").into(), Turn::text(long.clone()).into()]);
-    let test = reader().file("long", &long);
-    make_fifo(&test.path("gate"));
-    let mut terminal = Terminal::new(&test, &server, "run asked go --yes --unconfined");
-    terminal.shows("    xxxx");
-    std::fs::write(test.path("gate"), "\n").expect("the command reads it");
-    terminal.is_over(0);
-    is_harmless("a line of 1 MB", &terminal);
-    let sent = String::from_utf8_lossy(terminal.sent()).matches('x').count();
-    assert!(sent >= 1 << 20, "the answer is whole: {sent}");
-    assert!(sent < 3 << 20, "the region shows only its end: {sent}");
 }
 
 /// A refusal says why, also where there is no terminal.
@@ -559,7 +464,11 @@ fn a_question_rings_the_bell_and_notifies() {
         terminal.types("y");
         terminal.is_over(0);
         let sent = String::from_utf8_lossy(terminal.sent()).into_owned();
-        assert_eq!(sent.matches(CALL).count(), usize::from(expected), "{file:?}: {sent:?}");
+        assert_eq!(
+            sent.matches(crate::hostile_screen::CALL).count(),
+            usize::from(expected),
+            "{file:?}: {sent:?}"
+        );
         assert!(expected || !sent.contains('\u{7}'), "{file:?}: {sent:?}");
     }
 }

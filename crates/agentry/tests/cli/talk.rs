@@ -244,6 +244,24 @@ fn a_command_of_the_user_is_in_the_journal() {
     assert!(results[0].1.contains("in the directory"), "{results:?}");
 }
 
+/// A command of the user streams like one of the agent, and Esc stops it and nothing else.
+#[test]
+fn a_command_of_the_user_is_shown_and_stopped() {
+    let server = Server::playing([Turn::text("Here I am.").into()]);
+    let test = reader().file("lines", "line 1\nline 2\n");
+    make_fifo(&test.path("gate"));
+    let mut terminal = Terminal::new(&test, &server, TALK);
+    types(&mut terminal, "!cat lines gate");
+    terminal.shows("    line 2");
+    let screen = terminal.shows("runs your command · ");
+    assert!(screen.contains("bash cat lines gate  allowed · "), "{screen}");
+    terminal.presses("\u{1b}");
+    let screen = terminal.shows("stopped");
+    assert!(screen.contains("\nline 1\nline 2\nstopped"), "{screen}");
+    types_and_sees(&mut terminal, "hello", "Here I am.");
+    leaves(&mut terminal);
+}
+
 #[test]
 fn the_memory_command_shows_memories() {
     let server = Server::playing([]);

@@ -118,6 +118,17 @@ impl<'a> Terminal<'a> {
         }
     }
 
+    /// Waits until the program has drawn this many frames more.
+    #[track_caller]
+    pub(crate) fn shows_frames(&mut self, more: usize) {
+        const END: &[u8] = b"\x1b[?2026l";
+        let count = |sent: &[u8]| sent.windows(END.len()).filter(|it| *it == END).count();
+        let wanted = count(&self.sent) + more;
+        while count(&self.sent) < wanted {
+            assert!(self.read_output(), "no frame:\n{}", self.screen());
+        }
+    }
+
     /// Waits until the screen has this text; returns the screen.
     #[track_caller]
     pub(crate) fn shows(&mut self, text: &str) -> String {
@@ -205,12 +216,6 @@ impl<'a> Terminal<'a> {
         input.flush().expect("it reads");
     }
 
-    /// Waits until `script` has taken all keys from its pipe: on a busy machine that may be late.
-    pub(crate) fn passes_keys_on(&self) {
-        let input = self.child.stdin.as_ref().expect("its input");
-        wait_for("the keys arrive", || rustix::io::ioctl_fionread(input) == Ok(0));
-    }
-
     /// Answers the next question about a call; returns the question.
     #[track_caller]
     pub(crate) fn answers(&mut self, letter: &str) -> String {
@@ -224,6 +229,12 @@ impl<'a> Terminal<'a> {
     /// The process of the program.
     pub(crate) fn pid(&self) -> u32 {
         self.test.read("home/pid").trim().parse().expect("a number")
+    }
+
+    /// Waits for the end of the program, whatever its exit code is.
+    pub(crate) fn ends_somehow(&mut self) {
+        while self.read_output() {}
+        let _ = self.child.wait();
     }
 
     /// The rest of the output, once the program has ended. Checks that the terminal is restored.

@@ -12,8 +12,9 @@ use agentry_runtime::tool::BoxedFuture;
 use rustyline::error::ReadlineError;
 
 use super::call_user::call_user;
-use super::call_words::{call_words, other_arguments, preview_lines};
+use super::call_words::{call_title, call_words, other_arguments, preview_lines};
 use super::line_editor::{self, LineEditor, TypedInput};
+use super::screen::TerminalSize;
 use super::screen::keyboard::{KeyListener, Keyboard};
 use super::screen::styled_line::{StyledLine, TextLook};
 use super::stop::StopSwitch;
@@ -41,8 +42,8 @@ impl AnswerChoice {
     }
 }
 
-/// What a remembered approval covers.
-const STANDING: &str = ": the same in every run of this agent here, until its policy changes";
+/// Where a remembered approval holds.
+const STANDING: &str = "in every run of this agent here, until its policy changes";
 
 /// The answers, in the order of their reach. Only some calls have those that remember something.
 fn choices(decision: Option<&CallDecision>) -> Vec<AnswerChoice> {
@@ -61,12 +62,13 @@ fn choices(decision: Option<&CallDecision>) -> Vec<AnswerChoice> {
         add(has_exact, exact, ", in this run".to_owned(), ApprovalReply::AlwaysExact);
         let rules = format!(": {}", decision.rules.join("; "));
         let always = ["a", "always", "always in this run"];
+        // What it covers is named once, on the answer that remembers it for the shortest time.
+        let standing = if has_exact { ": the same".to_owned() } else { format!("{rules},") };
         add(has_rules && has_exact, always, rules, ApprovalReply::AlwaysRules);
         let (edits, covered) = (["d", "edits", "all edits in this run"], format!(": {ALL_EDITS}"));
         add(decision.offer.all_edits, edits, covered, ApprovalReply::AllEdits);
-        let standing = decision.offer.standing && has_rules;
-        let remember = ["r", "remember", "remember"];
-        add(standing, remember, STANDING.to_owned(), ApprovalReply::Remember);
+        let (remember, covers) = (["r", "remember", "remember"], format!("{standing} {STANDING}"));
+        add(decision.offer.standing && has_rules, remember, covers, ApprovalReply::Remember);
     }
     let later = ": `agentry resume` asks again".to_owned();
     choices.push(AnswerChoice::new(["l", "later", "later"], later, ApprovalReply::Park));
@@ -141,7 +143,9 @@ impl TerminalApprover {
             }
             view.typed.take_draft()
         };
-        self.lines.read(prompt, draft).await
+        let input = self.lines.read(prompt, draft).await;
+        self.view().screen.continue_below();
+        input
     }
 
     /// Shows a question and reads the answer to it. Until then the run prints nothing: other calls may
@@ -269,14 +273,16 @@ impl Drop for OpenedQuestion<'_> {
 
 /// The text of a question about a call: everything that the answer is about.
 fn call_text(call: &ToolCall, decision: &CallDecision, preview: Option<&str>) -> Vec<StyledLine> {
-    let words = call_words(&call.tool, &call.arguments);
+    let words = call_title(&call.tool, &call.arguments);
     let title = StyledLine::new(TextLook::Warning, "may it run? ").with(TextLook::Bold, &words);
     let mut lines = vec![StyledLine::default(), title];
     let others = other_arguments(&call.arguments, preview.is_some());
     lines.extend(others.iter().map(|line| StyledLine::new(TextLook::Plain, &format!("  {line}"))));
     lines.extend(preview.map(|diff| preview_lines(call, diff)).unwrap_or_default());
+    let columns = TerminalSize::now().columns - 1;
     let mut add = |label: &str, text: &str| {
-        lines.push(StyledLine::new(TextLook::Dim, label).with(TextLook::Plain, text));
+        let line = StyledLine::new(TextLook::Dim, label).with(TextLook::Plain, text);
+        lines.extend(line.rows_below(columns, 2));
     };
     add("why you are asked: ", &decision.reason);
     if !decision.places.is_empty() {

@@ -49,8 +49,18 @@ impl CallList {
     /// Adds a call that was judged.
     pub(super) fn add(&mut self, id: &str, words: String, judged: (CallJudgement, &str)) {
         self.last += 1;
+        self.insert(id, self.last, words, judged);
+    }
+
+    /// Starts a command of the user, which has no number: its whole result is shown at its end.
+    pub(super) fn start_command(&mut self, id: &str, words: String) {
+        self.insert(id, 0, words, (CallJudgement::Allow, ""));
+        self.start(id);
+    }
+
+    fn insert(&mut self, id: &str, number: usize, words: String, judged: (CallJudgement, &str)) {
         let (verdict, reason) = (judged.0, judged.1.to_owned());
-        let (id, number, started) = (id.to_owned(), self.last, None);
+        let (id, started) = (id.to_owned(), None);
         // A resumed run judges a call again.
         self.open.retain(|call| call.id != id);
         self.open.push(ShownCall {
@@ -93,6 +103,11 @@ impl CallList {
             self.results.pop_front();
         }
         call.folded(text, failed)
+    }
+
+    /// The last output of a call that has not ended.
+    pub(super) fn tail(&self, id: &str) -> &str {
+        self.open.iter().find(|call| call.id == id).map_or("", |call| &call.tail)
     }
 
     /// A call that has not ended, in words.

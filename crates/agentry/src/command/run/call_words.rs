@@ -42,9 +42,6 @@ pub(crate) fn brief(arguments: &Value) -> String {
 pub(super) fn other_arguments(arguments: &Value, has_diff: bool) -> Vec<String> {
     let Some(entries) = arguments.as_object() else { return Vec::new() };
     let subject = SUBJECTS.iter().find(|name| entries.get(**name).is_some_and(Value::is_string));
-    let is_long = |value: &Value| {
-        value.as_str().is_some_and(|it| it.contains('\n') || it.chars().count() > MOST_CHARACTERS)
-    };
     let left = entries.iter().filter(|(name, value)| match subject {
         // A long or broken command is shown whole: what is left out could be what matters.
         Some(subject) if name == subject => is_long(value),
@@ -58,6 +55,19 @@ pub(super) fn other_arguments(arguments: &Value, has_diff: bool) -> Vec<String> 
         std::iter::once(first).chain(lines.map(|line| format!("  {line}"))).collect::<Vec<_>>()
     })
     .collect()
+}
+
+/// Whether a text does not fit into the line of its call.
+fn is_long(value: &Value) -> bool {
+    value.as_str().is_some_and(|it| it.contains('\n') || it.chars().count() > MOST_CHARACTERS)
+}
+
+/// The call in a question: without what [`other_arguments`] shows whole.
+pub(super) fn call_title(tool: &str, arguments: &Value) -> String {
+    match SUBJECTS.iter().find_map(|name| arguments.get(name).filter(|it| it.is_string())) {
+        Some(subject) if is_long(subject) => tool.to_owned(),
+        _ => call_words(tool, arguments),
+    }
 }
 
 fn one_line(text: &str) -> String {
@@ -190,6 +200,9 @@ mod tests {
             (json!({"path": "a", "content": "b"}), true, vec![]),
             (json!({"path": "a", "content": "b"}), false, vec!["content: b".to_owned()]),
         ];
+        assert_eq!(call_title("bash", &json!({"command": long})), "bash");
+        assert_eq!(call_title("bash", &json!({"command": "ls"})), "bash ls");
+        assert_eq!(call_title("none", &json!({"a": 1})), "none 1");
         for (arguments, has_diff, expected) in cases {
             assert_eq!(other_arguments(&arguments, has_diff), expected, "{arguments}");
         }

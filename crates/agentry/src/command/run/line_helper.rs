@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use agentry_compile::text::report::visible;
 use rustyline::completion::Completer;
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
@@ -23,6 +24,8 @@ pub(super) struct LineHelper {
 
 impl LineHelper {
     pub(super) fn new(words: Vec<String>, directory: &Path) -> Self {
+        // A server names its prompts as it likes.
+        let words = words.into_iter().filter(|word| is_printable(word)).collect();
         Self { words, directory: directory.to_path_buf() }
     }
 
@@ -50,7 +53,7 @@ impl LineHelper {
             .filter_map(|entry| {
                 let name = entry.file_name().into_string().ok()?;
                 // A name with white space would end the word; a hidden one is asked for by its dot.
-                let is_plain = !name.contains(|c: char| c.is_whitespace() || c.is_control());
+                let is_plain = !name.contains(char::is_whitespace) && is_printable(&name);
                 let is_hidden = name.starts_with('.') && !start.starts_with('.');
                 let slash = if entry.path().is_dir() { "/" } else { "" };
                 (name.starts_with(start) && is_plain && !is_hidden)
@@ -61,6 +64,11 @@ impl LineHelper {
         names.truncate(MOST_FILES);
         names
     }
+}
+
+/// Whether a name can be shown as it is. Others are not offered: they would act on the terminal.
+fn is_printable(name: &str) -> bool {
+    visible(name) == name
 }
 
 impl Completer for LineHelper {
@@ -98,12 +106,17 @@ mod tests {
     #[test]
     fn commands_and_files_are_completed() {
         let folder = tempfile::tempdir().unwrap();
-        for path in ["src/main.rs", "src/map.rs", "README.md", ".env", "two words"] {
+        for path in ["src/main.rs", "src/map.rs", "README.md", ".env", "two words", "a\u{202e}b"] {
             let path = folder.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
         }
-        let words = vec!["/help".to_owned(), "/history".to_owned(), "/cost".to_owned()];
+        let words = vec![
+            "/help".to_owned(),
+            "/history".to_owned(),
+            "/cost".to_owned(),
+            "/h\u{1b}[2J".to_owned(),
+        ];
         let helper = LineHelper::new(words, folder.path());
         let cases: [(&str, usize, &[&str]); 8] = [
             ("/h", 0, &["/help", "/history"]),

@@ -38,6 +38,7 @@ pub(super) fn laid_out(rows: &[StyledLine], most: usize) -> Vec<StyledLine> {
         out
     };
     let laid = cells.iter().enumerate().map(|(at, cells)| match at {
+        0 => row(cells).emphasized(),
         1 => rule.clone(),
         _ => row(cells),
     });

@@ -1,6 +1,6 @@
 //! The state of a run in one line: what it does, for how long, and what it has spent of its budget.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use agentry_compile::text::report::counted;
 use agentry_runtime::budget::dollars;
@@ -12,6 +12,8 @@ use super::screen::styled_line::{StyledLine, TextLook};
 
 /// The frames of the sign of life.
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+/// How it is stopped.
+const STOP: &str = "Esc stops";
 /// About as many bytes are one token.
 const BYTES_PER_TOKEN: usize = 4;
 
@@ -25,15 +27,20 @@ pub(super) struct RunStatus {
     since: Option<Instant>,
     /// What it does now.
     activity: String,
+    /// When a model that failed is asked again.
+    retry: Option<Instant>,
+    /// The time that it worked, since it began.
+    worked: Duration,
     /// The bytes of the answer that is streaming in.
     streamed: usize,
     frame: usize,
 }
 
 impl RunStatus {
-    pub(super) fn begin(&mut self) {
+    pub(super) fn begin(&mut self, activity: &str) {
         self.since = Some(Instant::now());
-        "waits for the model".clone_into(&mut self.activity);
+        self.retry = None;
+        activity.clone_into(&mut self.activity);
     }
 
     /// Names the model that is used from now on.
@@ -42,7 +49,7 @@ impl RunStatus {
     }
 
     pub(super) fn end(&mut self) {
-        self.since = None;
+        self.worked = self.since.take().map_or(self.worked, |since| since.elapsed());
         self.streamed = 0;
     }
 
@@ -60,6 +67,12 @@ impl RunStatus {
 
     /// Follows the run.
     pub(super) fn show_output(&mut self, output: &RunOutput) {
+        self.retry = match output {
+            RunOutput::Waiting { time } => Instant::now().checked_add(Duration::from_millis(*time)),
+            // Other calls and delegates go on meanwhile.
+            RunOutput::Text { .. } | RunOutput::Thinking { .. } | RunOutput::Turn { .. } => None,
+            _ => self.retry,
+        };
         match output {
             RunOutput::Run { models, limits, spent, .. } => {
                 self.model = models.first().cloned().unwrap_or_default();
@@ -89,6 +102,16 @@ impl RunStatus {
         }
     }
 
+    /// What it does now, in words.
+    fn activity(&self) -> String {
+        let left = self.retry.map(|at| at.saturating_duration_since(Instant::now()));
+        match left.filter(|left| !left.is_zero()) {
+            // Rounded up: «0 s» would be a second of nothing.
+            Some(left) => format!("asks the model again in {} s", left.as_secs() + 1),
+            None => self.activity.clone(),
+        }
+    }
+
     /// The line of the region.
     pub(super) fn line(&self) -> StyledLine {
         let time = self.since.map_or(String::new(), |since| time_words(since.elapsed()));
@@ -96,15 +119,18 @@ impl RunStatus {
         let tokens = usage.input.saturating_add(usage.output);
         let streamed = u64::try_from(self.streamed / BYTES_PER_TOKEN).unwrap_or_default();
         let tokens = counted(tokens.saturating_add(streamed), "token");
-        let Self { model, activity, .. } = self;
+        let model = &self.model;
         StyledLine::new(TextLook::Code, &format!("{} ", self.spinner()))
-            .with(TextLook::Plain, activity)
-            .with(TextLook::Dim, &format!(" · {time} · {tokens} · {} · {model}", self.money()))
+            .with(TextLook::Plain, &self.activity())
+            .with(
+                TextLook::Dim,
+                &format!(" · {time} · {tokens} · {} · {STOP} · {model}", self.money()),
+            )
     }
 
     /// The line at the end.
     pub(super) fn summary(&self) -> String {
-        format!("{} · {}", self.model, self.spending())
+        format!("{} · {} · {}", self.model, time_words(self.worked), self.spending())
     }
 
     /// What the run has spent, with its limits.

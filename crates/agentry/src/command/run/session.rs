@@ -17,7 +17,7 @@ use agentry_runtime::provider::http;
 use agentry_runtime::tool::SearchClient;
 use agentry_runtime::tool::mcp::ServerPrompt;
 use agentry_runtime::undo::{RunFileChange, TurnLedger, changed_files};
-use agentry_runtime::{RunEnding, RunPhase, StepState, TimedEvent};
+use agentry_runtime::{RunEnding, RunPhase, StepState, TimedEvent, ToolCall};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
@@ -546,6 +546,14 @@ impl RunObservers {
     /// Shows that the run works now, and takes keys meanwhile.
     pub(super) fn begin(&self) {
         self.view().begin();
+        if let Some(attendant) = &self.attendant {
+            attendant.take_keys();
+        }
+    }
+
+    /// Shows a command of the user while it runs.
+    pub(super) fn begin_command(&self, call: &ToolCall) {
+        self.view().begin_command(call);
         if let Some(attendant) = &self.attendant {
             attendant.take_keys();
         }

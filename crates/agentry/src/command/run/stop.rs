@@ -26,11 +26,25 @@ pub(super) struct StopSwitch {
     /// When Ctrl-C was last pressed.
     last: Mutex<Option<Instant>>,
     ended: Notify,
+    /// Whether a command of the user is under way, which is stopped in place of a turn.
+    has_command: AtomicBool,
+    command_stopped: Notify,
+}
+
+/// Resets the mark of a command under way.
+struct CommandMark<'a>(&'a AtomicBool);
+
+impl Drop for CommandMark<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::SeqCst);
+    }
 }
 
 impl StopSwitch {
     pub(super) fn new(canceller: UnboundedSender<CancelScope>) -> Self {
-        Self { canceller, last: Mutex::default(), ended: Notify::new() }
+        let (last, has_command) = (Mutex::default(), AtomicBool::new(false));
+        let (ended, command_stopped) = (Notify::new(), Notify::new());
+        Self { canceller, last, ended, has_command, command_stopped }
     }
 
     /// Ctrl-C: once stops the turn, twice the run.
@@ -44,7 +58,19 @@ impl StopSwitch {
 
     /// Stops the turn, however often it is asked for.
     pub(super) fn stop_turn(&self) {
+        if self.has_command.load(Ordering::SeqCst) {
+            return self.command_stopped.notify_waiters();
+        }
         let _ = self.canceller.send(CancelScope::Turn);
+    }
+
+    /// Waits until the command of the user that is under way must end. Until then it is what Esc and Ctrl-C stop.
+    pub(super) async fn command_stopped(&self) {
+        // Made before the mark is set, so that it misses no key.
+        let stopped = self.command_stopped.notified();
+        self.has_command.store(true, Ordering::SeqCst);
+        let _mark = CommandMark(&self.has_command);
+        stopped.await;
     }
 
     /// Records a Ctrl-C, and returns whether there was one just before.
@@ -62,6 +88,7 @@ impl StopSwitch {
     /// Ends the run.
     pub(super) fn end(&self) {
         let _ = self.canceller.send(CancelScope::Run);
+        self.command_stopped.notify_waiters();
         self.ended.notify_one();
     }
 

@@ -59,9 +59,10 @@ pub(super) async fn talk(session: &mut RunSession<'_>) -> Result<Option<RunEndin
                 // The history is a file, so secrets are redacted in it.
                 attendant.lines.remember(&session.ground.redactor.text(&line), &history);
                 session.stop.anew();
+                // The message stands apart from the turn, and the turn from the next message.
+                session.watching.view().show(&[StyledLine::default()]);
                 session.watching.begin();
                 let ending = session.send_message(message).await?;
-                // The next message stands apart from this turn.
                 session.watching.view().show(&[StyledLine::default()]);
                 last = Some(ending);
                 // A reached limit ends the run, not only the turn. After a failure the next message tries again.

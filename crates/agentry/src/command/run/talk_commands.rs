@@ -45,7 +45,7 @@ pub(super) const COMMANDS: [(&str, &str); 17] = [
 const KEYS: &str = "\
 !COMMAND runs a command under the policy of the agent; the agent does not see it.
 @ and Tab complete the name of a file. A line that ends with \\ goes on in the next one.
-What you type while the agent works is its next message.
+What you type while the agent works is its next message; ↑ brings the last one back.
 Esc or Ctrl-C stops what the agent does, Ctrl-C twice the run. Ctrl-O shows the last result.
 ";
 
@@ -153,6 +153,21 @@ pub(super) fn stat_lines(session: &RunSession<'_>, changed: &[RunFileChange]) ->
     changed.iter().map(line).collect()
 }
 
+/// Runs a call while the region shows its last lines. Esc or Ctrl-C stops it.
+async fn run_command(session: &RunSession<'_>, call: &ToolCall) -> String {
+    session.stop.anew();
+    session.watching.begin_command(call);
+    let text = tokio::select! {
+        output = session.tools.run(call) => output.text,
+        () = session.stop.command_stopped() => {
+            let printed = session.watching.view().calls.tail(&call.id).to_owned();
+            format!("{}\nstopped", printed.trim_end())
+        }
+    };
+    session.watching.leave();
+    text
+}
+
 /// Runs a command of the user under the policy of the agent. The user typed it, so `ask` is answered.
 pub(super) async fn shell(session: &mut RunSession<'_>, command: &str) -> Result<(), BrokenRun> {
     if session.is_recorded() {
@@ -176,7 +191,7 @@ pub(super) async fn shell(session: &mut RunSession<'_>, command: &str) -> Result
     } else if decision.verdict == CallJudgement::Deny {
         format!("the policy denies it: {}", decision.reason)
     } else {
-        session.tools.run(&call).await.text
+        run_command(session, &call).await
     };
     let text = session.ground.redactor.text(&text);
     session.driver.note(RunEvent::UserRan { command: redacted, text: Some(text.clone()) })?;

@@ -42,6 +42,8 @@ pub(crate) struct TerminalView {
     is_aside: bool,
     /// What happened while a question is on the screen; `None` if there is none.
     held: Option<Vec<RunOutput>>,
+    /// The last failure of a model, until one answers.
+    last_failure: Option<String>,
 }
 
 impl TerminalView {
@@ -109,7 +111,14 @@ impl TerminalView {
 
     /// Shows that the run works now.
     pub(super) fn begin(&mut self) {
-        self.status.begin();
+        self.status.begin("waits for the model");
+        self.draw();
+    }
+
+    /// Shows that a command of the user runs now.
+    pub(super) fn begin_command(&mut self, call: &ToolCall) {
+        self.status.begin("runs your command");
+        self.calls.start_command(&call.id, call_words(&call.tool, &call.arguments));
         self.draw();
     }
 
@@ -153,8 +162,10 @@ impl TerminalView {
                 self.note(&format!("warning: {quarantined}"), TextLook::Warning);
             }
             RunOutput::ModelFailed { model, message, .. } => {
-                self.note(&format!("{model}: {message}"), TextLook::Bad);
+                self.model_failed(format!("{model}: {message}"));
             }
+            // The region counts the seconds.
+            RunOutput::Waiting { .. } if self.rich => {}
             RunOutput::Waiting { time } => {
                 self.note(&format!("asking again in {time} ms"), TextLook::Dim);
             }
@@ -172,7 +183,8 @@ impl TerminalView {
     pub(in crate::command::run) fn note(&mut self, line: &str, look: TextLook) {
         if self.rich {
             self.close();
-            self.screen.commit(&StyledLine::new(look, line));
+            let rows = StyledLine::new(look, line).rows_below(TerminalSize::now().columns - 1, 2);
+            rows.iter().for_each(|row| self.screen.commit(row));
             self.refresh();
         } else if !is_quiet() || matches!(look, TextLook::Bad | TextLook::Warning) {
             let line = without_tabs(line);
@@ -186,7 +198,7 @@ impl TerminalView {
             StyledLine::new(TextLook::Dim, &format!("{name:<10} ")).with(TextLook::Plain, value)
         };
         let help = StyledLine::new(TextLook::Dim, "/help lists what you can type");
-        let lines: Vec<_> = rows.iter().map(line).chain([help]).collect();
+        let lines: Vec<_> = rows.iter().map(line).chain([help, StyledLine::default()]).collect();
         if self.rich {
             self.show(&lines);
             self.draw();
@@ -220,10 +232,11 @@ impl TerminalView {
         self.show(&lines);
     }
 
-    /// Adds lines to the scrollback.
+    /// Adds lines to the scrollback. An empty first line only separates them from what is above.
     pub(super) fn show(&mut self, lines: &[StyledLine]) {
         self.close();
-        lines.iter().for_each(|line| self.screen.commit(line));
+        let is_apart = self.screen.ends_empty() && lines.first().is_some_and(StyledLine::is_empty);
+        lines.iter().skip(usize::from(is_apart)).for_each(|line| self.screen.commit(line));
         self.refresh();
     }
 
@@ -333,7 +346,21 @@ impl TerminalView {
         }
     }
 
+    /// Shows why a model does not answer; on a terminal once, however often it is asked.
+    fn model_failed(&mut self, failure: String) {
+        if !self.rich || self.last_failure.as_ref() != Some(&failure) {
+            self.note(&failure, TextLook::Bad);
+        }
+        self.last_failure = Some(failure);
+    }
+
+    /// Whether the last failure on the screen is this one.
+    fn has_shown(&self, why: &str) -> bool {
+        self.rich && self.last_failure.as_ref().is_some_and(|shown| shown.ends_with(why))
+    }
+
     fn turned(&mut self, text: &str, calls: usize) {
+        self.last_failure = None;
         if self.rich {
             self.close();
         } else if !text.trim().is_empty() {
@@ -405,7 +432,7 @@ impl TerminalView {
                 self.note(&format!("warning: {agent}: {quarantined}"), TextLook::Warning);
             }
             RunOutput::ModelFailed { model, message, .. } => {
-                self.note(&format!("{agent}: {model}: {message}"), TextLook::Bad);
+                self.model_failed(format!("{agent}: {model}: {message}"));
             }
             _ => {}
         }
@@ -433,6 +460,10 @@ impl TerminalView {
         }
         match ending {
             RunEnding::Done => {}
+            // What stands just above is not repeated.
+            RunEnding::Failed { why } if self.has_shown(why) => {
+                self.note("error: the run failed", TextLook::Bad);
+            }
             RunEnding::Failed { why } => {
                 self.note(&format!("error: the run failed: {why}"), TextLook::Bad);
             }

@@ -109,6 +109,9 @@ impl TypedLines {
                     self.queue.push_back(line.trim().to_owned());
                 }
             }
+            Some(PressedKey::Up) if self.draft.is_empty() => {
+                self.draft = self.queue.pop_back().unwrap_or_default();
+            }
             Some(key) if self.can_queue => edit(&mut self.draft, &key),
             _ => {}
         }
@@ -137,17 +140,25 @@ impl TypedLines {
             let line = line.with(look, label).with(TextLook::Dim, covers);
             lines.extend(line.rows_below(columns, OFFER_INDENT));
         }
+        if !question.offers.is_empty() && question.draft.is_empty() {
+            let help = StyledLine::new(TextLook::Dim, HELP);
+            lines.extend(Some(help).filter(|help| help.columns() <= columns));
+        }
         let cursor = prompt_line(&question.prompt, &question.draft).with(TextLook::Code, "█");
         lines.extend(cursor.rows(columns));
         Some(lines)
     }
 
-    /// The messages for later.
+    /// The messages for later. The last one can be changed.
     pub(super) fn queue_lines(&self) -> Vec<StyledLine> {
-        let queued = self
-            .queue
-            .iter()
-            .map(|line| StyledLine::new(TextLook::Dim, "  next: ").with(TextLook::Plain, line));
+        let count = self.queue.len();
+        let queued = self.queue.iter().enumerate().map(|(at, line)| {
+            let hint =
+                if at + 1 == count && self.draft.is_empty() { "  ↑ changes it" } else { "" };
+            StyledLine::new(TextLook::Dim, "  next: ")
+                .with(TextLook::Plain, line)
+                .with(TextLook::Dim, hint)
+        });
         let draft = (!self.draft.is_empty()).then(|| {
             StyledLine::new(TextLook::Dim, "  later: ")
                 .with(TextLook::Plain, &self.draft)
@@ -156,6 +167,9 @@ impl TypedLines {
         queued.chain(draft).collect()
     }
 }
+
+/// How a question is answered.
+const HELP: &str = "  a letter or ↑ ↓, then Enter · Esc stops the turn";
 
 /// The column in which the words of an answer start.
 const OFFER_INDENT: usize = 5;
@@ -276,6 +290,18 @@ mod tests {
         assert_eq!(typed.next_message(), None);
         assert_eq!(typed.press(0, Some(PressedKey::Escape)), KeyMeaning::Typed);
         assert_eq!(typed.take_draft(), "");
+        // A queued message comes back to be changed, or is taken back.
+        for key in [text("three"), PressedKey::Enter, text("for"), PressedKey::Enter] {
+            typed.press(0, Some(key));
+        }
+        for key in [PressedKey::Up, text("ty"), PressedKey::Enter] {
+            typed.press(0, Some(key));
+        }
+        assert_eq!(typed.queue, ["three", "forty"]);
+        for key in [PressedKey::Up, PressedKey::Escape, PressedKey::Up, PressedKey::Escape] {
+            assert_eq!(typed.press(0, Some(key)), KeyMeaning::Typed);
+        }
+        assert_eq!((typed.next_message(), typed.take_draft()), (None, String::new()));
         assert_eq!(typed.press(0, Some(PressedKey::Escape)), KeyMeaning::Stop);
     }
 

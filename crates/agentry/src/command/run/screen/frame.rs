@@ -8,8 +8,9 @@ use crate::output::print;
 
 /// The least time between two frames: 60 a second.
 const BETWEEN_FRAMES: Duration = Duration::from_millis(16);
-/// Clears from the cursor on. The cursor is at the first cell of the region.
-const CLEAR_REGION: &str = "\r\x1b[J";
+/// Clears from the cursor on. The cursor is at the first cell of the region. In two steps: tmux takes «clear from the
+/// first cell of the screen on» for a new screen and keeps the old one in its scrollback, with every frame again.
+const CLEAR_REGION: &str = "\r\x1b[K\x1b[C\x1b[J\r";
 /// Frames are shown as a whole by terminals that know this mode; others ignore it.
 const BEGIN: &str = "\x1b[?2026h";
 const END: &str = "\x1b[?2026l";
@@ -30,6 +31,8 @@ pub(in crate::command::run) struct LiveScreen {
     drawn: String,
     size: Option<TerminalSize>,
     last: Option<Instant>,
+    /// Whether the last line of the scrollback is empty.
+    ends_empty: bool,
 }
 
 impl LiveScreen {
@@ -41,6 +44,17 @@ impl LiveScreen {
     pub(in crate::command::run) fn commit(&mut self, line: &StyledLine) {
         self.pending.push_str(&line.painted(self.color));
         self.pending.push('\n');
+        self.ends_empty = line.is_empty();
+    }
+
+    /// Whether the last line of the scrollback is empty.
+    pub(in crate::command::run) const fn ends_empty(&self) -> bool {
+        self.ends_empty
+    }
+
+    /// Something else has written to the terminal.
+    pub(in crate::command::run) const fn continue_below(&mut self) {
+        self.ends_empty = false;
     }
 
     /// Replaces the lines of the region. The last ones count if there are more than rows.
@@ -137,7 +151,8 @@ mod tests {
             assert_eq!(all.matches(&format!("line {at}.\n")).count(), 1, "{at}");
         }
         assert_eq!(all.matches("line ").count(), 10_000);
-        for whole in ["\u{1b}[2J", "\u{1b}[3J", "\u{1b}[H", "\u{1b}c", "\u{1b}[?1049"] {
+        for whole in ["\r\u{1b}[J", "\u{1b}[2J", "\u{1b}[3J", "\u{1b}[H", "\u{1b}c", "\u{1b}[?1049"]
+        {
             assert!(!all.contains(whole), "{whole:?}");
         }
         // Nothing new is no frame.

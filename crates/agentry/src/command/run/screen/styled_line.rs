@@ -1,13 +1,10 @@
 //! A line of text with looks. It is the only way to the screen of a run: every text is cleaned when it is
 //! added, so nothing that a model, a tool or a file name contains can control the terminal.
 
-use agentry_compile::text::report::visible;
+use agentry_compile::text::report::{MOST_MARKS, visible_after};
 use unicode_width::UnicodeWidthChar as _;
 
 use crate::output::without_tabs;
-
-/// The most combining marks on one character. More of them would be drawn over the lines around it.
-const MOST_MARKS: usize = 4;
 
 /// How a piece of text looks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -63,6 +60,13 @@ impl StyledLine {
         self
     }
 
+    /// The line with plain text in bold.
+    pub(in crate::command::run) fn emphasized(mut self) -> Self {
+        let plain = self.pieces.iter_mut().filter(|(look, _)| *look == TextLook::Plain);
+        plain.for_each(|(look, _)| *look = TextLook::Bold);
+        self
+    }
+
     /// The line without spaces at its ends.
     pub(in crate::command::run) fn trimmed(&self) -> Self {
         let all: Vec<_> = self.characters().collect();
@@ -80,7 +84,9 @@ impl StyledLine {
     /// Adds text, without anything that controls the terminal.
     pub(in crate::command::run) fn push(&mut self, look: TextLook, text: &str) {
         let text = without_tabs(text);
-        for char in visible(&text).chars() {
+        // A text that streams in may be split inside of an emoji.
+        let before = self.pieces.last().map_or("", |(_, text)| text);
+        for char in visible_after(before, &text).into_owned().chars() {
             self.push_visible(look, char);
         }
     }
@@ -193,7 +199,11 @@ impl StyledLine {
 }
 
 fn columns_of(char: char) -> usize {
-    char.width().unwrap_or(0)
+    match char {
+        // It makes the symbol before it a wide one, on terminals that know it.
+        '\u{FE0F}' => 1,
+        _ => char.width().unwrap_or(0),
+    }
 }
 
 #[cfg(test)]
@@ -230,7 +240,20 @@ mod tests {
         let line = StyledLine::new(TextLook::Bad, "no\x1b[2J").with(TextLook::Plain, " more");
         assert_eq!(line.painted(true), "\x1b[31mno\\u{1b}[2J\x1b[0m more");
         assert_eq!(line.painted(false), "no\\u{1b}[2J more");
+        let mut family = plain("👩");
+        ["\u{200D}", "🚀❤", "\u{FE0F}", "\u{FE0F}"]
+            .iter()
+            .for_each(|it| family.push(TextLook::Plain, it));
+        assert_eq!(family.painted(false), "👩\u{200D}🚀❤\u{FE0F}\\u{fe0f}");
         let tower = plain(&format!("a{}b", "\u{301}".repeat(50)));
-        assert_eq!(tower.painted(false), format!("a{}b", "\u{301}".repeat(MOST_MARKS)));
+        let marks =
+            format!("{}{}", "\u{301}".repeat(MOST_MARKS), "\\u{301}".repeat(50 - MOST_MARKS));
+        assert_eq!(tower.painted(false), format!("a{marks}b"));
+        // Looks make no difference.
+        let mut tower = plain("a");
+        for at in 0..50 {
+            tower.push(if at % 2 == 0 { TextLook::Bold } else { TextLook::Plain }, "\u{301}");
+        }
+        assert_eq!(tower.painted(false).matches('\u{301}').count(), MOST_MARKS);
     }
 }
