@@ -35,9 +35,9 @@ fn the_contract_holds() {
     let Some(postgres) = TestPostgres::start() else { return };
     block_on(async {
         let missing = PostgresEngine::open(&postgres.url()).await.map(drop);
-        assert!(matches!(missing, Err(PostgresFailure::Older { found: 0, known: 1 })));
-        assert_eq!(PostgresEngine::migrate(&postgres.url()).await.expect("tables"), (0, 1));
-        assert_eq!(PostgresEngine::migrate(&postgres.url()).await.expect("tables"), (1, 1));
+        assert!(matches!(missing, Err(PostgresFailure::Older { found: 0, known: 2 })));
+        assert_eq!(PostgresEngine::migrate(&postgres.url()).await.expect("tables"), (0, 2));
+        assert_eq!(PostgresEngine::migrate(&postgres.url()).await.expect("tables"), (2, 2));
         let engine = engine_of(&postgres).await;
         contract::check(&engine, "a").await.unwrap_or_else(|broken| panic!("{broken:?}"));
         races(&postgres).await;
@@ -107,12 +107,12 @@ async fn newer_tables_are_refused(postgres: &TestPostgres) {
         .await
         .expect("a connection");
     let carried = tokio::spawn(connection);
-    client.execute("INSERT INTO agentry.version VALUES (2)", &[]).await.expect("a newer version");
+    client.execute("INSERT INTO agentry.version VALUES (3)", &[]).await.expect("a newer version");
     for refused in [
         PostgresEngine::open(&postgres.url()).await.map(drop),
         PostgresEngine::migrate(&postgres.url()).await.map(drop),
     ] {
-        let is_newer = matches!(refused, Err(PostgresFailure::Newer { found: 2, known: 1 }));
+        let is_newer = matches!(refused, Err(PostgresFailure::Newer { found: 3, known: 2 }));
         assert!(is_newer, "{refused:?}");
     }
     drop(client);

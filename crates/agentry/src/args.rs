@@ -37,7 +37,7 @@ pub(crate) use run::{
 };
 pub(crate) use runs::{
     RunsArguments, RunsCommand, RunsPruneArguments, RunsShowArguments, RunsTailArguments,
-    RunsUndoArguments,
+    RunsResultArguments, RunsUndoArguments,
 };
 pub(crate) use sandbox::{
     SandboxArguments, SandboxCommand, SandboxExecArguments, SandboxExplainArguments,

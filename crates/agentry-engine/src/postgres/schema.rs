@@ -55,6 +55,21 @@ CREATE TABLE agentry.answer (
     answer text NOT NULL,
     PRIMARY KEY (run, approval)
 );
+",
+"
+CREATE TABLE agentry.receipt (
+    chain text NOT NULL,
+    number bigint NOT NULL,
+    id text NOT NULL UNIQUE,
+    run text NOT NULL,
+    text text NOT NULL,
+    PRIMARY KEY (chain, number)
+);
+CREATE INDEX run_parent ON agentry.run (parent) WHERE parent IS NOT NULL;
+CREATE INDEX file_digest ON agentry.file (digest);
+ALTER TABLE agentry.file ADD FOREIGN KEY (digest) REFERENCES agentry.bytes;
+DROP INDEX agentry.run_open;
+CREATE INDEX run_open ON agentry.run (place) WHERE standing < 2;
 "];
 
 /// Two programs that migrate at once wait for each other at this lock.
