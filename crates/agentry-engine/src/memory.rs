@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use agentry_runtime::engine::{
     AppendFailure, ClaimFilter, ClaimedRun, EngineFailure, EngineFuture, EngineListing, EngineRow,
-    FiringKey, LeaseFailure, LeaseNews, QueueStanding, QueuedRun, RunLease, SharedEngine, SharedReceipt,
+    FiringKey, LeaseFailure, LeaseNews, QueueStanding, QueuedRun, RunLease, SharedEngine,
+    SharedReceipt,
 };
 use agentry_runtime::tool::BoxedFuture;
 use sha2::{Digest as _, Sha256};
@@ -222,9 +223,8 @@ impl MemoryState {
             QueueStanding::Released => {}
         }
         let change = self.changed();
-        let is_meant = |run: &&mut MemoryRun| {
-            run.queued.id == id || run.queued.parent.as_deref() == Some(id)
-        };
+        let is_meant =
+            |run: &&mut MemoryRun| run.queued.id == id || run.queued.parent.as_deref() == Some(id);
         for run in self.runs.values_mut().filter(is_meant) {
             run.standing = QueueStanding::Removed;
             run.change = change;
@@ -253,9 +253,8 @@ impl MemoryState {
     }
 
     fn list(&self, after: u64, now: Duration) -> Vec<EngineListing> {
-        let is_open = |run: &MemoryRun| {
-            matches!(run.standing, QueueStanding::Waiting | QueueStanding::Held)
-        };
+        let is_open =
+            |run: &MemoryRun| matches!(run.standing, QueueStanding::Waiting | QueueStanding::Held);
         let is_listed = |run: &&MemoryRun| is_open(run) || run.change > after;
         let listed = |run: &MemoryRun| EngineListing {
             queued: run.queued.clone(),

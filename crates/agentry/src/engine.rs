@@ -203,11 +203,8 @@ fn queued_for_itself(
 ) -> Result<RunLease, JournalError> {
     let id = journal::reserve(home, about.started)?;
     let parent = about.parent.as_ref().map(|parent| parent.run.clone());
-    let queued = queued_run(&id, TERMINAL, &RunRequest {
-        about: about.clone(),
-        waits: true,
-        git: None,
-    });
+    let queued =
+        queued_run(&id, TERMINAL, &RunRequest { about: about.clone(), waits: true, git: None });
     session.create(QueuedRun { parent, ..queued }).map_err(failed(&id))?;
     claimed(session, &id)
 }

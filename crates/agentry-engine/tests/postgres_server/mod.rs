@@ -3,7 +3,7 @@
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -11,27 +11,37 @@ use tempfile::TempDir;
 
 /// A database of its own, which ends with the test.
 pub(crate) struct TestPostgres {
-    directory: TempDir,
+    directory: PathBuf,
+    /// Removes the directory, unless it belongs to the test.
+    own: Option<TempDir>,
     port: u16,
 }
 
 impl TestPostgres {
     /// Starts one; `None` if the machine has no Postgres, which is printed.
-    #[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
     pub(crate) fn start() -> Option<Self> {
+        let own = tempfile::tempdir().expect("a writable directory");
+        let path = own.path().to_owned();
+        let mut this = Self::start_in(&path)?;
+        this.own = Some(own);
+        Some(this)
+    }
+
+    /// Starts one with its files in this directory.
+    #[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
+    pub(crate) fn start_in(directory: &Path) -> Option<Self> {
         let Some(programs) = programs() else {
             eprintln!("SKIPPED: there is no Postgres; `cargo xtask install` brings it");
             return None;
         };
-        let directory = tempfile::tempdir().expect("a writable directory");
         let port = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
         let port = port.expect("a free port").port();
-        let this = Self { directory, port };
+        let this = Self { directory: directory.to_owned(), own: None, port };
         let data = this.data();
         let data = data.display();
         if is_root() {
             // Postgres refuses to run as root.
-            run(Command::new("chown").arg("nobody").arg(this.directory.path()));
+            run(Command::new("chown").arg("nobody").arg(&this.directory));
         }
         let make = format!("{}/initdb -D {data} -U agentry -A trust -N", programs.display());
         run(unprivileged(&make).stdout(Stdio::null()));
@@ -46,7 +56,7 @@ impl TestPostgres {
     }
 
     fn data(&self) -> PathBuf {
-        self.directory.path().join("data")
+        self.directory.join("data")
     }
 
     /// Starts the server, and waits until it answers.
@@ -82,6 +92,12 @@ impl TestPostgres {
             std::thread::sleep(Duration::from_millis(5));
         }
         let _ = fs::remove_file(file);
+    }
+
+    /// The port on loopback at which it listens.
+    #[allow(dead_code, reason = "only the tests of the program have a wire to it")]
+    pub(crate) const fn port(&self) -> u16 {
+        self.port
     }
 
     /// Its address.

@@ -191,7 +191,8 @@ fn checked(
     before: Option<&KeptHead>,
 ) -> Result<(Map<String, Value>, PublicKey), &'static str> {
     let is_small = receipt.text.len() as u64 <= MOST_BYTES;
-    let sealed = SealedText::split(&receipt.text).filter(|sealed| is_small && sealed.has_own_digest());
+    let sealed =
+        SealedText::split(&receipt.text).filter(|sealed| is_small && sealed.has_own_digest());
     let sealed = sealed.ok_or("is altered")?;
     let fields = body_text::read(sealed.body).ok_or("is not spelt as receipts are written")?;
     let text = |outer: &str, inner: &str| fields.get(outer)?.get(inner)?.as_str();

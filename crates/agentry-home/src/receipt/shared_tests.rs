@@ -18,7 +18,8 @@ struct OneChain {
 
 impl SharedChains for OneChain {
     fn add(&self, receipt: &SharedReceipt) -> Result<bool, String> {
-        if let Some(rival) = self.rival.borrow_mut().take() {
+        let rival = self.rival.borrow_mut().take();
+        if let Some(rival) = rival {
             let mut book = ReceiptBook::open(&rival).expect("a book");
             book.append_shared(&draft(&rival, 50), self).expect("the receipt of the rival");
         }
@@ -102,7 +103,8 @@ fn every_home_has_the_whole_chain() {
         assert_eq!(homes.take_in(home), Vec::<String>::new());
         assert_eq!(homes.problems(home), Vec::<String>::new());
         let files = receipt_files(&homes.homes[home]);
-        let shared = files.iter().filter(|it| it.text_field("session/agent_id").ends_with("~shared"));
+        let shared =
+            files.iter().filter(|it| it.text_field("session/agent_id").ends_with("~shared"));
         let counts: Vec<_> = shared.filter_map(|it| it.field("count")?.as_u64()).collect();
         assert_eq!(counts, [1, 2, 3, 4, 5], "home {home}");
         assert_eq!(files.len(), 5 + own);

@@ -269,7 +269,11 @@ fn read_homes(database: &Connection) -> rusqlite::Result<Vec<PublicKey>> {
     }
     let mut select = database.prepare("SELECT public FROM receipt_homes")?;
     let keys = select.query_map([], |row| row.get::<_, String>(0))?;
-    Ok(keys.collect::<rusqlite::Result<Vec<_>>>()?.iter().filter_map(|key| key.parse().ok()).collect())
+    Ok(keys
+        .collect::<rusqlite::Result<Vec<_>>>()?
+        .iter()
+        .filter_map(|key| key.parse().ok())
+        .collect())
 }
 
 fn has_tables(database: &Connection) -> rusqlite::Result<bool> {

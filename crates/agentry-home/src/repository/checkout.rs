@@ -155,9 +155,9 @@ impl GitCheckout {
         if listed.len() > MOST_FILES {
             return Err(RepositoryError::TooLarge("the commit has more than 200,000 files"));
         }
-        let files = listed.into_iter().filter_map(|(path, mode, object)| {
-            Some((path, TreeMode::from_git(&mode)?, object))
-        });
+        let files = listed
+            .into_iter()
+            .filter_map(|(path, mode, object)| Some((path, TreeMode::from_git(&mode)?, object)));
         self.repository.tree_of(files.collect())
     }
 
@@ -195,10 +195,9 @@ impl GitCheckout {
         let work = format!("--work-tree={}", self.repository.root.display());
         let list = [&work, "ls-files", "-z", "--cached", "--others", "--exclude-standard"];
         let listed = self.git(&list, Vec::new())?;
-        let listed = String::from_utf8(listed)
-            .map_err(|error| {
-                RepositoryError::Name(std::ffi::OsString::from_vec(error.into_bytes()).into())
-            })?;
+        let listed = String::from_utf8(listed).map_err(|error| {
+            RepositoryError::Name(std::ffi::OsString::from_vec(error.into_bytes()).into())
+        })?;
         let paths: BTreeSet<&str> = listed.split('\0').filter(|path| !path.is_empty()).collect();
         let (mut tree, mut total) = (AgentTree::default(), 0);
         for path in paths {
@@ -228,7 +227,12 @@ impl GitCheckout {
 }
 
 /// Makes a repository with the objects of one commit, whose parents it does not have.
-fn fill(git: &GitProgram, git_dir: &Path, commit: &str, pack: &[u8]) -> Result<(), RepositoryError> {
+fn fill(
+    git: &GitProgram,
+    git_dir: &Path,
+    commit: &str,
+    pack: &[u8],
+) -> Result<(), RepositoryError> {
     let format = if commit.len() == 64 { "sha256" } else { "sha1" };
     let (format, branch) =
         (format!("--object-format={format}"), format!("--initial-branch={BRANCH}"));

@@ -16,9 +16,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use agent_tree::{AgentTree, TreeFile, TreeMode};
-pub use checkout::{
-    CheckoutResult, GitCheckout, PackedCommit, pack_commit, receive_result,
-};
+pub use checkout::{CheckoutResult, GitCheckout, PackedCommit, pack_commit, receive_result};
 pub use commit_note::{CommitKind, CommitNote};
 pub use tree_diff::text_diff;
 

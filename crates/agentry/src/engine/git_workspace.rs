@@ -107,9 +107,10 @@ pub(crate) fn check_out(
 pub(crate) fn sweep(checkouts: &Path, home: &Path) {
     for entry in fs::read_dir(checkouts).into_iter().flatten().flatten() {
         let Ok(id) = entry.file_name().into_string() else { continue };
-        let is_old = entry.metadata().and_then(|it| it.modified()).is_ok_and(|at| {
-            SystemTime::now().duration_since(at).is_ok_and(|age| age > LEFT_OVER)
-        });
+        let is_old = entry
+            .metadata()
+            .and_then(|it| it.modified())
+            .is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > LEFT_OVER));
         if is_old && journal::is_run_id(&id) && journal::engine_standing(home, &id).is_none() {
             let _ = fs::remove_dir_all(entry.path());
         }

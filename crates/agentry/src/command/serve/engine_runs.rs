@@ -288,7 +288,8 @@ impl EngineRuns {
         let work = work.map_err(RefusedStart)?;
         let inside = work.join(&git.agent);
         // An installed agent has an id, which is no path of the commit.
-        let argument = if inside.exists() { inside.display().to_string() } else { git.agent.clone() };
+        let argument =
+            if inside.exists() { inside.display().to_string() } else { git.agent.clone() };
         Ok((argument, Some(work)))
     }
 
