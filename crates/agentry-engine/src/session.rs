@@ -71,6 +71,11 @@ impl EngineSession {
         &self.worker
     }
 
+    /// How long a lease lasts.
+    pub const fn lease_time(&self) -> Duration {
+        self.lease_time
+    }
+
     /// Does something with the engine, and blocks until it is done.
     pub fn ask<T: Send + 'static, F>(
         &self,

@@ -1,5 +1,6 @@
 //! A real Postgres that a test starts in a directory of its own, as an unprivileged user.
 
+use std::cell::Cell;
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt as _;
@@ -15,6 +16,8 @@ pub(crate) struct TestPostgres {
     /// Removes the directory, unless it belongs to the test.
     own: Option<TempDir>,
     port: u16,
+    /// Its first process.
+    process: Cell<u32>,
 }
 
 impl TestPostgres {
@@ -36,7 +39,7 @@ impl TestPostgres {
         };
         let port = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
         let port = port.expect("a free port").port();
-        let this = Self { directory: directory.to_owned(), own: None, port };
+        let this = Self { directory: directory.to_owned(), own: None, port, process: Cell::new(0) };
         let data = this.data();
         let data = data.display();
         if is_root() {
@@ -73,6 +76,10 @@ impl TestPostgres {
             }
         });
         assert!(started, "the server does not start");
+        let text = fs::read_to_string(self.data().join("postmaster.pid"));
+        let text = text.expect("the id of the server");
+        let id = text.lines().next().and_then(|line| line.parse().ok());
+        self.process.set(id.expect("a number"));
     }
 
     fn stop(&self, how: &str) {
@@ -83,15 +90,13 @@ impl TestPostgres {
 
     /// Kills the first process of the server, and waits for its children to notice.
     pub(crate) fn kill(&self) {
-        let file = self.data().join("postmaster.pid");
-        let text = fs::read_to_string(&file).expect("the id of the server");
-        let pid = text.lines().next().expect("a line").to_owned();
-        run(Command::new("kill").args(["-9", &pid]));
+        let pid = self.process.get();
+        run(Command::new("kill").args(["-9", &pid.to_string()]));
         // A process that has ended has no command line.
         while fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|it| !it.is_empty()) {
             std::thread::sleep(Duration::from_millis(5));
         }
-        let _ = fs::remove_file(file);
+        let _ = fs::remove_file(self.data().join("postmaster.pid"));
     }
 
     /// The port on loopback at which it listens.
@@ -109,6 +114,11 @@ impl TestPostgres {
 impl Drop for TestPostgres {
     fn drop(&mut self) {
         self.stop("immediate");
+        // A server whose disk is gone does not stop.
+        let command = fs::read_to_string(format!("/proc/{}/cmdline", self.process.get()));
+        if command.is_ok_and(|it| it.contains(&*self.data().to_string_lossy())) {
+            self.kill();
+        }
     }
 }
 

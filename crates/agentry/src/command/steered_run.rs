@@ -18,6 +18,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::command::sandbox::this_program;
 use crate::engine;
+use crate::home::agentry_home;
 use crate::output::{CliFailure, error_text, remark};
 
 /// The most bytes of one event.
@@ -211,7 +212,11 @@ impl SteeredRun {
         let mut command = Command::new(this_program()?);
         command.args(arguments).envs(engine::variable()).env_remove(engine::LEASE);
         command.envs(lease.map(|lease| (engine::LEASE, lease)));
-        directory.map(|directory| command.current_dir(directory));
+        if let Some(directory) = directory {
+            // A relative home would be another one there.
+            command.envs(agentry_home().map(|home| ("AGENTRY_HOME", home)));
+            command.current_dir(directory);
+        }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A signal from the terminal of this program is not for the run, which is parked instead.
         CommandExt::process_group(command.as_std_mut(), 0);

@@ -13,7 +13,7 @@ use crate::run::{with, write, writer};
 use crate::schedule::agent as scheduled;
 use crate::serve::Serving;
 use crate::server::{Reply, Server, Turn};
-use crate::terminal::{signal, wait_for};
+use crate::terminal::{family, signal, wait_for};
 use crate::test::Test;
 
 /// Runs the real Git in the directory of a test.
@@ -71,7 +71,7 @@ fn a_commit_is_checked_out_by_a_worker_and_comes_back() {
     let plain = serving(&test, &server, (&postgres, HOMES[1]), &["--worker"]);
     plain.consent("writer");
     let other = front.run("writer", "write it");
-    plain.wait_for_state(&other, "parked");
+    front.wait_for_state(&other, "parked");
     assert_eq!(front.get(&format!("/v1/runs/{run}"))["state"], "running");
     plain.stop();
     let approval = front.approval();
@@ -187,4 +187,69 @@ fn a_run_outlasts_its_database() {
     worker.stop();
     let runs = with(&test, &server, &["runs"]).exits(0);
     assert!(!runs.stdout.contains("interrupted"), "{runs}");
+}
+
+/// A worker is paused with its run for longer than a lease, `AGENTRY_PAUSE` says for how many seconds. Another one goes on;
+/// the first one wakes up, and does and writes nothing more.
+#[test]
+fn a_worker_that_wakes_up_does_nothing_more() {
+    let pause = std::env::var("AGENTRY_PAUSE").ok().and_then(|text| text.parse().ok());
+    let server = Server::answering(|asked| match asked.results.len() {
+        0 => Turn::call("bash", json!({ "command": "echo begun >> effects; sleep 1" })).into(),
+        1 => Turn::call("bash", json!({ "command": "echo next >> effects" })).into(),
+        _ => Turn::text("Done.").into(),
+    });
+    let test = Test::new()
+        .file("worker/agent.toml", crate::confined::WORKER)
+        .file("worker/system-prompt.md", "You work.\n")
+        .file("effects", "");
+    let Some(postgres) = migrated(&test, &server) else { return };
+    let front = serving(&test, &server, (&postgres, "front/home"), &["--label", "shared"]);
+    front.consent("worker");
+    let working = ["--worker", "--label", "shared"];
+    let first = serving(&test, &server, (&postgres, HOMES[0]), &working);
+    first.consent("worker");
+    let run = front.run("worker", "work");
+    wait_for("the first effect", || test.read("effects") == "begun\n");
+    let paused: Vec<u32> = family(first.process()).iter().map(|it| it.pid).collect();
+    let all = |name: &str| {
+        for id in &paused {
+            // A command may have ended.
+            let _ = Command::new("kill").args([name, &id.to_string()]).status();
+        }
+    };
+    all("-STOP");
+    let second = serving(&test, &server, (&postgres, HOMES[1]), &working);
+    second.consent("worker");
+    front.wait_for_state(&run, "parked");
+    let approval = front.approval();
+    assert_eq!(approval["kind"], "unfinished", "{approval}");
+    front.answer(&approval, &json!({ "answer": "no" }));
+    front.wait_for_state(&run, "done");
+    let before = front.get(&format!("/v1/runs/{run}/export"));
+    std::thread::sleep(Duration::from_secs(pause.unwrap_or(0)));
+    all("-CONT");
+    // The process of the run notices that it was replaced, and ends.
+    wait_for("the end of the replaced run", || family(first.process()).len() == 1);
+    assert_eq!(test.read("effects"), "begun\nnext\n");
+    assert_eq!(front.get(&format!("/v1/runs/{run}/export")), before);
+    assert_eq!(first.get(&format!("/v1/runs/{run}"))["state"], "done");
+    front.stop();
+    first.stop();
+    second.stop();
+}
+
+#[test]
+fn a_commit_needs_an_engine() {
+    let test = writer();
+    let server = Server::playing([]);
+    let serving = Serving::start(&test, &server);
+    serving.consent("writer");
+    let body = json!({ "agent": "writer", "prompt": "write it", "commit": "HEAD" });
+    let (status, refused) = serving.send("POST /v1/runs", &body);
+    assert_eq!(status, 400, "{refused}");
+    assert!(refused.to_string().contains("needs an engine with workers"), "{refused}");
+    assert_eq!(serving.get("/v1/runs"), json!([]));
+    let result = test.run("runs result last").exits(2);
+    assert!(result.stderr.contains("there is no run"), "{result}");
 }

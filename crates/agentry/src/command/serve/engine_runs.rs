@@ -32,6 +32,8 @@ use crate::output::{CliFailure, CliOutcome, ExitKind, error_text, note, remark};
 const FRESH: Duration = Duration::from_secs(5);
 /// How often a worker tries to begin or to continue a run.
 const MOST_FAILURES: usize = 5;
+/// How long the holders of leases get at least after an outage of the engine: they try again every few seconds.
+const RECOVERY: Duration = Duration::from_secs(10);
 /// The longest pause between two looks at the engine.
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -47,6 +49,8 @@ pub(super) struct EngineRuns {
     /// How often a run could not be continued.
     failures: Mutex<BTreeMap<String, usize>>,
     claimable: Mutex<Option<(Instant, ClaimableAgents)>>,
+    /// Until when nothing is claimed, because the engine was away.
+    holds_back: Mutex<Option<Instant>>,
 }
 
 /// How the process of a claimed run is started.
@@ -105,6 +109,7 @@ impl EngineRuns {
             starting: AtomicUsize::new(0),
             failures: Mutex::default(),
             claimable: Mutex::default(),
+            holds_back: Mutex::default(),
         }))
     }
 
@@ -159,7 +164,7 @@ impl EngineRuns {
         offers: &AgentOffers,
         live: usize,
     ) -> Option<ClaimedRun> {
-        if live + self.starting.load(Ordering::SeqCst) >= self.at_once {
+        if live + self.starting.load(Ordering::SeqCst) >= self.at_once || self.holds_back() {
             return None;
         }
         let ClaimableAgents { arguments, labels } = self.claimable(home, offers);
@@ -169,6 +174,18 @@ impl EngineRuns {
             self.starting.fetch_add(1, Ordering::SeqCst);
         }
         claimed
+    }
+
+    /// Notes that the engine does not answer. While it was away, no lease could be renewed: their holders come first when
+    /// it is back, or each outage would interrupt all runs.
+    pub(super) fn note_outage(&self) {
+        let mut until = self.holds_back.lock().unwrap_or_else(PoisonError::into_inner);
+        *until = Instant::now().checked_add(self.session.lease_time().max(RECOVERY));
+    }
+
+    fn holds_back(&self) -> bool {
+        let until = self.holds_back.lock().unwrap_or_else(PoisonError::into_inner);
+        until.is_some_and(|until| Instant::now() < until)
     }
 
     /// The agents that the user of this home agreed to, as they are now.

@@ -98,6 +98,7 @@ impl ServeHost {
         let Some(engine) = &self.engine else { return };
         if let Err(failure) = crate::engine::refresh(&self.home) {
             remark(&format!("warning: {}", failure.message));
+            engine.note_outage();
         }
         while let Some(claimed) = engine.claim(&self.home, &self.agents, self.live.count()) {
             let host = Arc::clone(self);
