@@ -66,6 +66,8 @@ impl TestPostgres {
     pub(crate) fn up(&self) {
         let (data, programs) = (self.data(), programs().expect("the programs"));
         let (data, programs) = (data.display(), programs.display());
+        // A killed server leaves its mark, and may be listed until its parent notices.
+        let _ = fs::remove_file(self.data().join("postmaster.pid"));
         let start = format!("{programs}/pg_ctl -D {data} -l {data}/log -w -t 60 start");
         // A child of a killed server may still hold its memory for a moment.
         let started = (0..100).any(|_| {
@@ -96,7 +98,6 @@ impl TestPostgres {
         while fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|it| !it.is_empty()) {
             std::thread::sleep(Duration::from_millis(5));
         }
-        let _ = fs::remove_file(self.data().join("postmaster.pid"));
     }
 
     /// The port on loopback at which it listens.

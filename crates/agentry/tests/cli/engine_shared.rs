@@ -233,7 +233,7 @@ fn a_worker_that_wakes_up_does_nothing_more() {
     wait_for("the end of the replaced run", || family(first.process()).len() == 1);
     assert_eq!(test.read("effects"), "begun\nnext\n");
     assert_eq!(front.get(&format!("/v1/runs/{run}/export")), before);
-    assert_eq!(first.get(&format!("/v1/runs/{run}"))["state"], "done");
+    first.wait_for_state(&run, "done");
     front.stop();
     first.stop();
     second.stop();
