@@ -120,8 +120,9 @@ fn a_run_moves_between_servers() {
         let verify = ["receipts", "verify", "--format", "json"];
         let verified = engaged(&test, &server, (&postgres, home), &verify).output();
         let verified = verified.expect("the program runs");
-        let text = String::from_utf8_lossy(&verified.stdout);
-        assert!(verified.status.success() && text.contains("\"checked\": 2"), "{home}: {text}");
+        let checked = String::from_utf8_lossy(&verified.stdout);
+        let is_whole = verified.status.success() && checked.contains("\"checked\": 2");
+        assert!(is_whole, "{home}: {checked}");
     }
     // The home that changed nothing shows the changes, and undoes them.
     let changes = front.get(&format!("/v1/runs/{run}/changes")).to_string();

@@ -127,8 +127,8 @@ fn two_servers_start_each_planned_time_once() {
         assert!(keeper.wait().expect("it ends").success());
     }
     let runs = |home: &str| {
-        let text = output(&test, &server, (&postgres, home), &["runs", "--format", "json"]);
-        let runs: Vec<Value> = serde_json::from_str(&text).expect("JSON");
+        let listed = output(&test, &server, (&postgres, home), &["runs", "--format", "json"]);
+        let runs: Vec<Value> = serde_json::from_str(&listed).expect("JSON");
         runs
     };
     // One request for each run: those by hand, and those of the schedule. The last one may just begin.
