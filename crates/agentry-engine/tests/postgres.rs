@@ -235,6 +235,8 @@ impl Drop for CutDisk {
 fn durable_rows_survive_power_cuts() {
     let Some(disk) = CutDisk::new() else { return };
     let Some(postgres) = TestPostgres::start_in(&disk.place()) else { return };
+    // The files of a new database are written without waiting for the disk.
+    assert!(Command::new("sync").arg("-f").arg(disk.place()).status().expect("sync").success());
     block_on(async {
         let engine = engine_of(&postgres).await;
         engine.create(&queued("kills")).await.expect("a run");
