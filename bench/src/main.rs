@@ -3,6 +3,7 @@
 
 mod channels;
 mod corpus;
+mod engine;
 mod growing;
 mod guard;
 mod importing;
@@ -11,6 +12,8 @@ mod locking;
 mod measure;
 mod memory;
 mod policy;
+#[path = "../../crates/agentry-engine/tests/postgres_server/mod.rs"]
+mod postgres_server;
 mod program;
 mod pulling;
 mod receipts;
@@ -35,6 +38,7 @@ usage: cargo xtask bench [COMMAND]
 
   (nothing)          measures everything; 1 if a target is missed
   channels           measures the start of what was installed by npm only
+  engine             measures runs on a Postgres engine only
   javascript         measures JavaScript tools only
   lock               measures locking and the store only
   memory             measures the search in memories only
@@ -58,6 +62,7 @@ fn main() -> ExitCode {
         ["policy"] => Ok(shown(&policy_table())),
         ["channels"] => channels_table().map(|table| shown(&table)),
         ["javascript"] => javascript_table().map(|table| shown(&table)),
+        ["engine"] => engine_table().map(|table| shown(&table)),
         ["lock"] => lock_table().map(|table| shown(&table)),
         ["memory"] => memory_table().map(|table| shown(&table)),
         ["servers"] => servers_table().map(|table| shown(&table)),
@@ -206,6 +211,15 @@ fn serve_table() -> Result<Table, String> {
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     let mut table = Table::default();
     serving::measuring(&program, folder.path(), &mut table)?;
+    Ok(table)
+}
+
+/// The engine only.
+fn engine_table() -> Result<Table, String> {
+    let program = program::build()?;
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let mut table = Table::default();
+    engine::measuring(&program, folder.path(), &mut table)?;
     Ok(table)
 }
 

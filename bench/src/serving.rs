@@ -33,10 +33,11 @@ const TICKS: u64 = 100;
 const PARK: &str = "PROMPT-PARK";
 const ANSWER: &str = "PROMPT-ANSWER";
 const SILENCE: &str = "PROMPT-SILENCE";
+pub(crate) const QUICK: &str = "PROMPT-QUICK";
 /// The longest wait for anything.
 const WAIT: Duration = Duration::from_secs(120);
 
-const AGENT: &str =
+pub(crate) const AGENT: &str =
     "name = \"writer\"\ndescription = \"Writes\"\n\n[permissions.read]\nintent = \"ask\"\n";
 
 /// Measures the server. Without `/proc` nothing is measured, and the reason is shown.
@@ -162,7 +163,7 @@ fn park(program: &Path, folder: &Path, model: &Model) -> Result<(), String> {
     Ok(())
 }
 
-fn command(program: &Path, folder: &Path, model: &Model) -> Command {
+pub(crate) fn command(program: &Path, folder: &Path, model: &Model) -> Command {
     let mut command = Command::new(program);
     command.current_dir(folder).env("AGENTRY_HOME", folder.join("home")).env("HOME", folder);
     command.env("OPENAI_BASE_URL", &model.base).env("OPENAI_API_KEY", "none");
@@ -170,14 +171,14 @@ fn command(program: &Path, folder: &Path, model: &Model) -> Command {
 }
 
 /// A model that does what its prompt says: it reads a file, answers in words, or never answers.
-struct Model {
+pub(crate) struct Model {
     base: String,
     /// When an answer in words was sent.
     answered: Receiver<Instant>,
 }
 
 impl Model {
-    fn start() -> Result<Self, String> {
+    pub(crate) fn start() -> Result<Self, String> {
         let failed = |error: std::io::Error| format!("no model: {error}");
         let listener = TcpListener::bind("127.0.0.1:0").map_err(failed)?;
         let base = format!("http://{}/v1", listener.local_addr().map_err(failed)?);
@@ -205,6 +206,9 @@ fn answer(mut stream: &TcpStream, sent: &Sender<Instant>) -> std::io::Result<()>
         } else if body.contains(ANSWER) {
             // The page opens its stream meanwhile.
             std::thread::sleep(Duration::from_millis(300));
+            (json!({ "content": "all done" }), "stop")
+        } else if body.contains(QUICK) {
+            std::thread::sleep(Duration::from_millis(50));
             (json!({ "content": "all done" }), "stop")
         } else {
             std::thread::sleep(WAIT * 10);
@@ -242,7 +246,7 @@ fn read_body(reader: &mut impl std::io::BufRead) -> std::io::Result<String> {
 }
 
 /// A running server.
-struct ServeProcess {
+pub(crate) struct ServeProcess {
     child: Child,
     address: String,
     token: String,
@@ -250,9 +254,14 @@ struct ServeProcess {
 
 impl ServeProcess {
     fn start(program: &Path, folder: &Path, model: &Model) -> Result<Self, String> {
-        let failed = |error: std::io::Error| format!("no server: {error}");
         let mut command = command(program, folder, model);
         command.args(["serve", "--listen", "127.0.0.1:0", "--on-stop", "park", "writer"]);
+        Self::of(&mut command, &folder.join("home"))
+    }
+
+    /// The server of a command, with that home.
+    pub(crate) fn of(command: &mut Command, home: &Path) -> Result<Self, String> {
+        let failed = |error: std::io::Error| format!("no server: {error}");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().map_err(failed)?;
         let output = child.stdout.take().ok_or("a server without output")?;
@@ -260,7 +269,7 @@ impl ServeProcess {
         let address =
             lines.find_map(|line| line.strip_prefix("serving on http://").map(str::to_owned));
         let address = address.ok_or("the server has no address")?.trim_end_matches('/').to_owned();
-        let token = fs::read_to_string(folder.join("home/serve/token")).map_err(failed)?;
+        let token = fs::read_to_string(home.join("serve/token")).map_err(failed)?;
         Ok(Self { child, address, token: token.trim().to_owned() })
     }
 
@@ -278,7 +287,7 @@ impl ServeProcess {
         Ok(stream)
     }
 
-    fn request(&self, method: &str, path: &str, body: &Value) -> Result<Value, String> {
+    pub(crate) fn request(&self, method: &str, path: &str, body: &Value) -> Result<Value, String> {
         let body = if body.is_null() { String::new() } else { body.to_string() };
         let stream = self.open(method, path, &body)?;
         let answer = read_body(&mut BufReader::new(stream));
@@ -286,13 +295,13 @@ impl ServeProcess {
         serde_json::from_str(&answer).map_err(|_| format!("{method} {path}: {answer}"))
     }
 
-    fn consent(&self) -> Result<(), String> {
+    pub(crate) fn consent(&self) -> Result<(), String> {
         let agent = self.request("GET", "/v1/agents/writer", &Value::Null)?;
         let digest = json!({ "digest": agent["digest"] });
         self.request("POST", "/v1/agents/writer/consent", &digest).map(drop)
     }
 
-    fn start_run(&self, prompt: &str) -> Result<String, String> {
+    pub(crate) fn start_run(&self, prompt: &str) -> Result<String, String> {
         let body = json!({ "agent": "writer", "prompt": prompt });
         let started = self.request("POST", "/v1/runs", &body)?;
         started["id"].as_str().map(str::to_owned).ok_or_else(|| format!("no run: {started}"))

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use agentry_runtime::engine::{
     AppendFailure, ClaimFilter, ClaimedRun, EngineFailure, EngineRow, FiringKey, LEASE_TIME,
-    LeaseFailure, QueueStanding, QueuedRun, RunLease, SharedEngine,
+    LeaseFailure, QueueStanding, QueuedRun, RunLease, SharedEngine, SharedReceipt,
 };
 
 /// A broken sentence of the contract.
@@ -29,7 +29,9 @@ pub async fn check(engine: &dyn SharedEngine, salt: &str) -> Held {
     bench.appends().await?;
     bench.fences().await?;
     bench.endings().await?;
-    bench.files_answers_firings().await
+    bench.files_answers_firings().await?;
+    bench.removal().await?;
+    bench.receipts().await
 }
 
 struct ContractBench<'a> {
@@ -252,6 +254,82 @@ impl ContractBench<'_> {
             let fired = self.engine.fire(&firing, worker).await;
             holds!(fired == Ok(expected), "the firing of {worker}: {fired:?}");
         }
+        Ok(())
+    }
+
+    /// A run is bound to a label, and removed with its bytes.
+    async fn removal(&self) -> Held {
+        let (other, claimed) = (self.claimed("stays").await?, self.claimed("removed").await?);
+        let (run, lease) = (claimed.queued.id.clone(), claimed.lease);
+        let label = format!("bound-{}", self.salt);
+        self.engine.bind(&lease, &label).await.map_err(broken)?;
+        let stale = RunLease { epoch: lease.epoch - 1, ..lease.clone() };
+        let bound = self.engine.bind(&stale, "x").await;
+        holds!(bound == Err(LeaseFailure::Lost), "an old holder bound the run: {bound:?}");
+        self.engine.append(&lease, 0, &[row("1")], true).await.map_err(broken)?;
+        let (own, common) = (format!("own {}", self.salt), format!("common {}", self.salt));
+        let own = self.engine.put(own.as_bytes()).await.map_err(broken)?;
+        let common = self.engine.put(common.as_bytes()).await.map_err(broken)?;
+        for (lease, digest) in [(&lease, &own), (&lease, &common), (&other.lease, &common)] {
+            self.engine.attach(lease, digest, digest).await.map_err(broken)?;
+        }
+        let removed = self.engine.remove(&run).await;
+        holds!(removed == Ok(false), "a held run was removed: {removed:?}");
+        self.engine.release(&lease, 1, None).await.map_err(broken)?;
+        for time in ["first", "second"] {
+            let removed = self.engine.remove(&run).await;
+            holds!(removed == Ok(true), "the {time} time: {removed:?}");
+        }
+        let rows = self.engine.read_from(&run, 0, 9).await.map_err(broken)?;
+        holds!(rows.is_empty(), "rows of a removed run: {rows:?}");
+        let bytes = self.engine.get(&own).await;
+        holds!(matches!(bytes, Err(EngineFailure::Missing(_))), "its bytes: {bytes:?}");
+        let bytes = self.engine.get(&common).await;
+        holds!(bytes.is_ok(), "the bytes of another run: {bytes:?}");
+        let listed = self.engine.list(0).await.map_err(broken)?;
+        let listed = listed.into_iter().find(|it| it.queued.id == run);
+        let listed = listed.map(|it| (it.standing, it.queued.request, it.queued.label));
+        let expected = Some((QueueStanding::Removed, String::new(), label.clone()));
+        holds!(listed == expected, "it is listed as {listed:?}");
+        let claimed = self.engine.claim("w", &ClaimFilter::Run(run.clone()), LEASE_TIME).await;
+        holds!(claimed == Ok(None), "a removed run was claimed: {claimed:?}");
+        let queued = self.engine.queue_again(&run).await;
+        holds!(queued == Ok(false), "a removed run was queued: {queued:?}");
+        Ok(())
+    }
+
+    /// A chain has one receipt at each place.
+    async fn receipts(&self) -> Held {
+        let receipt = |number: u64, id: &str| SharedReceipt {
+            chain: format!("chain-{}", self.salt),
+            number,
+            id: format!("{id}-{}", self.salt),
+            run: "run".to_owned(),
+            text: format!("text of {id}"),
+        };
+        let cases = [
+            ((2, "early"), false),
+            ((0, "zero"), false),
+            ((1, "first"), true),
+            ((1, "first"), true),
+            ((1, "rival"), false),
+            ((3, "gap"), false),
+            ((2, "second"), true),
+        ];
+        for ((number, id), expected) in cases {
+            let added = self.engine.add_receipt(&receipt(number, id)).await;
+            holds!(added == Ok(expected), "{id} as number {number}: {added:?}");
+        }
+        let chain = receipt(1, "").chain;
+        let found = self.engine.receipts(&chain, 1, 9).await.map_err(broken)?;
+        let expected = [receipt(1, "first"), receipt(2, "second")];
+        holds!(found == expected, "the receipts are {found:?}");
+        let found = self.engine.receipts(&chain, 1, 1).await.map_err(broken)?;
+        holds!(found == expected[..1], "the first receipt is {found:?}");
+        let found = self.engine.receipts(&chain, 2, 9).await.map_err(broken)?;
+        holds!(found == expected[1..], "the last receipt is {found:?}");
+        let chains = self.engine.chains().await.map_err(broken)?;
+        holds!(chains.contains(&(chain, 2)), "the chains are {chains:?}");
         Ok(())
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use agentry_runtime::engine::{
     AppendFailure, ClaimFilter, ClaimedRun, EngineFailure, EngineFuture, EngineListing, EngineRow,
     FiringKey, LeaseFailure, LeaseNews, QueueStanding, QueuedRun, RunLease, SharedEngine,
+    SharedReceipt,
 };
 use agentry_runtime::tool::BoxedFuture;
 use sha2::{Digest as _, Sha256};
@@ -28,6 +29,7 @@ struct MemoryState {
     runs: BTreeMap<String, MemoryRun>,
     bytes: BTreeMap<String, Vec<u8>>,
     firings: BTreeMap<FiringKey, String>,
+    chains: BTreeMap<String, Vec<SharedReceipt>>,
     changes: u64,
 }
 
@@ -139,7 +141,12 @@ impl MemoryState {
             let has_ended = run.standing == QueueStanding::Held && run.until <= now;
             match filter {
                 ClaimFilter::Run(id) => {
-                    run.queued.id == *id && (run.standing != QueueStanding::Held || has_ended)
+                    let is_free = match run.standing {
+                        QueueStanding::Waiting | QueueStanding::Released => true,
+                        QueueStanding::Held => has_ended,
+                        QueueStanding::Removed => false,
+                    };
+                    run.queued.id == *id && is_free
                 }
                 ClaimFilter::Waiting { labels, digests } => {
                     (run.standing == QueueStanding::Waiting || has_ended)
@@ -190,7 +197,8 @@ impl MemoryState {
     ) -> Result<(), LeaseFailure> {
         let change = self.changed();
         let run = self.runs.get_mut(&lease.run).ok_or(LeaseFailure::Lost)?;
-        if run.epoch != lease.epoch || run.standing == QueueStanding::Waiting {
+        let is_over = matches!(run.standing, QueueStanding::Waiting | QueueStanding::Removed);
+        if run.epoch != lease.epoch || is_over {
             return Err(LeaseFailure::Lost);
         }
         // A release that is sent twice does the same twice.
@@ -206,9 +214,48 @@ impl MemoryState {
         Ok(())
     }
 
+    /// Removes a released run with the runs that work for it.
+    fn remove(&mut self, id: &str) -> bool {
+        let Some(run) = self.runs.get(id) else { return true };
+        match run.standing {
+            QueueStanding::Waiting | QueueStanding::Held => return false,
+            QueueStanding::Removed => return true,
+            QueueStanding::Released => {}
+        }
+        let change = self.changed();
+        let is_meant =
+            |run: &&mut MemoryRun| run.queued.id == id || run.queued.parent.as_deref() == Some(id);
+        for run in self.runs.values_mut().filter(is_meant) {
+            run.standing = QueueStanding::Removed;
+            run.change = change;
+            run.ending = None;
+            run.queued.request = String::new();
+            run.rows.clear();
+            run.files.clear();
+            run.answers.clear();
+        }
+        let named: Vec<&String> = self.runs.values().flat_map(|run| run.files.values()).collect();
+        self.bytes.retain(|digest, _| named.contains(&digest));
+        true
+    }
+
+    fn add_receipt(&mut self, receipt: &SharedReceipt) -> bool {
+        let chain = self.chains.entry(receipt.chain.clone()).or_default();
+        let at = usize::try_from(receipt.number.saturating_sub(1)).unwrap_or(usize::MAX);
+        match chain.get(at) {
+            Some(stored) => stored == receipt,
+            None if at == chain.len() && receipt.number > 0 => {
+                chain.push(receipt.clone());
+                true
+            }
+            None => false,
+        }
+    }
+
     fn list(&self, after: u64, now: Duration) -> Vec<EngineListing> {
-        let is_listed =
-            |run: &&MemoryRun| run.standing != QueueStanding::Released || run.change > after;
+        let is_open =
+            |run: &MemoryRun| matches!(run.standing, QueueStanding::Waiting | QueueStanding::Held);
+        let is_listed = |run: &&MemoryRun| is_open(run) || run.change > after;
         let listed = |run: &MemoryRun| EngineListing {
             queued: run.queued.clone(),
             standing: run.standing,
@@ -349,6 +396,46 @@ impl SharedEngine for MemoryEngine {
 
     fn attached<'a>(&'a self, run: &'a str) -> EngineFuture<'a, Vec<(String, String)>> {
         self.act(|state| Ok(state.run(run)?.files.clone().into_iter().collect()))
+    }
+
+    fn bind<'a>(
+        &'a self,
+        lease: &'a RunLease,
+        label: &'a str,
+    ) -> EngineFuture<'a, (), LeaseFailure> {
+        self.act(|state| {
+            label.clone_into(&mut state.held(lease)?.queued.label);
+            Ok(())
+        })
+    }
+
+    fn remove<'a>(&'a self, run: &'a str) -> EngineFuture<'a, bool> {
+        self.act(|state| Ok(state.remove(run)))
+    }
+
+    fn add_receipt<'a>(&'a self, receipt: &'a SharedReceipt) -> EngineFuture<'a, bool> {
+        self.act(|state| Ok(state.add_receipt(receipt)))
+    }
+
+    fn chains(&self) -> EngineFuture<'_, Vec<(String, u64)>> {
+        self.act(|state| {
+            let count = |(chain, receipts): (&String, &Vec<_>)| {
+                (chain.clone(), u64::try_from(receipts.len()).unwrap_or(u64::MAX))
+            };
+            Ok(state.chains.iter().map(count).filter(|(_, count)| *count > 0).collect())
+        })
+    }
+
+    fn receipts<'a>(
+        &'a self,
+        chain: &'a str,
+        first: u64,
+        most: usize,
+    ) -> EngineFuture<'a, Vec<SharedReceipt>> {
+        self.act(move |state| {
+            let receipts = state.chains.get(chain).into_iter().flatten();
+            Ok(receipts.filter(|it| it.number >= first).take(most).cloned().collect())
+        })
     }
 
     fn fire<'a>(&'a self, firing: &'a FiringKey, worker: &'a str) -> EngineFuture<'a, bool> {

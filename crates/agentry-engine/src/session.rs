@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use agentry_runtime::engine::{
     ClaimFilter, ClaimedRun, EngineFailure, EngineRow, FiringKey, HeldRun, HoldFailure,
-    HolderWorld, LEASE_TIME, LeaseNews, QueuedRun, RunLease, SharedEngine,
+    HolderWorld, LEASE_TIME, LeaseFailure, LeaseNews, QueuedRun, RunLease, SharedEngine,
+    SharedReceipt,
 };
-use agentry_runtime::journal::JournalUplink;
+use agentry_runtime::journal::{FileUplink, JournalUplink};
 use agentry_runtime::tool::BoxedFuture;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc as queue;
@@ -68,6 +69,11 @@ impl EngineSession {
     /// The name of this worker.
     pub fn worker(&self) -> &str {
         &self.worker
+    }
+
+    /// How long a lease lasts.
+    pub const fn lease_time(&self) -> Duration {
+        self.lease_time
     }
 
     /// Does something with the engine, and blocks until it is done.
@@ -138,6 +144,75 @@ impl EngineSession {
         self.ask(|engine| async move { engine.answers(&run).await })
     }
 
+    /// Returns the bytes of a digest, which they have.
+    pub fn get(&self, digest: &str) -> Result<Vec<u8>, EngineFailure> {
+        let wanted = digest.to_owned();
+        let bytes = self.ask(|engine| async move { engine.get(&wanted).await })?;
+        let is_whole = crate::memory::digest(&bytes) == digest;
+        is_whole.then_some(bytes).ok_or_else(|| {
+            EngineFailure::Unusable(format!("the bytes of `{digest}` are others now"))
+        })
+    }
+
+    /// Returns the files of a run with their digests.
+    pub fn attached(&self, run: &str) -> Result<Vec<(String, String)>, EngineFailure> {
+        let run = run.to_owned();
+        self.ask(|engine| async move { engine.attached(&run).await })
+    }
+
+    /// Stores bytes as a file of a claimed run that has no process yet. Returns false if another worker has it.
+    pub fn attach(
+        &self,
+        lease: &RunLease,
+        name: &str,
+        bytes: Vec<u8>,
+    ) -> Result<bool, EngineFailure> {
+        let (lease, name) = (lease.clone(), name.to_owned());
+        self.ask(|engine| async move {
+            let digest = engine.put(&bytes).await?;
+            match engine.attach(&lease, &name, &digest).await {
+                Ok(()) => Ok(true),
+                Err(LeaseFailure::Lost) => Ok(false),
+                Err(LeaseFailure::Unavailable(why)) => Err(EngineFailure::Unavailable(why)),
+            }
+        })
+    }
+
+    /// Binds a claimed run to a label. Returns false if another worker has it.
+    pub fn bind(&self, lease: &RunLease, label: &str) -> Result<bool, EngineFailure> {
+        let (lease, label) = (lease.clone(), label.to_owned());
+        self.ask(|engine| async move {
+            match engine.bind(&lease, &label).await {
+                Ok(()) => Ok(true),
+                Err(LeaseFailure::Lost) => Ok(false),
+                Err(LeaseFailure::Unavailable(why)) => Err(EngineFailure::Unavailable(why)),
+            }
+        })
+    }
+
+    /// Removes a run from the engine. Returns false if it is not over.
+    pub fn remove(&self, run: &str) -> Result<bool, EngineFailure> {
+        let run = run.to_owned();
+        self.ask(|engine| async move { engine.remove(&run).await })
+    }
+
+    /// Stores a receipt behind those of its chain. Returns false if the chain has another one there.
+    pub fn add_receipt(&self, receipt: SharedReceipt) -> Result<bool, EngineFailure> {
+        self.ask(|engine| async move { engine.add_receipt(&receipt).await })
+    }
+
+    /// Returns how many receipts each chain has.
+    pub fn chains(&self) -> Result<Vec<(String, u64)>, EngineFailure> {
+        self.ask(|engine| async move { engine.chains().await })
+    }
+
+    /// Returns some receipts of a chain from a number on.
+    pub fn receipts(&self, chain: &str, first: u64) -> Result<Vec<SharedReceipt>, EngineFailure> {
+        const MOST: usize = 500;
+        let chain = chain.to_owned();
+        self.ask(|engine| async move { engine.receipts(&chain, first, MOST).await })
+    }
+
     /// Notes that this worker starts a run for a planned time. Returns whether no other one did.
     pub fn fire(&self, firing: FiringKey) -> Result<bool, EngineFailure> {
         let worker = self.worker.clone();
@@ -194,6 +269,7 @@ fn gone() -> EngineFailure {
 /// What a journal asks of the task that holds its run.
 enum HoldCommand {
     Store { row: EngineRow, durable: bool, reply: mpsc::Sender<Result<(), HoldFailure>> },
+    Attach { name: String, bytes: Vec<u8>, reply: mpsc::Sender<Result<(), HoldFailure>> },
     Release { ending: Option<String>, reply: mpsc::Sender<Result<(), HoldFailure>> },
 }
 
@@ -215,6 +291,14 @@ async fn hold(mut held: HeldRun, mut inbox: queue::UnboundedReceiver<HoldCommand
                     let stored = store(&mut held, row, durable).await;
                     let is_lost = stored.is_err();
                     let _ = reply.send(stored);
+                    if is_lost {
+                        stop();
+                    }
+                }
+                Some(HoldCommand::Attach { name, bytes, reply }) => {
+                    let attached = held.attach(&name, &bytes).await;
+                    let is_lost = attached.is_err();
+                    let _ = reply.send(attached);
                     if is_lost {
                         stop();
                     }
@@ -246,12 +330,14 @@ async fn store(held: &mut HeldRun, row: EngineRow, durable: bool) -> Result<(), 
 }
 
 fn refuse(command: HoldCommand) {
-    let (HoldCommand::Store { reply, .. } | HoldCommand::Release { reply, .. }) = command;
+    let (HoldCommand::Store { reply, .. }
+    | HoldCommand::Attach { reply, .. }
+    | HoldCommand::Release { reply, .. }) = command;
     let _ = reply.send(Err(HoldFailure::Lost));
 }
 
 /// The way from a journal to the task that holds its run.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct HeldUplink {
     commands: queue::UnboundedSender<HoldCommand>,
 }
@@ -268,7 +354,18 @@ impl HeldUplink {
     }
 }
 
+impl FileUplink for HeldUplink {
+    fn attach(&self, name: &str, bytes: &[u8]) -> Result<(), String> {
+        let (name, bytes) = (name.to_owned(), bytes.to_vec());
+        self.ask(|reply| HoldCommand::Attach { name, bytes, reply })
+    }
+}
+
 impl JournalUplink for HeldUplink {
+    fn files(&self) -> Arc<dyn FileUplink> {
+        Arc::new(self.clone())
+    }
+
     fn store(&mut self, at: u64, kind: &str, data: &str, durable: bool) -> Result<(), String> {
         let (kind, data) = (kind.to_owned(), data.to_owned());
         let row = EngineRow { id: row_id()?, at, kind, data };

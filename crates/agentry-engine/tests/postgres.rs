@@ -1,8 +1,11 @@
 //! The contract, on a real Postgres that each test starts in a directory of its own.
 #![expect(clippy::expect_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::print_stderr, reason = "a skipped test must be seen")]
 
 mod postgres_server;
 
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -35,9 +38,9 @@ fn the_contract_holds() {
     let Some(postgres) = TestPostgres::start() else { return };
     block_on(async {
         let missing = PostgresEngine::open(&postgres.url()).await.map(drop);
-        assert!(matches!(missing, Err(PostgresFailure::Older { found: 0, known: 1 })));
-        assert_eq!(PostgresEngine::migrate(&postgres.url()).await.expect("tables"), (0, 1));
-        assert_eq!(PostgresEngine::migrate(&postgres.url()).await.expect("tables"), (1, 1));
+        assert!(matches!(missing, Err(PostgresFailure::Older { found: 0, known: 2 })));
+        assert_eq!(PostgresEngine::migrate(&postgres.url()).await.expect("tables"), (0, 2));
+        assert_eq!(PostgresEngine::migrate(&postgres.url()).await.expect("tables"), (2, 2));
         let engine = engine_of(&postgres).await;
         contract::check(&engine, "a").await.unwrap_or_else(|broken| panic!("{broken:?}"));
         races(&postgres).await;
@@ -107,12 +110,12 @@ async fn newer_tables_are_refused(postgres: &TestPostgres) {
         .await
         .expect("a connection");
     let carried = tokio::spawn(connection);
-    client.execute("INSERT INTO agentry.version VALUES (2)", &[]).await.expect("a newer version");
+    client.execute("INSERT INTO agentry.version VALUES (3)", &[]).await.expect("a newer version");
     for refused in [
         PostgresEngine::open(&postgres.url()).await.map(drop),
         PostgresEngine::migrate(&postgres.url()).await.map(drop),
     ] {
-        let is_newer = matches!(refused, Err(PostgresFailure::Newer { found: 2, known: 1 }));
+        let is_newer = matches!(refused, Err(PostgresFailure::Newer { found: 3, known: 2 }));
         assert!(is_newer, "{refused:?}");
     }
     drop(client);
@@ -162,4 +165,110 @@ async fn is_there(engine: &PostgresEngine, number: u64) -> bool {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     panic!("the server does not come back");
+}
+
+/// A file system in a file, which forgets what was not on the disk, as a power cut does.
+struct CutDisk {
+    directory: tempfile::TempDir,
+}
+
+impl CutDisk {
+    /// Makes one; `None` if this machine does not let this user mount, which is printed.
+    fn new() -> Option<Self> {
+        let this = Self { directory: tempfile::tempdir().expect("a directory") };
+        let image = std::fs::File::create(this.image()).expect("an image");
+        image.set_len(512 << 20).expect("a sparse file");
+        std::fs::create_dir(this.place()).expect("a directory");
+        let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(this.image()).output();
+        let is_made = made.is_ok_and(|it| it.status.success()) && this.mount();
+        if !is_made || !this.can_cut() {
+            eprintln!("SKIPPED: no file system can be mounted and shut down here");
+            return None;
+        }
+        // A new mount, because the trial shut this one down.
+        this.unmount();
+        assert!(this.mount(), "a second mount");
+        Some(this)
+    }
+
+    fn image(&self) -> PathBuf {
+        self.directory.path().join("image")
+    }
+
+    fn place(&self) -> PathBuf {
+        self.directory.path().join("place")
+    }
+
+    fn mount(&self) -> bool {
+        let mut mount = Command::new("mount");
+        mount.args(["-o", "loop"]).arg(self.image()).arg(self.place());
+        mount.output().is_ok_and(|it| it.status.success())
+    }
+
+    fn unmount(&self) {
+        for _ in 0..200 {
+            let done = Command::new("umount").arg(self.place()).output();
+            if done.is_ok_and(|it| it.status.success()) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Shuts the file system down without writing anything more: `EXT4_IOC_SHUTDOWN` with `NOLOGFLUSH`.
+    fn can_cut(&self) -> bool {
+        let code = "import fcntl, os, struct, sys\n\
+            fcntl.ioctl(os.open(sys.argv[1], 0), 0x8004587d, struct.pack('I', 2))";
+        let cut = Command::new("python3").args(["-c", code]).arg(self.place()).output();
+        cut.is_ok_and(|it| it.status.success())
+    }
+}
+
+impl Drop for CutDisk {
+    fn drop(&mut self) {
+        self.unmount();
+    }
+}
+
+/// The disk of the database loses its power: every durable row is there, and of the others a beginning.
+#[test]
+fn durable_rows_survive_power_cuts() {
+    let Some(disk) = CutDisk::new() else { return };
+    let Some(postgres) = TestPostgres::start_in(&disk.place()) else { return };
+    // The files of a new database are written without waiting for the disk.
+    assert!(Command::new("sync").arg("-f").arg(disk.place()).status().expect("sync").success());
+    block_on(async {
+        let engine = engine_of(&postgres).await;
+        engine.create(&queued("kills")).await.expect("a run");
+        let claimed = engine.claim("w", &ClaimFilter::Run("kills".to_owned()), LEASE_TIME).await;
+        let lease = claimed.expect("an answer").expect("a claim").lease;
+        let (mut rows, mut durable) = (0, 0);
+        for cut in 0..3 {
+            for number in 0..200 {
+                let is_durable = number < 150;
+                let row = row(format!("row-{rows}"));
+                rows = engine.append(&lease, rows, &[row], is_durable).await.expect("stored");
+                if is_durable {
+                    durable = rows;
+                }
+            }
+            assert!(disk.can_cut(), "cut {cut}");
+            postgres.kill();
+            disk.unmount();
+            assert!(disk.mount(), "a disk after cut {cut}");
+            postgres.up();
+            is_there(&engine, 0).await;
+            let found = engine.read_from("kills", 0, usize::MAX).await.expect("the rows");
+            let expected: Vec<_> = (0..rows).map(|number| row_of(number)).collect();
+            let count = found.len() as u64;
+            assert!((durable..=rows).contains(&count), "{count} of {durable} to {rows} rows");
+            assert_eq!(found, expected[..found.len()], "after cut {cut}");
+            rows = count;
+        }
+    });
+    drop(postgres);
+}
+
+fn row_of(number: u64) -> EngineRow {
+    row(format!("row-{number}"))
 }

@@ -190,7 +190,7 @@ fn files(listed: &[u8]) -> BTreeMap<String, RevisionFile> {
 }
 
 /// The root of the repository at or above `start`, and its Git directory. A worktree or a submodule names it in a file.
-fn find_repository(start: &Path) -> Result<(PathBuf, PathBuf), RepositoryError> {
+pub(crate) fn find_repository(start: &Path) -> Result<(PathBuf, PathBuf), RepositoryError> {
     let unfit = |path: &Path, why: &str| RepositoryError::Unfit {
         path: path.to_owned(),
         why: why.to_owned(),

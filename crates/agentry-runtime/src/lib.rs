@@ -59,3 +59,4 @@ pub use private_files::directories as create_private_directories;
 pub use skill::progress::{SkillNote, SkillProgress, StepCounts};
 pub use state::{CallState, ErrorStrategy, RunPhase, StepState};
 pub use step::step;
+pub use tool::files::open as open_without_links;

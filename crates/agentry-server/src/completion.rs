@@ -61,7 +61,7 @@ async fn start(
     prompt: String,
 ) -> Result<String, Box<ServerReply>> {
     let agent = body.get("model").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let call = HostCall::Start { agent, prompt, key: None, waits: false };
+    let call = HostCall::Start { agent, prompt, commit: None, key: None, waits: false };
     let started = server.ask_host(call).await.map_err(|failure| openai_error(&failure))?;
     Ok(started.body["id"].as_str().unwrap_or_default().to_owned())
 }

@@ -57,6 +57,8 @@ pub enum HostCall {
         agent: String,
         /// What it is asked to do.
         prompt: String,
+        /// The commit that it works on, in a fresh directory of whichever machine takes it.
+        commit: Option<String>,
         /// The same key gives the same run.
         key: Option<String>,
         /// Whether a call that needs an approval waits for it; otherwise it is denied.

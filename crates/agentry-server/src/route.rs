@@ -245,12 +245,14 @@ pub(crate) static ROUTES: &[ApiRoute] = &[
         }),
     ),
     post(
-        ("/v1/runs", &[text("agent"), text("prompt")]),
+        ("/v1/runs", &[text("agent"), text("prompt"), optional("commit", FieldType::Text)]),
         RUN,
-        "Starts a run. The same `Idempotency-Key` gives the same run for 24 hours.",
+        "Starts a run, on a Git commit if one is named: with an engine, a worker checks it out. The same \
+         `Idempotency-Key` gives the same run for 24 hours.",
         Host(|it| HostCall::Start {
             agent: it.field("agent"),
             prompt: it.field("prompt"),
+            commit: Some(it.field("commit")).filter(|commit| !commit.is_empty()),
             key: it.key.clone(),
             waits: true,
         }),

@@ -36,8 +36,8 @@ pub(crate) use run::{
     SpendingArguments, TestArguments, milliseconds,
 };
 pub(crate) use runs::{
-    RunsArguments, RunsCommand, RunsPruneArguments, RunsShowArguments, RunsTailArguments,
-    RunsUndoArguments,
+    RunsArguments, RunsCommand, RunsPruneArguments, RunsResultArguments, RunsShowArguments,
+    RunsTailArguments, RunsUndoArguments,
 };
 pub(crate) use sandbox::{
     SandboxArguments, SandboxCommand, SandboxExecArguments, SandboxExplainArguments,

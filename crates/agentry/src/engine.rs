@@ -1,6 +1,10 @@
 //! The engine of this process, if `AGENTRY_ENGINE` or `--engine` names one: runs that several machines share. The
 //! home has a copy of each journal, which is brought up to date here and which everything else reads.
 
+mod file_copies;
+pub(crate) mod git_workspace;
+pub(crate) mod shared_receipts;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -44,6 +48,9 @@ pub(crate) struct RunRequest {
     pub(crate) about: RunDescription,
     /// Whether it parks where it needs a person.
     pub(crate) waits: bool,
+    /// The commit that it works on, instead of a directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) git: Option<git_workspace::GitRequest>,
 }
 
 static CHOSEN: OnceLock<String> = OnceLock::new();
@@ -196,7 +203,8 @@ fn queued_for_itself(
 ) -> Result<RunLease, JournalError> {
     let id = journal::reserve(home, about.started)?;
     let parent = about.parent.as_ref().map(|parent| parent.run.clone());
-    let queued = queued_run(&id, TERMINAL, &RunRequest { about: about.clone(), waits: true });
+    let queued =
+        queued_run(&id, TERMINAL, &RunRequest { about: about.clone(), waits: true, git: None });
     session.create(QueuedRun { parent, ..queued }).map_err(failed(&id))?;
     claimed(session, &id)
 }
@@ -232,6 +240,7 @@ pub(crate) fn open_journal(
     // The lease first: from now on, no one else adds a row.
     let mirror = JournalMirror::open_patiently(home, id)?;
     let rows = mirror_rows(session, mirror, id)?;
+    file_copies::copy_files(session, home, id)?;
     let uplink = session.hold(lease, rows, Box::new(end)).map_err(|why| refused(id, &why))?;
     stand_here(session, home, id)?;
     Journal::open_shared(home, id, redactor, uplink)
@@ -249,12 +258,22 @@ pub(crate) fn refresh(home: &Path) -> Result<(), CliFailure> {
     let after = changes_seen().saturating_sub(OVERLAP);
     let listed = session.ask(|engine| async move { engine.list(after).await });
     let listed = listed.map_err(|failure| CliFailure::new(failure.to_string()))?;
-    for listing in listed {
+    // An id becomes a directory.
+    let is_id = |listing: &EngineListing| journal::is_run_id(&listing.queued.id);
+    for listing in listed.into_iter().filter(is_id) {
         if let Err(error) = refresh_run(session, home, &listing) {
             remark(&format!("warning: {error}"));
         }
     }
+    shared_receipts::take_in(session, home);
     Ok(())
+}
+
+/// Removes a run from the engine, so that every home removes its copy. Returns false if it is not over.
+pub(crate) fn remove(id: &str) -> Result<bool, JournalError> {
+    let session = current().map_err(|failure| refused(id, &failure.message))?;
+    let missing = || refused(id, "its engine is not named: set `AGENTRY_ENGINE`");
+    session.ok_or_else(missing)?.remove(id).map_err(failed(id))
 }
 
 /// The newest change that this process has seen.
@@ -269,6 +288,9 @@ fn refresh_run(
     listing: &EngineListing,
 ) -> Result<(), JournalError> {
     let id = &listing.queued.id;
+    if listing.standing == QueueStanding::Removed {
+        return journal::remove_copy(home, id);
+    }
     let is_held = listing.standing == QueueStanding::Held;
     let seen = (listing.change, listing.rows);
     let known = SEEN.lock().unwrap_or_else(PoisonError::into_inner).get(id).copied();
@@ -310,6 +332,9 @@ fn copy_run(
         describe(mirror, listing)?;
     } else {
         mirror_rows(session, mirror, id)?;
+    }
+    if listing.standing == QueueStanding::Released {
+        file_copies::copy_files(session, home, id)?;
     }
     if let Some(ending) = &listing.ending
         && let Some(mut mirror) = JournalMirror::open(home, id)?

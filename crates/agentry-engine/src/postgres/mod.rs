@@ -14,6 +14,7 @@ use std::time::Duration;
 use agentry_runtime::engine::{
     AppendFailure, ClaimFilter, ClaimedRun, EngineFailure, EngineFuture, EngineListing, EngineRow,
     FiringKey, LeaseFailure, LeaseNews, QueueStanding, QueuedRun, RunLease, SharedEngine,
+    SharedReceipt,
 };
 use agentry_runtime::tool::BoxedFuture;
 use tokio_postgres::Row;
@@ -96,7 +97,8 @@ fn listed(row: &Row) -> EngineListing {
         standing: match row.get::<_, i16>(5) {
             0 => QueueStanding::Waiting,
             1 => QueueStanding::Held,
-            _ => QueueStanding::Released,
+            2 => QueueStanding::Released,
+            _ => QueueStanding::Removed,
         },
         lease_left: Duration::try_from_secs_f64(row.get(6)).unwrap_or_default(),
         worker: row.get(7),
@@ -329,6 +331,71 @@ impl SharedEngine for PostgresEngine {
 
     fn attached<'a>(&'a self, run: &'a str) -> EngineFuture<'a, Vec<(String, String)>> {
         Box::pin(self.pairs(statements::ATTACHED, run))
+    }
+
+    fn bind<'a>(
+        &'a self,
+        lease: &'a RunLease,
+        label: &'a str,
+    ) -> EngineFuture<'a, (), LeaseFailure> {
+        Box::pin(async move {
+            let epoch = stored(lease.epoch);
+            let values: Values<'_, 3> = [&lease.run, &epoch, &label];
+            match self.connections.execute(statements::BIND, &values).await? {
+                0 => Err(LeaseFailure::Lost),
+                _ => Ok(()),
+            }
+        })
+    }
+
+    fn remove<'a>(&'a self, run: &'a str) -> EngineFuture<'a, bool> {
+        Box::pin(async move {
+            self.connections.execute(statements::REMOVE, &[&run]).await?;
+            let open = self.connections.query(statements::IS_OPEN, &[&run]).await?;
+            self.nudge();
+            Ok(open.is_empty())
+        })
+    }
+
+    fn add_receipt<'a>(&'a self, receipt: &'a SharedReceipt) -> EngineFuture<'a, bool> {
+        Box::pin(async move {
+            let SharedReceipt { chain, number, id, run, text } = receipt;
+            let number = stored(*number);
+            let values: Values<'_, 5> = [chain, &number, id, run, text];
+            self.connections.execute(statements::ADD_RECEIPT, &values).await?;
+            let values: Values<'_, 4> = [chain, &number, id, text];
+            let found = self.connections.query(statements::IS_RECEIPT, &values).await?;
+            self.nudge();
+            Ok(!found.is_empty())
+        })
+    }
+
+    fn chains(&self) -> EngineFuture<'_, Vec<(String, u64)>> {
+        Box::pin(async move {
+            let rows = self.connections.query(statements::CHAINS, &[]).await?;
+            Ok(rows.iter().map(|row| (row.get(0), number(row, 1))).collect())
+        })
+    }
+
+    fn receipts<'a>(
+        &'a self,
+        chain: &'a str,
+        first: u64,
+        most: usize,
+    ) -> EngineFuture<'a, Vec<SharedReceipt>> {
+        Box::pin(async move {
+            let (first, most) = (stored(first), i64::try_from(most).unwrap_or(i64::MAX));
+            let values: Values<'_, 3> = [&chain, &first, &most];
+            let rows = self.connections.query(statements::RECEIPTS, &values).await?;
+            let receipt = |row: &Row| SharedReceipt {
+                chain: row.get(0),
+                number: number(row, 1),
+                id: row.get(2),
+                run: row.get(3),
+                text: row.get(4),
+            };
+            Ok(rows.iter().map(receipt).collect())
+        })
     }
 
     fn fire<'a>(&'a self, firing: &'a FiringKey, worker: &'a str) -> EngineFuture<'a, bool> {

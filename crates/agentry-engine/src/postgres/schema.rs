@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use super::connection::{Connections, PostgresFailure};
 
 /// Each step brings the tables from the version of its place to the next one. Steps are never edited.
-const STEPS: &[&str] = &["
+const STEPS: &[&str] = &[
+    "
 CREATE SEQUENCE agentry.changes;
 CREATE TABLE agentry.run (
     id text PRIMARY KEY,
@@ -55,7 +56,23 @@ CREATE TABLE agentry.answer (
     answer text NOT NULL,
     PRIMARY KEY (run, approval)
 );
-"];
+",
+    "
+CREATE TABLE agentry.receipt (
+    chain text NOT NULL,
+    number bigint NOT NULL,
+    id text NOT NULL UNIQUE,
+    run text NOT NULL,
+    text text NOT NULL,
+    PRIMARY KEY (chain, number)
+);
+CREATE INDEX run_parent ON agentry.run (parent) WHERE parent IS NOT NULL;
+CREATE INDEX file_digest ON agentry.file (digest);
+ALTER TABLE agentry.file ADD FOREIGN KEY (digest) REFERENCES agentry.bytes;
+DROP INDEX agentry.run_open;
+CREATE INDEX run_open ON agentry.run (place) WHERE standing < 2;
+",
+];
 
 /// Two programs that migrate at once wait for each other at this lock.
 const LOCK: i64 = 0x4147_5259;

@@ -44,7 +44,7 @@ RETURNING id, digest, label, parent, request, epoch";
 pub(super) const CLAIM_RUN: &str = "
 UPDATE agentry.run SET standing = 1, epoch = epoch + 1, worker = $1, is_cancelled = false,
     lease_until = clock_timestamp() + make_interval(secs => $2), change = nextval('agentry.changes')
-WHERE id = $3 AND (standing <> 1 OR lease_until <= clock_timestamp())
+WHERE id = $3 AND standing <> 3 AND (standing <> 1 OR lease_until <= clock_timestamp())
 RETURNING id, digest, label, parent, request, epoch";
 
 pub(super) const RENEW: &str = "
@@ -84,7 +84,7 @@ SELECT id, digest, label, parent, request, standing,
         THEN greatest(extract(epoch FROM lease_until - clock_timestamp()), 0) ELSE 0 END)::float8,
     worker, (SELECT coalesce(max(seq) + 1, 0) FROM agentry.event WHERE run = run.id),
     ending, ending_rows, change
-FROM agentry.run AS run WHERE standing <> 2 OR change > $1 ORDER BY id";
+FROM agentry.run AS run WHERE standing < 2 OR change > $1 ORDER BY id";
 
 pub(super) const PUT: &str =
     "INSERT INTO agentry.bytes (digest, data) VALUES ($1, $2) ON CONFLICT DO NOTHING";
@@ -97,6 +97,48 @@ WITH held AS (
 )
 INSERT INTO agentry.file (run, name, digest) SELECT id, $3, $4 FROM held
 ON CONFLICT (run, name) DO UPDATE SET digest = excluded.digest";
+
+pub(super) const BIND: &str =
+    "UPDATE agentry.run SET label = $3 WHERE id = $1 AND epoch = $2 AND standing = 1";
+
+/// A row of the run stays, so that every home hears of its end. Bytes go with the last file that names them; a file
+/// that is attached meanwhile puts its bytes again.
+pub(super) const REMOVE: &str = "
+WITH gone AS (
+    UPDATE agentry.run SET standing = 3, request = '', ending = NULL,
+        change = nextval('agentry.changes')
+    WHERE (id = $1 OR parent = $1) AND standing <> 3
+        AND EXISTS (SELECT 1 FROM agentry.run WHERE id = $1 AND standing = 2)
+    RETURNING id
+), events AS (
+    DELETE FROM agentry.event USING gone WHERE event.run = gone.id
+), answers AS (
+    DELETE FROM agentry.answer USING gone WHERE answer.run = gone.id
+), files AS (
+    DELETE FROM agentry.file USING gone WHERE file.run = gone.id RETURNING digest
+)
+DELETE FROM agentry.bytes USING (SELECT DISTINCT digest FROM files) AS named
+WHERE bytes.digest = named.digest AND NOT EXISTS (
+    SELECT 1 FROM agentry.file WHERE file.digest = bytes.digest
+        AND file.run NOT IN (SELECT id FROM gone))";
+
+pub(super) const IS_OPEN: &str = "SELECT 1 FROM agentry.run WHERE id = $1 AND standing < 2";
+
+pub(super) const ADD_RECEIPT: &str = "
+INSERT INTO agentry.receipt (chain, number, id, run, text)
+SELECT $1, $2, $3, $4, $5
+WHERE $2 = (SELECT coalesce(max(number), 0) + 1 FROM agentry.receipt WHERE chain = $1)
+ON CONFLICT DO NOTHING";
+
+pub(super) const IS_RECEIPT: &str =
+    "SELECT 1 FROM agentry.receipt WHERE chain = $1 AND number = $2 AND id = $3 AND text = $4";
+
+pub(super) const CHAINS: &str =
+    "SELECT chain, max(number) FROM agentry.receipt GROUP BY chain ORDER BY chain";
+
+pub(super) const RECEIPTS: &str = "
+SELECT chain, number, id, run, text FROM agentry.receipt
+WHERE chain = $1 AND number >= $2 ORDER BY number LIMIT $3";
 
 pub(super) const ATTACHED: &str =
     "SELECT name, digest FROM agentry.file WHERE run = $1 ORDER BY name";

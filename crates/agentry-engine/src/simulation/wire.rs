@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use agentry_runtime::engine::{
     AppendFailure, ClaimFilter, ClaimedRun, EngineFailure, EngineFuture, EngineListing, EngineRow,
-    FiringKey, LeaseFailure, LeaseNews, QueuedRun, RunLease, SharedEngine,
+    FiringKey, LeaseFailure, LeaseNews, QueuedRun, RunLease, SharedEngine, SharedReceipt,
 };
 use agentry_runtime::tool::BoxedFuture;
 use futures_util::FutureExt as _;
@@ -226,6 +226,35 @@ impl SharedEngine for EngineWire {
     }
 
     fn attached<'a>(&'a self, _run: &'a str) -> EngineFuture<'a, Vec<(String, String)>> {
+        unused()
+    }
+
+    fn bind<'a>(
+        &'a self,
+        _lease: &'a RunLease,
+        _label: &'a str,
+    ) -> EngineFuture<'a, (), LeaseFailure> {
+        Box::pin(std::future::ready(Err(LeaseFailure::Lost)))
+    }
+
+    fn remove<'a>(&'a self, _run: &'a str) -> EngineFuture<'a, bool> {
+        unused()
+    }
+
+    fn add_receipt<'a>(&'a self, _receipt: &'a SharedReceipt) -> EngineFuture<'a, bool> {
+        unused()
+    }
+
+    fn chains(&self) -> EngineFuture<'_, Vec<(String, u64)>> {
+        unused()
+    }
+
+    fn receipts<'a>(
+        &'a self,
+        _chain: &'a str,
+        _first: u64,
+        _most: usize,
+    ) -> EngineFuture<'a, Vec<SharedReceipt>> {
         unused()
     }
 

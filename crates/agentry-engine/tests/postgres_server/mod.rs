@@ -1,9 +1,10 @@
 //! A real Postgres that a test starts in a directory of its own, as an unprivileged user.
 
+use std::cell::Cell;
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -11,27 +12,39 @@ use tempfile::TempDir;
 
 /// A database of its own, which ends with the test.
 pub(crate) struct TestPostgres {
-    directory: TempDir,
+    directory: PathBuf,
+    /// Removes the directory, unless it belongs to the test.
+    own: Option<TempDir>,
     port: u16,
+    /// Its first process.
+    process: Cell<u32>,
 }
 
 impl TestPostgres {
     /// Starts one; `None` if the machine has no Postgres, which is printed.
-    #[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
     pub(crate) fn start() -> Option<Self> {
+        let own = tempfile::tempdir().expect("a writable directory");
+        let path = own.path().to_owned();
+        let mut this = Self::start_in(&path)?;
+        this.own = Some(own);
+        Some(this)
+    }
+
+    /// Starts one with its files in this directory.
+    #[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
+    pub(crate) fn start_in(directory: &Path) -> Option<Self> {
         let Some(programs) = programs() else {
             eprintln!("SKIPPED: there is no Postgres; `cargo xtask install` brings it");
             return None;
         };
-        let directory = tempfile::tempdir().expect("a writable directory");
         let port = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
         let port = port.expect("a free port").port();
-        let this = Self { directory, port };
+        let this = Self { directory: directory.to_owned(), own: None, port, process: Cell::new(0) };
         let data = this.data();
         let data = data.display();
         if is_root() {
             // Postgres refuses to run as root.
-            run(Command::new("chown").arg("nobody").arg(this.directory.path()));
+            run(Command::new("chown").arg("nobody").arg(&this.directory));
         }
         let make = format!("{}/initdb -D {data} -U agentry -A trust -N", programs.display());
         run(unprivileged(&make).stdout(Stdio::null()));
@@ -46,13 +59,15 @@ impl TestPostgres {
     }
 
     fn data(&self) -> PathBuf {
-        self.directory.path().join("data")
+        self.directory.join("data")
     }
 
     /// Starts the server, and waits until it answers.
     pub(crate) fn up(&self) {
         let (data, programs) = (self.data(), programs().expect("the programs"));
         let (data, programs) = (data.display(), programs.display());
+        // A killed server leaves its mark, and may be listed until its parent notices.
+        let _ = fs::remove_file(self.data().join("postmaster.pid"));
         let start = format!("{programs}/pg_ctl -D {data} -l {data}/log -w -t 60 start");
         // A child of a killed server may still hold its memory for a moment.
         let started = (0..100).any(|_| {
@@ -63,6 +78,10 @@ impl TestPostgres {
             }
         });
         assert!(started, "the server does not start");
+        let text = fs::read_to_string(self.data().join("postmaster.pid"));
+        let text = text.expect("the id of the server");
+        let id = text.lines().next().and_then(|line| line.parse().ok());
+        self.process.set(id.expect("a number"));
     }
 
     fn stop(&self, how: &str) {
@@ -73,15 +92,18 @@ impl TestPostgres {
 
     /// Kills the first process of the server, and waits for its children to notice.
     pub(crate) fn kill(&self) {
-        let file = self.data().join("postmaster.pid");
-        let text = fs::read_to_string(&file).expect("the id of the server");
-        let pid = text.lines().next().expect("a line").to_owned();
-        run(Command::new("kill").args(["-9", &pid]));
+        let pid = self.process.get();
+        run(Command::new("kill").args(["-9", &pid.to_string()]));
         // A process that has ended has no command line.
         while fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|it| !it.is_empty()) {
             std::thread::sleep(Duration::from_millis(5));
         }
-        let _ = fs::remove_file(file);
+    }
+
+    /// The port on loopback at which it listens.
+    #[allow(dead_code, reason = "only the tests of the program have a wire to it")]
+    pub(crate) const fn port(&self) -> u16 {
+        self.port
     }
 
     /// Its address.
@@ -93,6 +115,11 @@ impl TestPostgres {
 impl Drop for TestPostgres {
     fn drop(&mut self) {
         self.stop("immediate");
+        // A server whose disk is gone does not stop.
+        let command = fs::read_to_string(format!("/proc/{}/cmdline", self.process.get()));
+        if command.is_ok_and(|it| it.contains(&*self.data().to_string_lossy())) {
+            self.kill();
+        }
     }
 }
 

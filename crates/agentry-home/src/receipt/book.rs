@@ -33,6 +33,7 @@ const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS receipt_heads (
         chain TEXT PRIMARY KEY, count INTEGER NOT NULL, hash TEXT NOT NULL, signature TEXT NOT NULL
     ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS receipt_homes (public TEXT PRIMARY KEY) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS receipt_files (id TEXT PRIMARY KEY, run TEXT NOT NULL, text TEXT NOT NULL)
         WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS receipt_runs (
@@ -78,12 +79,12 @@ pub struct RunRow {
 /// The receipt book of a home.
 #[derive(Debug)]
 pub struct ReceiptBook {
-    layout: HomeLayout,
-    path: PathBuf,
-    database: Connection,
-    key: SecretKey,
-    sync: DiskSync,
-    copy: Option<HeadCopy>,
+    pub(super) layout: HomeLayout,
+    pub(super) path: PathBuf,
+    pub(super) database: Connection,
+    pub(super) key: SecretKey,
+    pub(super) sync: DiskSync,
+    pub(super) copy: Option<HeadCopy>,
 }
 
 impl ReceiptBook {
@@ -208,6 +209,12 @@ impl ReceiptBook {
         self.database.execute(update, [run]).map(drop).map_err(ReceiptError::database(&self.path))
     }
 
+    /// Whether a run has its receipt, and no process continued it since.
+    pub(super) fn has_closed(&self, run: &str) -> Result<bool, ReceiptError> {
+        let known = is_known_open(&self.database, run).map_err(ReceiptError::database(&self.path));
+        Ok(known? == Some(false))
+    }
+
     /// Whether a firing has its receipt.
     pub fn has_firing(&self, firing: &ReceiptFiring) -> Result<bool, ReceiptError> {
         has_firing(&self.database, firing).map_err(ReceiptError::database(&self.path))
@@ -218,7 +225,7 @@ impl ReceiptBook {
         place_all(&self.layout, &self.database, self.sync)
     }
 
-    fn place(&self, id: &str, run: &str, text: &str) -> Result<PathBuf, ReceiptError> {
+    pub(super) fn place(&self, id: &str, run: &str, text: &str) -> Result<PathBuf, ReceiptError> {
         place(&self.layout, &self.database, &StagedReceipt::new(id, run, text), self.sync)
     }
 
@@ -301,17 +308,18 @@ fn is_due(change: &Transaction<'_>, draft: &ReceiptDraft) -> rusqlite::Result<bo
         }
         // Firings that were skipped share the directory of one run.
         None if draft.firing.is_some() => Ok(true),
-        None => {
-            let select = "SELECT is_open FROM receipt_runs WHERE run = ?1";
-            let row = change.query_row(select, [&draft.run], |row| row.get::<_, bool>(0));
-            Ok(row.optional()?.unwrap_or(true))
-        }
+        None => Ok(is_known_open(change, &draft.run)?.unwrap_or(true)),
     }
 }
 
 fn is_open(database: &Connection, run: &str) -> rusqlite::Result<bool> {
+    Ok(is_known_open(database, run)?.unwrap_or(false))
+}
+
+/// Whether a run goes on that has a receipt; `None` if it has none.
+fn is_known_open(database: &Connection, run: &str) -> rusqlite::Result<Option<bool>> {
     let select = "SELECT is_open FROM receipt_runs WHERE run = ?1";
-    Ok(database.query_row(select, [run], |row| row.get(0)).optional()?.unwrap_or(false))
+    database.query_row(select, [run], |row| row.get(0)).optional()
 }
 
 fn has_firing(database: &Connection, firing: &ReceiptFiring) -> rusqlite::Result<bool> {
@@ -386,12 +394,12 @@ fn read_run(row: &Row<'_>) -> rusqlite::Result<RunRow> {
 }
 
 /// A number as the database has them.
-fn signed(number: u64) -> i64 {
+pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 /// The id of a receipt that is written now.
-fn new_id() -> String {
+pub(super) fn new_id() -> String {
     const SIGNS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
     let mut random = [0; 6];
     // Without randomness the ids of one second are equal, and the second file is refused.

@@ -12,6 +12,9 @@ const DIGITS: usize = 12;
 /// How many characters of a name the chain keeps.
 const NAME_LENGTH: usize = 48;
 
+/// How the chains end that several homes share. The digits of a path are no word.
+const SHARED: &str = "~shared";
+
 /// The chain of the receipts of one agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AgentChain(String);
@@ -35,6 +38,19 @@ impl AgentChain {
         digits.truncate(DIGITS);
         // No identifier has a `~`, so this is never the id of an installed agent.
         Self(format!("{slug}~{digits}"))
+    }
+
+    /// The chain in which several homes share the receipts of this agent: apart from that of each home, because a chain has
+    /// one place where it grows.
+    #[must_use]
+    pub fn shared(&self) -> Self {
+        if self.is_shared() { self.clone() } else { Self(format!("{}{SHARED}", self.0)) }
+    }
+
+    /// Whether several homes share it.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.0.ends_with(SHARED)
     }
 
     /// The chain with this text, as a receipt has it.
@@ -91,6 +107,9 @@ mod tests {
         assert_eq!(of("ops@1.0.0", "ops"), of("ops@2.0.0", "ops"));
         assert!(of("/w/审", "审查").starts_with("agent~"));
         assert!(!is_identifier(&of("/w/x", &"x".repeat(200))));
+        let own = AgentChain::of(&layout, "/w/one/ops", "ops");
+        assert!(own.shared().is_shared() && !own.is_shared());
+        assert_eq!((own.shared().shared(), own.shared().identifier()), (own.shared(), "ops"));
         // Nothing outside of `agents/` gets the id of an installed agent.
         for path in ["/h/.agentry/agents/../x", "/h/.agentry/agents", "/h/.agentry/agents/A"] {
             assert!(of(path, "ops").contains('~'), "{path}");

@@ -16,6 +16,7 @@ use super::chain::AgentChain;
 use super::draft::{ReceiptAgent, ReceiptDraft, ReceiptFiring, ReceiptStatus};
 use super::file::receipts_of;
 use super::head_copy::HeadCopy;
+use super::shared_chains::SharedChains;
 use crate::evolution::{AuditEntry, AuditLog, ProtectedAttempt};
 use crate::layout::{HomeLayout, is_identifier};
 
@@ -227,9 +228,11 @@ pub fn first_line(text: &str) -> String {
 }
 
 /// Writes the receipts that are missing: of runs whose process died, and of runs that another version of the
-/// program made. Returns what could not be written, run by run.
+/// program made. Those of runs that an engine has go to its chains, and wait while there are none. Returns what could not
+/// be written, run by run.
 pub fn collect_missing(
     context: &ReceiptContext,
+    chains: Option<&dyn SharedChains>,
 ) -> Result<Vec<(String, ReceiptError)>, ReceiptError> {
     let layout = &context.layout;
     let names = journal::run_names(layout.root())?;
@@ -243,7 +246,7 @@ pub fn collect_missing(
     // A run that has receipts and is unknown belongs to a database that is lost; `verify` reports that.
     let is_missing = |run: &String| known.get(run).copied().unwrap_or_else(|| is_new(run));
     for run in names.into_iter().filter(is_missing) {
-        if let Err(error) = collect_one(context, &mut book, &run) {
+        if let Err(error) = collect_one(context, (&mut book, chains), &run) {
             failed.push((run, error));
         }
     }
@@ -252,7 +255,7 @@ pub fn collect_missing(
 
 fn collect_one(
     context: &ReceiptContext,
-    book: &mut ReceiptBook,
+    (book, chains): (&mut ReceiptBook, Option<&dyn SharedChains>),
     run: &str,
 ) -> Result<(), ReceiptError> {
     let home = context.layout.root();
@@ -263,7 +266,8 @@ fn collect_one(
     };
     let Some(ending) = RunEndingNote::of(&summary) else { return Ok(()) };
     // The home of the worker that had it has its receipt.
-    if journal::engine_standing(home, run).is_some_and(|it| !it.here) {
+    let standing = journal::engine_standing(home, run);
+    if standing.as_ref().is_some_and(|it| !it.here || chains.is_none()) {
         return Ok(());
     }
     // Locked, so that no process continues the run while its receipt is written.
@@ -276,7 +280,12 @@ fn collect_one(
         audit_changes_since_kill(&context.layout, run);
     }
     let draft = draft_of_run(context, run, ending)?;
-    book.append(std::slice::from_ref(&draft)).map(drop)
+    match chains.filter(|_| standing.is_some()) {
+        // Another process of this home may have been faster.
+        Some(_) if book.has_closed(run)? => Ok(()),
+        Some(chains) => book.append_shared(&draft, chains),
+        None => book.append(std::slice::from_ref(&draft)).map(drop),
+    }
 }
 
 /// Adds to the attempts of a killed run what its last command may have changed of protected files.

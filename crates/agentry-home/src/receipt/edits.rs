@@ -9,20 +9,20 @@ use agentry_runtime::undo::{PathImage, left_behind, there};
 use super::book::{ReceiptBook, RunRow};
 use super::collect::commit_of;
 use super::draft::{AmendedReceipt, ReceiptAgent, ReceiptDraft, ReceiptStatus};
-use super::{AgentChain, ReceiptError, WrittenReceipt};
+use super::{AgentChain, ReceiptError};
 use crate::layout::HomeLayout;
 
 /// The most files that a receipt lists.
 const MOST_FILES: usize = 1_000;
 
-/// Corrects the receipt of the last run of an agent in a workspace, if a person changed files since. Called when
-/// the next run starts; `user` and `now` are those of that run.
-pub fn amend_last_run(
-    book: &mut ReceiptBook,
+/// Returns the correction of the receipt of the last run of an agent in a workspace, if a person changed files since.
+/// Called when the next run starts; `user` and `now` are those of that run.
+pub fn correction_of_last_run(
+    book: &ReceiptBook,
     agent: &ReceiptAgent,
     workspace: &Path,
     (user, now): (&str, u64),
-) -> Result<Option<WrittenReceipt>, ReceiptError> {
+) -> Result<Option<ReceiptDraft>, ReceiptError> {
     let workspace = workspace.display().to_string();
     let Some(last) = book.last_run(agent.chain.as_str(), &workspace)? else { return Ok(None) };
     let files = changed_files(book.layout(), &last.run);
@@ -32,8 +32,8 @@ pub fn amend_last_run(
         return Ok(None);
     }
     let files = files.iter().take(MOST_FILES).map(|path| shown(path, &workspace)).collect();
-    let draft = ReceiptDraft {
-        agent: ReceiptAgent { commit: commit_of(book.layout(), &agent.chain), ..agent.clone() },
+    Ok(Some(ReceiptDraft {
+        agent: agent.clone(),
         run,
         user: user.to_owned(),
         workspace,
@@ -42,8 +42,7 @@ pub fn amend_last_run(
         started: now,
         ended: now,
         ..ReceiptDraft::default()
-    };
-    Ok(book.append(std::slice::from_ref(&draft))?.pop().flatten())
+    }))
 }
 
 /// A path below the workspace without it.

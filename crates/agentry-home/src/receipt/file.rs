@@ -11,7 +11,7 @@ use super::sealing::SealedText;
 use crate::layout::HomeLayout;
 
 /// The most bytes of a receipt.
-const MOST_BYTES: u64 = 1024 * 1024;
+pub(super) const MOST_BYTES: u64 = 1024 * 1024;
 
 /// A receipt, as it lies on the disk. Nothing about it is verified.
 #[derive(Debug, Clone)]

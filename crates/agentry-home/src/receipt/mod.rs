@@ -19,6 +19,7 @@ mod edits;
 mod file;
 mod head_copy;
 mod sealing;
+mod shared_chains;
 mod stats;
 mod verify;
 
@@ -36,9 +37,10 @@ pub use collect::{
 pub use draft::{
     AmendedReceipt, DecidedCall, ReceiptAgent, ReceiptDraft, ReceiptFiring, ReceiptStatus,
 };
-pub use edits::amend_last_run;
+pub use edits::correction_of_last_run;
 pub use file::{ReceiptFile, receipt_files};
 pub use head_copy::{HeadCopy, KeptHead};
+pub use shared_chains::SharedChains;
 pub use stats::{DayCount, ReceiptStats};
 pub use verify::{
     HeadReferences, NotedHeads, ReceiptCheck, ReceiptProblem, verify, verify_against,
@@ -74,6 +76,14 @@ pub enum ReceiptError {
     /// Another file is where a receipt belongs.
     #[error("`{0}` is not the receipt that was written there")]
     Occupied(String),
+    /// The chain that several homes share cannot be used.
+    #[error("the shared chain `{chain}` cannot be used: {why}")]
+    Shared {
+        /// The chain.
+        chain: String,
+        /// Why.
+        why: String,
+    },
     /// A run cannot be read.
     #[error(transparent)]
     Journal(#[from] agentry_runtime::journal::JournalError),
@@ -93,7 +103,7 @@ impl ReceiptError {
                 ))
             }
             Self::Key(_) => Some("restore `keys/receipts.key` of the home from a backup"),
-            Self::Io { .. } | Self::Occupied(_) | Self::Journal(_) => None,
+            Self::Io { .. } | Self::Occupied(_) | Self::Shared { .. } | Self::Journal(_) => None,
         }
     }
 
@@ -108,5 +118,7 @@ impl ReceiptError {
     }
 }
 
+#[cfg(test)]
+mod shared_tests;
 #[cfg(test)]
 mod tests;

@@ -122,9 +122,9 @@ fn verify_chains(
     let files = receipt_files(layout);
     let is_meant = |file: &&ReceiptFile| agent.is_none_or(|agent| file.is_of(agent));
     let files: Vec<&ReceiptFile> = files.iter().filter(is_meant).collect();
-    let mut problems = known.problems;
+    let mut problems = known.problems.clone();
     problems
-        .par_extend(files.par_iter().flat_map_iter(|file| check_file(file, known.key.as_ref())));
+        .par_extend(files.par_iter().flat_map_iter(|file| check_file(file, known.signer(file))));
     let mut chains: BTreeMap<&str, Vec<PlacedReceipt<'_>>> = BTreeMap::new();
     let placed: Vec<_> = files.par_iter().filter_map(|file| PlacedReceipt::of(file)).collect();
     for receipt in placed {
@@ -213,14 +213,24 @@ fn is_named(chain: &str, agent: &str, chains: &BTreeMap<&str, Vec<PlacedReceipt<
 /// What the home knows about its receipts, apart from the receipts.
 struct KnownState {
     key: Option<PublicKey>,
+    /// The keys of the homes that share chains with this one.
+    homes: Vec<PublicKey>,
     heads: BTreeMap<String, ChainHead>,
     problems: Vec<ReceiptProblem>,
 }
 
 impl KnownState {
+    /// The key that a receipt has to be signed with: that of this home, or in a shared chain that of another one.
+    fn signer(&self, file: &ReceiptFile) -> Option<&PublicKey> {
+        let chain = AgentChain::written(file.text_field("session/agent_id"));
+        let named: Option<PublicKey> = file.text_field("public_key").parse().ok();
+        let other = self.homes.iter().find(|key| chain.is_shared() && Some(**key) == named);
+        other.or(self.key.as_ref())
+    }
+
     fn read(layout: &HomeLayout) -> Result<Self, ReceiptError> {
         let path = layout.database();
-        let (mut heads, mut recorded) = (BTreeMap::new(), None);
+        let (mut heads, mut recorded, mut homes) = (BTreeMap::new(), None, Vec::new());
         if path.exists() {
             // On a home that cannot be written, a file that was not finished counts as missing.
             let _ = book::finish_left_over(layout);
@@ -231,6 +241,7 @@ impl KnownState {
                 let select = "SELECT public FROM receipt_key";
                 let key = database.query_row(select, [], |row| row.get::<_, String>(0)).optional();
                 recorded = key.map_err(failed())?;
+                homes = read_homes(&database).map_err(failed())?;
             }
         }
         let mut problems = Vec::new();
@@ -247,8 +258,22 @@ impl KnownState {
             let problem = "it is not the key that the home has recorded for its receipts";
             problems.push(ReceiptProblem::new("keys/receipts.pub", problem));
         }
-        Ok(Self { key, heads, problems })
+        Ok(Self { key, homes, heads, problems })
     }
+}
+
+fn read_homes(database: &Connection) -> rusqlite::Result<Vec<PublicKey>> {
+    let select = "SELECT count(*) FROM sqlite_schema WHERE name = 'receipt_homes'";
+    if database.query_row(select, [], |row| row.get::<_, i64>(0))? == 0 {
+        return Ok(Vec::new());
+    }
+    let mut select = database.prepare("SELECT public FROM receipt_homes")?;
+    let keys = select.query_map([], |row| row.get::<_, String>(0))?;
+    Ok(keys
+        .collect::<rusqlite::Result<Vec<_>>>()?
+        .iter()
+        .filter_map(|key| key.parse().ok())
+        .collect())
 }
 
 fn has_tables(database: &Connection) -> rusqlite::Result<bool> {

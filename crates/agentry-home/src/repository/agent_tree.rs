@@ -197,7 +197,7 @@ fn refuse_repository(root: &Path, path: &str) -> Result<(), RepositoryError> {
 }
 
 /// A link in place of a directory would lead writes out of the agent.
-fn refuse_links(root: &Path, path: &str) -> Result<(), RepositoryError> {
+pub(super) fn refuse_links(root: &Path, path: &str) -> Result<(), RepositoryError> {
     let directories = Path::new(path).ancestors().skip(1).filter(|it| !it.as_os_str().is_empty());
     for directory in directories {
         let full = root.join(directory);

@@ -6,6 +6,7 @@
 //! ```
 
 mod agent_tree;
+mod checkout;
 mod commit_note;
 mod git_program;
 mod tree_diff;
@@ -15,6 +16,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use agent_tree::{AgentTree, TreeFile, TreeMode};
+pub use checkout::{CheckoutResult, GitCheckout, PackedCommit, pack_commit, receive_result};
 pub use commit_note::{CommitKind, CommitNote};
 pub use tree_diff::text_diff;
 
@@ -199,6 +201,17 @@ impl AgentRepository {
 
     /// The files of a commit.
     pub fn tree(&self, commit: &str) -> Result<AgentTree, RepositoryError> {
+        let files = self.listed(commit)?.into_iter().map(|(path, mode, object)| {
+            match TreeMode::from_git(&mode) {
+                Some(mode) => Ok((path, mode, object)),
+                None => Err(RepositoryError::Submodule(path)),
+            }
+        });
+        self.tree_of(files.collect::<Result<_, _>>()?)
+    }
+
+    /// The paths of a commit, each with its mode and its object.
+    fn listed(&self, commit: &str) -> Result<Vec<(String, String, String)>, RepositoryError> {
         let listed = self.git(["ls-tree", "-r", "-z", "--full-tree", commit], Vec::new())?;
         let listed =
             String::from_utf8(listed).map_err(|_| self.damaged("a name in it is not UTF-8"))?;
@@ -209,8 +222,6 @@ impl AgentRepository {
             let mut facts = facts.split(' ');
             let (mode, object) =
                 (facts.next().unwrap_or_default(), facts.nth(1).unwrap_or_default());
-            let mode = TreeMode::from_git(mode)
-                .ok_or_else(|| RepositoryError::Submodule(path.to_owned()))?;
             // A tree that was made by hand can have such names; they would be written to the work tree.
             if path
                 .split('/')
@@ -218,8 +229,16 @@ impl AgentRepository {
             {
                 return Err(self.damaged("a path in it leads out of the agent"));
             }
-            paths.push((path.to_owned(), mode, object.to_owned()));
+            paths.push((path.to_owned(), mode.to_owned(), object.to_owned()));
         }
+        Ok(paths)
+    }
+
+    /// The files of some objects.
+    fn tree_of(
+        &self,
+        paths: Vec<(String, TreeMode, String)>,
+    ) -> Result<AgentTree, RepositoryError> {
         let objects = self.objects(paths.iter().map(|(_, _, object)| object.as_str()))?;
         let files = paths
             .into_iter()
@@ -319,30 +338,8 @@ impl AgentRepository {
         tree: &AgentTree,
         note: &CommitNote,
     ) -> Result<String, RepositoryError> {
-        let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        let (time, author) = (time.map_or(0, |it| it.as_secs()), note.signature());
-        let message = note.message();
-        let mut stream = format!(
-            "feature done\ncommit {reference}\nauthor {author} {time} +0000\ncommitter {author} {time} +0000\n\
-             data {}\n{message}\n",
-            message.len()
-        )
-        .into_bytes();
-        if let Some(parent) = parent {
-            stream.extend(format!("from {parent}\n").bytes());
-        }
-        stream.extend(b"deleteall\n");
-        for (path, TreeFile { mode, bytes }) in &tree.files {
-            stream.extend(
-                format!("M {} inline {}\ndata {}\n", mode.as_git(), quoted(path), bytes.len())
-                    .bytes(),
-            );
-            stream.extend(bytes);
-            stream.push(b'\n');
-        }
-        stream.extend(b"done\n");
-        self.git(["fast-import", "--quiet", "--date-format=raw"], stream)?;
-        self.commit_at(reference)?.ok_or_else(|| self.damaged("a commit was not stored"))
+        let files = tree.files.iter().map(|(path, file)| (path.as_str(), Some(file)));
+        self.import_changes((reference, parent), note, true, files)
     }
 
     /// The branch that HEAD names.

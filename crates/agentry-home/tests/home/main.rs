@@ -3,6 +3,7 @@
 #![expect(clippy::too_many_lines, reason = "a table of attempts is long")]
 
 mod attempts;
+mod checkout;
 mod evolution;
 mod repository;
 mod support;

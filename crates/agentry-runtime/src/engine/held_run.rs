@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{AppendFailure, EngineRow, LeaseFailure, LeaseNews, RunLease, SharedEngine};
+use super::{
+    AppendFailure, EngineFailure, EngineRow, LeaseFailure, LeaseNews, RunLease, SharedEngine,
+};
 use crate::tool::BoxedFuture;
 
 /// How long an effect takes to start, at most. Twice this time must be left of the lease. Of a short lease it is a part.
@@ -146,6 +148,27 @@ impl HeldRun {
                     self.until = asked + self.time;
                     return Ok(news);
                 }
+                Err(LeaseFailure::Lost) => return Err(self.lose()),
+                Err(LeaseFailure::Unavailable(why)) => self.wait(&mut attempts, why).await?,
+            }
+        }
+    }
+
+    /// Stores bytes as a file of the run. When this returns, every machine finds them.
+    pub async fn attach(&mut self, name: &str, bytes: &[u8]) -> Result<(), HoldFailure> {
+        if self.is_lost {
+            return Err(HoldFailure::Lost);
+        }
+        let mut attempts = self.attempts();
+        loop {
+            // Both again after each failure: bytes that no file names yet may be removed in between.
+            let attached = match self.engine.put(bytes).await {
+                Ok(digest) => self.engine.attach(&self.lease, name, &digest).await,
+                Err(EngineFailure::Unavailable(why)) => Err(LeaseFailure::Unavailable(why)),
+                Err(failure) => return Err(HoldFailure::Refused(failure.to_string())),
+            };
+            match attached {
+                Ok(()) => return Ok(()),
                 Err(LeaseFailure::Lost) => return Err(self.lose()),
                 Err(LeaseFailure::Unavailable(why)) => self.wait(&mut attempts, why).await?,
             }

@@ -101,6 +101,8 @@ pub enum QueueStanding {
     Held,
     /// Its holder released it: it has ended, or is parked.
     Released,
+    /// It was removed: nothing is left of it but its id, so that every home removes its copy.
+    Removed,
 }
 
 /// A run as the engine lists it.
@@ -120,6 +122,21 @@ pub struct EngineListing {
     pub ending: Option<String>,
     /// Grows with every change of this list, apart from rows.
     pub change: u64,
+}
+
+/// A receipt in a chain that several homes share.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SharedReceipt {
+    /// The chain.
+    pub chain: String,
+    /// Its number in the chain, from 1.
+    pub number: u64,
+    /// Its id.
+    pub id: String,
+    /// The run.
+    pub run: String,
+    /// The sealed text.
+    pub text: String,
 }
 
 /// A planned time of a schedule, which starts one run on all machines together.
@@ -264,6 +281,32 @@ pub trait SharedEngine: Send + Sync {
 
     /// Returns the files of a run with their digests.
     fn attached<'a>(&'a self, run: &'a str) -> EngineFuture<'a, Vec<(String, String)>>;
+
+    /// Binds a run to a label, so that only workers with it continue the run.
+    fn bind<'a>(
+        &'a self,
+        lease: &'a RunLease,
+        label: &'a str,
+    ) -> EngineFuture<'a, (), LeaseFailure>;
+
+    /// Removes everything of a released run and of the runs that work for it, apart from receipts. Bytes that another
+    /// run has as well stay. Returns false if a worker has it or it waits for one.
+    fn remove<'a>(&'a self, run: &'a str) -> EngineFuture<'a, bool>;
+
+    /// Stores a receipt behind those of its chain, if it has the next number. Returns false if the chain goes on in
+    /// another way; sent twice, it does the same twice. Receipts are durable, and never change.
+    fn add_receipt<'a>(&'a self, receipt: &'a SharedReceipt) -> EngineFuture<'a, bool>;
+
+    /// Returns how many receipts each chain has.
+    fn chains(&self) -> EngineFuture<'_, Vec<(String, u64)>>;
+
+    /// Returns some receipts of a chain from a number on, in order.
+    fn receipts<'a>(
+        &'a self,
+        chain: &'a str,
+        first: u64,
+        most: usize,
+    ) -> EngineFuture<'a, Vec<SharedReceipt>>;
 
     /// Notes that a planned time starts a run. Returns whether this worker noted it first; asked again after a lost
     /// answer, it returns the same.

@@ -28,6 +28,11 @@ pub(super) fn is_part(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte == b'-' || SIGNS.contains(&byte))
 }
 
+/// Returns whether a text has the form of a run id.
+pub fn is_run_id(text: &str) -> bool {
+    is_part(text) && time_of(text).is_some()
+}
+
 /// Returns the time in an id, in milliseconds since the Unix epoch.
 pub(super) fn time_of(id: &str) -> Option<u64> {
     let written = id.get(.."20261115-150033-482".len())?;

@@ -239,8 +239,14 @@ pub(super) fn names(runs: &Path) -> Result<Vec<String>, JournalError> {
     Ok(names)
 }
 
-/// Removes the runs that began before `before` and have no process; `dry` only lists them.
-pub fn prune(home: &Path, before: u64, dry: bool) -> Result<Vec<PrunedRun>, JournalError> {
+/// Removes the runs that began before `before` and have no process; `dry` only lists them. `elsewhere` removes a run from
+/// the engine that has it, and returns false if it is not over there.
+pub fn prune(
+    home: &Path,
+    before: u64,
+    dry: bool,
+    elsewhere: &dyn Fn(&str) -> Result<bool, JournalError>,
+) -> Result<Vec<PrunedRun>, JournalError> {
     let runs = runs(home);
     let mut pruned: Vec<PrunedRun> = Vec::new();
     // The runs that stay: their delegates stay with them.
@@ -269,7 +275,7 @@ pub fn prune(home: &Path, before: u64, dry: bool) -> Result<Vec<PrunedRun>, Jour
             kept.insert(id);
             continue;
         }
-        let failed = if dry { None } else { remove(&runs, &id).err() };
+        let failed = if dry { None } else { remove_everywhere(home, &id, elsewhere).err() };
         kept.extend(failed.is_some().then(|| id.clone()));
         pruned.push(PrunedRun { summary, failed });
     }
@@ -277,6 +283,32 @@ pub fn prune(home: &Path, before: u64, dry: bool) -> Result<Vec<PrunedRun>, Jour
         sweep(&runs);
     }
     Ok(pruned)
+}
+
+/// Removes a run here, and before that in the engine: otherwise its copy would come back.
+fn remove_everywhere(
+    home: &Path,
+    id: &str,
+    elsewhere: &dyn Fn(&str) -> Result<bool, JournalError>,
+) -> Result<(), JournalError> {
+    let directory = runs(home).join(id);
+    if mirror::of_directory(&directory).is_some() && !elsewhere(id)? {
+        return Err(JournalError::Busy { id: id.to_owned(), pid: None });
+    }
+    remove(&runs(home), id)
+}
+
+/// Removes the copy of a run that was removed from its engine. Its receipts stay.
+pub fn remove_copy(home: &Path, id: &str) -> Result<(), JournalError> {
+    let directory = runs(home).join(id);
+    if mirror::of_directory(&directory).is_none() {
+        return Ok(());
+    }
+    match remove(&runs(home), id) {
+        // A process still has it, and only brings it up to date. The next look removes it.
+        Err(JournalError::Busy { .. }) => Ok(()),
+        removed => removed,
+    }
 }
 
 /// Returns a summary of a run whose process ended before it wrote what the run is.

@@ -10,6 +10,7 @@
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
@@ -22,10 +23,20 @@ use crate::private_files;
 /// The file that says where a run stands.
 const STANDING: &str = "engine";
 
+/// Where the files beside a journal are stored as well, if an engine keeps it: long outputs, and what changed files were
+/// before. A tool stores them from any thread.
+pub trait FileUplink: Send + Sync + fmt::Debug {
+    /// Stores bytes as a file of the run.
+    fn attach(&self, name: &str, bytes: &[u8]) -> Result<(), String>;
+}
+
 /// Where the rows of a journal are stored before they are written here.
 pub trait JournalUplink: Send + fmt::Debug {
     /// Stores a row once. A durable row is on disk before this returns, and then an effect may start.
     fn store(&mut self, at: u64, kind: &str, data: &str, durable: bool) -> Result<(), String>;
+
+    /// Returns the way to the files of the run.
+    fn files(&self) -> Arc<dyn FileUplink>;
 
     /// Gives the run back to the engine, with how it ended.
     fn release(&mut self, ending: Option<&str>) -> Result<(), String>;

@@ -17,7 +17,9 @@ mod id;
 mod list;
 mod lock;
 mod mirror;
+pub(crate) mod shared_files;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,10 +30,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use error::JournalError;
-pub use id::DisplayTime;
+pub use id::{DisplayTime, is_run_id};
 pub use list::{
-    JournalFollower, PrunedRun, RunState, RunSummary, delegates, find, list, prune, run_names,
-    summary, tree,
+    JournalFollower, PrunedRun, RunState, RunSummary, delegates, find, list, prune, remove_copy,
+    run_names, summary, tree,
 };
 
 use crate::event::{RunEnding, RunEvent, TimedEvent};
@@ -41,8 +43,10 @@ use crate::rule_lines::RuleLine;
 use lock::JournalLock;
 pub use lock::{RunHold, hold};
 pub use mirror::{
-    EngineStanding, JournalMirror, JournalUplink, engine_standing, set_engine_standing,
+    EngineStanding, FileUplink, JournalMirror, JournalUplink, engine_standing, set_engine_standing,
 };
+
+pub use shared_files::take_in_files;
 
 /// The format that this version writes.
 const FORMAT: i64 = 1;
@@ -165,6 +169,8 @@ pub struct Journal {
     settled: bool,
     /// Where rows are stored first, if an engine keeps the journal.
     uplink: Option<Box<dyn JournalUplink>>,
+    /// The long outputs that the engine has.
+    shared: BTreeSet<String>,
     /// Whether this process has written a row.
     has_written: bool,
     _lock: JournalLock,
@@ -229,6 +235,7 @@ impl Journal {
             waits: false,
             settled: false,
             uplink,
+            shared: BTreeSet::new(),
             has_written: false,
             _lock: lock,
         };
@@ -279,10 +286,16 @@ impl Journal {
             waits: false,
             settled: true,
             uplink: None,
+            shared: BTreeSet::new(),
             has_written: false,
             _lock: lock,
         };
         Ok((journal, about, events))
+    }
+
+    /// Returns where the files of the run are stored as well, if an engine keeps the journal.
+    pub fn files(&self) -> Option<Arc<dyn FileUplink>> {
+        self.uplink.as_ref().map(|uplink| uplink.files())
     }
 
     /// Gives the run back to its engine without an ending.
@@ -358,8 +371,12 @@ impl Journal {
     ) -> Result<(), JournalError> {
         let data = self.redactor.value(data).to_string();
         if let Some(uplink) = &mut self.uplink {
-            let stored = uplink.store(at, kind, &data, durable);
-            stored.map_err(|why| JournalError::Engine { id: self.id.clone(), why })?;
+            let failed = |why| JournalError::Engine { id: self.id.clone(), why };
+            // Before the event that names them.
+            let files = uplink.files();
+            let shared = shared_files::share_outputs(&*files, &self.directory, &mut self.shared);
+            shared.map_err(failed)?;
+            uplink.store(at, kind, &data, durable).map_err(failed)?;
         }
         let at = i64::try_from(at).unwrap_or(i64::MAX);
         let failed = JournalError::database(&self.id, "written");

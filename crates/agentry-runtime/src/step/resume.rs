@@ -65,6 +65,10 @@ pub(super) fn unfinished(state: &mut StepState) -> Vec<RunEffect> {
                 let reason = call.reason.clone();
                 effects.push(RunEffect::Put(PersonQuestion::Call { id, reason }));
             }
+            // An answer to the first question counts for the second as well: it is the same.
+            CallProgress::Failed(why) if why == UNKNOWN => {
+                effects.push(RunEffect::Put(PersonQuestion::Unfinished { id }));
+            }
             CallProgress::Failed(why) => {
                 effects.push(RunEffect::Put(PersonQuestion::Failed { id, why: why.clone() }));
             }

@@ -109,9 +109,9 @@ fn killed_writes_are_asked_about_or_skipped() {
             "begin on_error=ask
              runs a write
              resume => unfinished? a
-             resume => again? a
+             resume => unfinished? a
              park a => stop parked
-             resume => again? a
+             resume => unfinished? a
              yes a => run a
              start a =>
              resume => unfinished? a

@@ -127,7 +127,7 @@ impl FileStamp {
 }
 
 /// Opens a regular file for reading. The path must be resolved.
-pub(crate) fn open(path: &Path) -> io::Result<File> {
+pub fn open(path: &Path) -> io::Result<File> {
     let (parent, name) = parent(path, MissingDirectory::Fails)?;
     // Opening some devices has an effect, so the type is checked first.
     let found = agentry_posix::fs::statat(&parent, &name, AtFlags::SYMLINK_NOFOLLOW)?;

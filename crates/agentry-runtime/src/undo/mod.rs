@@ -24,13 +24,15 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentry_posix::fs::{AtFlags, FileType};
 use agentry_posix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
+use crate::journal::{FileUplink, shared_files};
 use crate::private_files;
 
 pub use changes::{RunFileChange, changed_files, joined_diff};
@@ -47,6 +49,8 @@ use crate::tool::files::{self, MissingDirectory};
 pub struct BeforeImages {
     directory: PathBuf,
     index: Mutex<UndoIndex>,
+    /// Where they are stored as well, with how many lines of the index are there.
+    files: Option<(Arc<dyn FileUplink>, AtomicUsize)>,
 }
 
 impl BeforeImages {
@@ -54,10 +58,25 @@ impl BeforeImages {
     pub fn new(directory: impl Into<PathBuf>) -> io::Result<Self> {
         let directory = directory.into();
         let index = Mutex::new(UndoIndex::read(&directory)?);
-        Ok(Self { directory, index })
+        Ok(Self { directory, index, files: None })
     }
 
-    /// Stores what is at this path now. It is on disk before this returns.
+    /// The same, which an engine stores as well, so that any machine can undo the run.
+    #[must_use]
+    pub fn shared_by(self, files: Option<Arc<dyn FileUplink>>) -> Self {
+        Self { files: files.map(|files| (files, AtomicUsize::new(0))), ..self }
+    }
+
+    /// Shares the lines of the index that are new, while the index is locked.
+    fn share_lines(&self) -> io::Result<()> {
+        let Some((files, known)) = &self.files else { return Ok(()) };
+        let first = known.load(Ordering::Relaxed);
+        let count = shared_files::share_lines(&**files, &self.directory, first)?;
+        known.store(count, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Stores what is at this path now. It is on disk, and in the engine if there is one, before this returns.
     pub fn keep(&self, path: &Path) -> io::Result<()> {
         let path = plain(path)?;
         untouchable(&path).map_or(Ok(()), |why| Err(io::Error::other(why)))?;
@@ -71,12 +90,16 @@ impl BeforeImages {
         // The run's own content has an image too: the user may undo its last turn alone.
         if let PathImage::File { digest, .. } = &before {
             self.copy(&path, digest)?;
+            if let Some((files, _)) = &self.files {
+                shared_files::share_image(&**files, &self.directory.join(digest), digest)?;
+            }
         }
         // Noted before they are created, so that undo can remove them again.
         let above = path.ancestors().skip(1).take_while(|directory| !directory.exists());
         let made = above.map(Path::to_path_buf).collect();
         let at = index.next_time(now());
-        index.add(&self.directory, PathChange { path, before, left: None, made, at })
+        index.add(&self.directory, PathChange { path, before, left: None, made, at })?;
+        self.share_lines()
     }
 
     /// Records the state after the open changes. Must be called when the call that made them is over.
@@ -86,7 +109,7 @@ impl BeforeImages {
             let left = there(&path)?;
             index.leave(&self.directory, &path, left)?;
         }
-        Ok(())
+        self.share_lines()
     }
 
     fn index(&self) -> std::sync::MutexGuard<'_, UndoIndex> {

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +13,7 @@ use super::changes::{RunFileChange, compared_with_now};
 use super::index::UndoIndex;
 use super::restore::{PlacedChange, undo_changes};
 use super::{BeforeImages, UndoOutcome};
+use crate::journal::FileUplink;
 use crate::private_files;
 
 /// The number of changes that a run and its delegates had made at some time, by the directory of their images
@@ -107,15 +109,16 @@ fn file(journal: &Path) -> PathBuf {
 }
 
 /// Undoes the changes of one turn where the files are still as the turn left them. `own` is the directory of the
-/// images of the run itself.
+/// images of the run itself, and `files` the engine that has them too.
 pub fn undo_turn(
     runs: &Path,
     own: &Path,
     turn: &TurnChanges,
+    files: Option<Arc<dyn FileUplink>>,
 ) -> io::Result<Vec<(PathBuf, UndoOutcome)>> {
     let directories = directories(runs, turn);
     let would = undo_changes(changes(&directories)?, false, true);
-    let images = BeforeImages::new(own)?;
+    let images = BeforeImages::new(own)?.shared_by(files);
     for (path, _) in would.iter().filter(|(_, outcome)| is_restored(outcome)) {
         images.keep(path)?;
     }
@@ -193,7 +196,7 @@ mod tests {
         }
 
         fn undo(&self, turn: &TurnChanges) -> Vec<UndoOutcome> {
-            undo_turn(&self.root, &self.images, turn)
+            undo_turn(&self.root, &self.images, turn, None)
                 .unwrap()
                 .into_iter()
                 .map(|(_, outcome)| outcome)

@@ -19,7 +19,8 @@ fn a_run_starts_with_the_request_body() {
         server.send_with("POST /v1/runs", &token, "Idempotency-Key: k1\r\n", Some(&body));
     assert_eq!((status, body_of(&reply)), (200, json!({ "id": "r1" })));
     let (agent, prompt) = ("helper".to_owned(), "go".to_owned());
-    let expected = HostCall::Start { agent, prompt, key: Some("k1".to_owned()), waits: true };
+    let expected =
+        HostCall::Start { agent, prompt, commit: None, key: Some("k1".to_owned()), waits: true };
     assert_eq!(*server.host.calls.lock().expect("no panic"), [expected]);
     let unknown = json!({ "agent": "unknown", "prompt": "go" });
     let (status, reply) = server.send("POST /v1/runs", &token, Some(&unknown));
@@ -162,7 +163,7 @@ fn agents_answer_as_chat_models() {
         json!({ "prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7 })
     );
     let (agent, prompt) = ("helper".to_owned(), "hi".to_owned());
-    let expected = HostCall::Start { agent, prompt, key: None, waits: false };
+    let expected = HostCall::Start { agent, prompt, commit: None, key: None, waits: false };
     assert_eq!(
         server.host.calls.lock().expect("no panic").last(),
         Some(&expected),

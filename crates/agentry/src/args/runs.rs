@@ -32,6 +32,8 @@ pub(crate) enum RunsCommand {
     /// Only files that are still as the run left them are restored. Changes made by commands are not
     /// recorded, and stay.
     Undo(RunsUndoArguments),
+    /// Show what a run made of its Git commit, as a patch
+    Result(RunsResultArguments),
 }
 
 #[derive(Debug, ClapArgs)]
@@ -78,6 +80,19 @@ pub(crate) struct RunsUndoArguments {
     /// List what would be restored, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// How to report
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RunsResultArguments {
+    /// The run: its id, the start or the end of the id, or `last`
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// Store it as a commit in the repository here, at `refs/agentry/runs/ID`
+    #[arg(long)]
+    pub(crate) fetch: bool,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: ResultFormat,

@@ -40,6 +40,9 @@ pub(crate) struct ServeArguments {
     /// machine and its directory]
     #[arg(long, value_name = "NAME")]
     pub(crate) label: Vec<String>,
+    /// Also carry out runs of a Git commit; each gets a fresh directory below this one
+    #[arg(long, value_name = "DIRECTORY", requires = "worker")]
+    pub(crate) checkouts: Option<PathBuf>,
     /// How many runs of the engine it carries out at once
     #[arg(long, value_name = "N", default_value = "4", requires = "worker")]
     pub(crate) at_once: usize,

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::args::{ReceiptsAgentArguments, ReceiptsArguments, ReceiptsCommand, ResultFormat};
 use crate::command::runs::{admit_owner, described};
 use crate::command::suggestion::one_of;
+use crate::engine;
 use crate::home::agentry_home;
 use crate::output::{
     CliFailure, CliOutcome, ExitKind, columns, error_text, note, print, print_json, remark,
@@ -22,6 +23,10 @@ use crate::output::{
 
 pub(crate) fn run(args: &ReceiptsArguments) -> CliOutcome {
     let layout = layout()?;
+    // Without its engine, the receipts of this home are shown.
+    if let Err(failure) = engine::refresh(layout.root()) {
+        remark(&format!("warning: {}", failure.message));
+    }
     recording::collect(&layout);
     match &args.command {
         ReceiptsCommand::List(args) => Ok(list(&layout, args)),

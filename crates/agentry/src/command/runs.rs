@@ -2,6 +2,7 @@
 
 mod prune;
 mod report;
+mod result;
 mod show;
 mod tail;
 mod undo;
@@ -49,6 +50,7 @@ pub(crate) fn run(args: &RunsArguments) -> CliOutcome {
         Some(RunsCommand::Tail(args)) => tail::run(args),
         Some(RunsCommand::Prune(args)) => prune::run(args),
         Some(RunsCommand::Undo(args)) => undo::run(args),
+        Some(RunsCommand::Result(args)) => result::run(args),
     }
 }
 

@@ -2,6 +2,7 @@
 //! (`mcp`) and the server (`serve`) run agents this way: a run that breaks takes no other one with it, and goes on without this
 //! program if it has to.
 
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -17,6 +18,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::command::sandbox::this_program;
 use crate::engine;
+use crate::home::agentry_home;
 use crate::output::{CliFailure, error_text, remark};
 
 /// The most bytes of one event.
@@ -27,6 +29,15 @@ const EVENTS: usize = 64;
 const FILE_BYTES: usize = 640 << 10;
 /// The lines of standard error that are kept for a message.
 const ERROR_LINES: usize = 3;
+
+/// Where the process of a run starts.
+#[derive(Debug, Default)]
+pub(crate) struct StartPlace {
+    /// The lease that a worker gives to it.
+    pub(crate) lease: Option<String>,
+    /// Its directory, instead of that of this program.
+    pub(crate) directory: Option<PathBuf>,
+}
 
 /// An event of the run, as far as it matters here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -187,13 +198,13 @@ pub(crate) struct RunSteering {
 impl SteeredRun {
     /// Starts this program again with `arguments`, which begin a run or go on with one under control.
     pub(crate) fn start(arguments: &[String]) -> Result<Self, CliFailure> {
-        Self::start_with(arguments, None)
+        Self::start_with(arguments, StartPlace::default())
     }
 
     /// The same, with the lease of the run.
     pub(crate) fn start_with(
         arguments: &[String],
-        lease: Option<String>,
+        StartPlace { lease, directory }: StartPlace,
     ) -> Result<Self, CliFailure> {
         let failed = |error: std::io::Error| {
             CliFailure::new(format!("the run cannot be started: {}", error_text(&error)))
@@ -201,6 +212,11 @@ impl SteeredRun {
         let mut command = Command::new(this_program()?);
         command.args(arguments).envs(engine::variable()).env_remove(engine::LEASE);
         command.envs(lease.map(|lease| (engine::LEASE, lease)));
+        if let Some(directory) = directory {
+            // A relative home would be another one there.
+            command.envs(agentry_home().map(|home| ("AGENTRY_HOME", home)));
+            command.current_dir(directory);
+        }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A signal from the terminal of this program is not for the run, which is parked instead.
         CommandExt::process_group(command.as_std_mut(), 0);

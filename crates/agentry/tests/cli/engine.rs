@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::confined::WORKER;
+use crate::engine_wire::FaultyWire;
 use crate::postgres_server::TestPostgres;
 use crate::run::{keyed, write, writer};
 use crate::serve::Serving;
@@ -17,26 +18,36 @@ use crate::terminal::wait_for;
 use crate::test::Test;
 
 /// The homes of the two servers, as `Serving` reads them.
-const HOMES: [&str; 2] = ["first/home", "second/home"];
+pub(crate) const HOMES: [&str; 2] = ["first/home", "second/home"];
 /// How long a lease lasts here, in seconds.
 const LEASE: &str = "2";
 /// The commands of each run in the test of kills.
 const STEPS: usize = 4;
 
 /// The program with an engine and a home.
-fn engaged(
+pub(crate) fn engaged(
     test: &Test,
     server: &Server,
     (postgres, home): (&TestPostgres, &str),
     args: &[&str],
 ) -> Command {
+    reaching(test, server, (&postgres.url(), home), args)
+}
+
+/// The same, with the address of the engine.
+pub(crate) fn reaching(
+    test: &Test,
+    server: &Server,
+    (url, home): (&str, &str),
+    args: &[&str],
+) -> Command {
     let mut command = keyed(test, server, args);
-    command.env("AGENTRY_ENGINE", postgres.url()).env("AGENTRY_HOME", test.path(home));
+    command.env("AGENTRY_ENGINE", url).env("AGENTRY_HOME", test.path(home));
     command.env("AGENTRY_LEASE_TIME", LEASE);
     command
 }
 
-fn migrated(test: &Test, server: &Server) -> Option<TestPostgres> {
+pub(crate) fn migrated(test: &Test, server: &Server) -> Option<TestPostgres> {
     let postgres = TestPostgres::start()?;
     let refused =
         engaged(test, server, (&postgres, HOMES[0]), &["serve", "--listen", "127.0.0.1:0"])
@@ -51,14 +62,23 @@ fn migrated(test: &Test, server: &Server) -> Option<TestPostgres> {
 fn serving<'a>(
     test: &'a Test,
     server: &Server,
-    place: (&TestPostgres, &'static str),
+    (postgres, home): (&TestPostgres, &'static str),
+    works: bool,
+) -> Serving<'a> {
+    serving_by(test, server, (&postgres.url(), home), works)
+}
+
+fn serving_by<'a>(
+    test: &'a Test,
+    server: &Server,
+    place: (&str, &'static str),
     works: bool,
 ) -> Serving<'a> {
     let mut args = vec!["serve", "--listen", "127.0.0.1:0", "--label", "shared"];
     if works {
         args.push("--worker");
     }
-    Serving::of(test, engaged(test, server, place, &args), place.1)
+    Serving::of(test, reaching(test, server, place, &args), place.1)
 }
 
 /// Queued at one server, carried out by another, approved at the first, listed and undone at both.
@@ -92,21 +112,53 @@ fn a_run_moves_between_servers() {
         let shown = String::from_utf8(shown.expect("the program runs").stdout).expect("text");
         assert!(shown.contains("All done."), "{home}: {shown}");
     }
-    // The home of the worker has the receipts: one when it parked, one at its end.
-    let receipts = |serving: &Serving<'_>| serving.get("/v1/receipts").as_array().map(Vec::len);
-    assert_eq!(receipts(&worker), Some(2));
-    assert_eq!(receipts(&front), Some(0));
+    // Every home has the receipts: one when it parked, one at its end.
+    for (serving, home) in [(&front, HOMES[0]), (&worker, HOMES[1])] {
+        wait_for("the receipts", || {
+            serving.get("/v1/receipts").as_array().is_some_and(|it| it.len() == 2)
+        });
+        let verify = ["receipts", "verify", "--format", "json"];
+        let verified = engaged(&test, &server, (&postgres, home), &verify).output();
+        let verified = verified.expect("the program runs");
+        let checked = String::from_utf8_lossy(&verified.stdout);
+        let is_whole = verified.status.success() && checked.contains("\"checked\": 2");
+        assert!(is_whole, "{home}: {checked}");
+    }
+    // The home that changed nothing shows the changes, and undoes them.
+    let changes = front.get(&format!("/v1/runs/{run}/changes")).to_string();
+    assert!(changes.contains("other.txt") && changes.contains("hello"), "{changes}");
     let undo = ["runs", "undo", &run];
-    let undone = engaged(&test, &server, (&postgres, HOMES[1]), &undo).status();
+    let undone = engaged(&test, &server, (&postgres, HOMES[0]), &undo).status();
     assert!(undone.expect("the program runs").success());
     assert!(!test.has("other.txt"));
-    let shown = engaged(&test, &server, (&postgres, HOMES[0]), &["runs", "show", &run]).output();
-    let shown = String::from_utf8(shown.expect("the program runs").stdout).expect("text");
-    assert!(shown.contains("took back the changes"), "the other home knows of the undo: {shown}");
+    for home in HOMES {
+        let shown = engaged(&test, &server, (&postgres, home), &["runs", "show", &run]).output();
+        let shown = String::from_utf8(shown.expect("the program runs").stdout).expect("text");
+        assert!(shown.contains("took back the changes"), "{home} knows of the undo: {shown}");
+    }
     let export = front.get(&format!("/v1/runs/{run}/export")).to_string();
     assert!(export.contains("All done."), "{export}");
     front.stop();
     worker.stop();
+    a_pruned_run_stays_away(&test, &server, &postgres, &run);
+}
+
+/// What one home prunes is gone in all, apart from its receipts.
+fn a_pruned_run_stays_away(test: &Test, server: &Server, postgres: &TestPostgres, run: &str) {
+    let runs = |home: &str, args: &[&str]| {
+        let done = engaged(test, server, (postgres, home), args).output();
+        let done = done.expect("the program runs");
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).expect("text")
+    };
+    let pruned = runs(HOMES[0], &["runs", "prune", "--older-than", "0s"]);
+    assert!(pruned.contains(run), "{pruned}");
+    for home in [HOMES[0], HOMES[1], HOMES[0]] {
+        let listed = runs(home, &["runs", "--format", "json"]);
+        assert_eq!(listed.trim(), "[]", "{home}");
+        let verified = runs(home, &["receipts", "verify", "--format", "json"]);
+        assert!(verified.contains("\"checked\": 2"), "{home}: {verified}");
+    }
 }
 
 /// Says what the next command of a run is: its prompt names the run, its results count the commands.
@@ -121,8 +173,9 @@ fn stepping() -> Server {
     })
 }
 
-/// Two workers and their runs are killed, a worker is paused, and the database goes away, at any moment. No command runs
-/// twice, none that has a result was lost, and every run ends. `AGENTRY_KILLS` says how many kills there are.
+/// Two workers and their runs are killed and paused, their connections are cut and held, and the database goes away, at any
+/// moment. No command runs twice, none that has a result was lost, and every run ends. `AGENTRY_KILLS` says how many kills
+/// there are.
 #[test]
 fn kills_lose_and_double_nothing() {
     let kills = std::env::var("AGENTRY_KILLS").ok().and_then(|text| text.parse().ok());
@@ -138,13 +191,14 @@ fn kill_for(longest: Duration, most: usize) {
     let Some(postgres) = migrated(&test, &server) else { return };
     let front = serving(&test, &server, (&postgres, "front/home"), false);
     front.consent("worker");
-    let mut workers: Vec<_> = HOMES
-        .map(|home| {
-            let worker = serving(&test, &server, (&postgres, home), true);
-            worker.consent("worker");
-            Some(worker)
-        })
-        .into();
+    // Each worker has a wire of its own to the database.
+    let wires = HOMES.map(|_| FaultyWire::to(postgres.port()));
+    let working = |at: usize| serving_by(&test, &server, (&wires[at].url(), HOMES[at]), true);
+    let mut workers = [0, 1].map(|at| {
+        let worker = working(at);
+        worker.consent("worker");
+        Some(worker)
+    });
     let began = Instant::now();
     let (mut runs, mut kills, mut chance) = (Vec::new(), 0, 7_u64);
     while kills < most && began.elapsed() < longest {
@@ -156,15 +210,26 @@ fn kill_for(longest: Duration, most: usize) {
         let at = usize::from(chance >> 40 & 1 == 1);
         let Some(worker) = workers[at].take() else { continue };
         std::thread::sleep(Duration::from_millis(chance >> 33 & 1023));
-        if (chance >> 50).is_multiple_of(8) {
-            // The database goes away, and comes back.
-            postgres.kill();
-            std::thread::sleep(Duration::from_millis(chance >> 33 & 4095));
-            postgres.up();
+        match (chance >> 48) % 8 {
+            0 => {
+                // The database goes away, and comes back.
+                postgres.kill();
+                std::thread::sleep(Duration::from_millis(chance >> 33 & 4095));
+                postgres.up();
+            }
+            1 => wires[at].cut(),
+            2 => {
+                // Nothing arrives for longer than a lease, and then everything at once.
+                wires[at].hold(true);
+                std::thread::sleep(Duration::from_millis(2_500));
+                wires[at].hold(false);
+            }
+            _ => {}
         }
-        kills += fault(worker, (chance >> 53) % 4);
+        let (worker, killed) = fault(worker, (chance >> 53) % 5);
+        kills += killed;
         // A worker that was killed is started again.
-        workers[at] = Some(serving(&test, &server, (&postgres, HOMES[at]), true));
+        workers[at] = Some(worker.unwrap_or_else(|| working(at)));
         answer_all(&front);
     }
     wait_until_all_ended(&front, &runs);
@@ -172,28 +237,40 @@ fn kill_for(longest: Duration, most: usize) {
     assert!(kills >= most.min(5), "only {kills} kills");
 }
 
-/// Kills the runs of a worker, or the worker, or both, or pauses them for longer than a lease. Returns the kills.
-fn fault(worker: Serving<'_>, kind: u64) -> usize {
+/// Kills the runs of a worker, or the worker, or both, or pauses them for longer than a lease. Returns the worker if it
+/// lives, and the kills.
+fn fault(worker: Serving<'_>, kind: u64) -> (Option<Serving<'_>>, usize) {
     let id = worker.process();
     let children = children(id);
+    let both = [&[id], &*children].concat();
     let signal = |name: &str, ids: &[u32]| {
         for id in ids {
             let _ = Command::new("kill").args([name, &id.to_string()]).status();
         }
     };
+    let pause = |ids: &[u32]| {
+        signal("-STOP", ids);
+        std::thread::sleep(Duration::from_secs(4));
+        signal("-CONT", ids);
+    };
     match kind {
         0 => signal("-KILL", &children),
         1 => signal("-KILL", &[id]),
-        2 => signal("-KILL", &[&[id], &*children].concat()),
+        2 => signal("-KILL", &both),
+        3 => {
+            pause(&children);
+            return (Some(worker), 0);
+        }
         _ => {
-            signal("-STOP", &children);
-            std::thread::sleep(Duration::from_secs(4));
-            signal("-CONT", &children);
-            return 0;
+            pause(&both);
+            return (Some(worker), 0);
         }
     }
+    if kind == 0 {
+        return (Some(worker), usize::from(!children.is_empty()));
+    }
     drop(worker);
-    1
+    (None, 1)
 }
 
 /// The processes that a process has started.

@@ -25,6 +25,8 @@ mod delegation;
 mod delegation_ceiling;
 mod delegation_tree;
 mod engine;
+mod engine_shared;
+mod engine_wire;
 mod evolution;
 mod examples;
 mod first_mistakes;

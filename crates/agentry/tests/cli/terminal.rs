@@ -272,7 +272,7 @@ pub(crate) fn signal(pid: u32, name: &str) {
 /// A process, with its start time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Process {
-    pid: u32,
+    pub(crate) pid: u32,
     parent: u32,
     began: String,
     /// Its name in the process table.

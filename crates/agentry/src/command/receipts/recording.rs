@@ -7,7 +7,8 @@ use std::path::Path;
 use agentry_home::HomeLayout;
 use agentry_home::receipt::{
     HeadCopy, ReceiptAgent, ReceiptBook, ReceiptContext, ReceiptDraft, ReceiptError, ReceiptFiring,
-    ReceiptStatus, RunEndingNote, RunRow, amend_last_run, collect_missing, draft_of_run,
+    ReceiptStatus, RunEndingNote, RunRow, SharedChains, collect_missing, correction_of_last_run,
+    draft_of_run,
 };
 use agentry_runtime::RunEnding;
 use agentry_runtime::journal::{self, RunFiring};
@@ -16,12 +17,15 @@ use agentry_runtime::redact::Redactor;
 use crate::args::RunArguments;
 use crate::command::run::prepared_agent::PreparedAgent;
 use crate::command::run::session::now;
+use crate::engine::{self, shared_receipts};
 use crate::home::recorded_user;
 use crate::output::{CliFailure, ExitKind, remark};
 
 /// Writes the receipts of runs whose process died.
 pub(crate) fn collect(layout: &HomeLayout) {
-    match collect_missing(&context(layout)) {
+    let chains = shared_receipts::chains();
+    let chains = chains.as_ref().map(|chains| chains as &dyn SharedChains);
+    match collect_missing(&context(layout), chains) {
         Ok(failed) => {
             for (run, error) in failed {
                 warn(&format!("the receipt of run `{run}`"), &error);
@@ -55,9 +59,18 @@ fn warn(what: &str, error: &ReceiptError) {
 pub(crate) fn record_ending(home: &Path, run: &str, ending: &RunEnding) {
     let layout = HomeLayout::new(home);
     let written = draft_of_run(&context(&layout), run, RunEndingNote::from(ending))
-        .and_then(|draft| open_book(&layout)?.append(&[draft]));
+        .and_then(|draft| append(&mut open_book(&layout)?, draft));
     if let Err(error) = written {
         warn("the receipt of this run", &error);
+    }
+}
+
+/// Writes a receipt: that of a run of an engine into the chain that the homes of the engine share.
+fn append(book: &mut ReceiptBook, draft: ReceiptDraft) -> Result<(), ReceiptError> {
+    let is_shared = engine::has(book.layout().root(), &draft.run);
+    match shared_receipts::chains().filter(|_| is_shared) {
+        Some(chains) => book.append_shared(&draft, &chains),
+        None => book.append(&[draft]).map(drop),
     }
 }
 
@@ -79,9 +92,15 @@ pub(crate) fn reopen(home: &Path, run: &str) {
 /// Before a new run: the changes that a person made to the files of the last run.
 pub(crate) fn amend_earlier_run(ground: &PreparedAgent) {
     let layout = HomeLayout::new(&ground.home);
-    let agent = agent(&layout, ground);
+    let own = agent(&layout, ground);
+    let agent = match shared_receipts::chains() {
+        Some(_) => ReceiptAgent { chain: own.chain.shared(), ..own },
+        None => own,
+    };
     let amended = open_book(&layout).and_then(|mut book| {
-        amend_last_run(&mut book, &agent, &ground.workspace, (&recorded_user(), now()))
+        let by = (&*recorded_user(), now());
+        let draft = correction_of_last_run(&book, &agent, &ground.workspace, by)?;
+        draft.map_or(Ok(()), |draft| append(&mut book, draft))
     });
     if let Err(error) = amended {
         warn("the correction of the last receipt", &error);

@@ -14,7 +14,7 @@ use agentry_runtime::driver::interfaces::{
 };
 use agentry_runtime::driver::output::RunOutput;
 use agentry_runtime::function::{FunctionCall, ResultTool};
-use agentry_runtime::journal::{self, Journal, ParentRun, RunDescription, RunSettings};
+use agentry_runtime::journal::{self, FileUplink, Journal, ParentRun, RunDescription, RunSettings};
 use agentry_runtime::provider::plan::{ModelPlan, PlannedModel};
 use agentry_runtime::quarantine::{QuarantineReport, ReportListener};
 use agentry_runtime::rule_lines::{digest, written};
@@ -55,6 +55,13 @@ impl From<ModelPlan> for RunEngine {
 /// A journal that both the driver and the end of the run write to.
 #[derive(Clone)]
 pub(super) struct SharedJournal(pub(super) Arc<Mutex<Journal>>);
+
+impl SharedJournal {
+    /// Where the files of the run are stored as well, if an engine keeps the journal.
+    pub(super) fn files(&self) -> Option<Arc<dyn FileUplink>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).files()
+    }
+}
 
 impl EventLog for SharedJournal {
     fn append(&mut self, happened: &TimedEvent, durable: bool) -> Result<(), String> {
@@ -131,6 +138,8 @@ pub(super) struct RunAssembly<'a> {
     pub(super) log: Box<dyn EventLog>,
     /// The directory of the run.
     pub(super) directory: &'a Path,
+    /// Where its files are stored as well.
+    pub(super) files: Option<Arc<dyn FileUplink>>,
     pub(super) ready: &'a ReadyTools,
     pub(super) function: Option<&'a FunctionCall>,
     pub(super) person: Arc<dyn Approver>,
@@ -171,6 +180,7 @@ impl RunAssembly<'_> {
     fn tools(&self, approvals: &Arc<Approvals>) -> Result<Arc<dyn RunTools>, CliFailure> {
         let images = BeforeImages::new(journal::images(self.directory));
         let images = images.map_err(|error| CliFailure::new(error_text(&error)))?;
+        let images = images.shared_by(self.files.clone());
         let mut declared = built_in(&self.ready.declared.tools);
         declared.extend(self.function.map(ResultTool::shared));
         Ok(Arc::new(self.ground.tools(RunSurroundings {

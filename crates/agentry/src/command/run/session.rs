@@ -187,6 +187,7 @@ impl<'a> RunSession<'a> {
             models,
             log,
             directory: &directory,
+            files: journal.files(),
             ready,
             function: setting.function.as_ref(),
             person: Arc::clone(&watching.person),
@@ -402,6 +403,7 @@ impl<'a> RunSession<'a> {
     fn finish(self, ending: Option<RunEnding>) -> CliOutcome {
         let mut journal = self.journal.0.lock().unwrap_or_else(PoisonError::into_inner);
         let ending = ending.unwrap_or(RunEnding::Done);
+        engine::git_workspace::hand_in(&journal, self.ground);
         journal.finished(&ending).map_err(|error| CliFailure::new(error.to_string()))?;
         receipts::record_ending(&self.ground.home, journal.id(), &ending);
         if let Some(recording) = &self.recording {

@@ -41,7 +41,8 @@ impl RunSession<'_> {
         let turn = self.turns.last()?;
         let directory = self.directory();
         let runs = journal::runs(&self.ground.home);
-        let undone = undo_turn(&runs, &journal::images(&directory), turn);
+        let files = self.journal.files();
+        let undone = undo_turn(&runs, &journal::images(&directory), turn, files);
         let undone = undone.map_err(|error| error.to_string());
         let is_kept = |(_, it): &(PathBuf, UndoOutcome)| matches!(it, UndoOutcome::Kept(_));
         // What was kept can be tried again.

@@ -7,13 +7,14 @@ use serde_json::{Value, json};
 
 use super::{entry, failed, home, name};
 use crate::args::{ResultFormat, RunsPruneArguments};
+use crate::engine;
 use crate::output::{CliOutcome, ExitKind, print, print_json, remark};
 
 pub(super) fn run(args: &RunsPruneArguments) -> CliOutcome {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let before = now.checked_sub(args.older_than).unwrap_or(Duration::ZERO);
     let before = u64::try_from(before.as_millis()).unwrap_or(u64::MAX);
-    let pruned = journal::prune(&home()?, before, args.dry_run).map_err(failed)?;
+    let pruned = journal::prune(&home()?, before, args.dry_run, &engine::remove).map_err(failed)?;
     match args.format {
         ResultFormat::Json => {
             let (gone, kept): (Vec<_>, Vec<_>) =

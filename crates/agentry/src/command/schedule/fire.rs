@@ -18,6 +18,8 @@ use crate::engine;
 use crate::home::agentry_home;
 use crate::output::{CliFailure, CliOutcome, ExitKind, error_text, remark};
 
+/// Why a firing is skipped that has its receipt on another machine.
+pub(super) const ELSEWHERE: &str = "another machine started it";
 /// The newest runs among which the one of a firing is searched.
 const MOST_LOOKED_AT: usize = 500;
 
@@ -85,7 +87,7 @@ fn begun(
     let mut ledger = open_ledger()?;
     let outcome = match is_ours(&row.identity) {
         Ok(true) => run_agent(&mut ledger, &row, on_ask, format),
-        Ok(false) => Ok(FiringOutcome::Skipped("another machine started it".to_owned())),
+        Ok(false) => Ok(FiringOutcome::Skipped(ELSEWHERE.to_owned())),
         Err(failure) => Err(failure),
     };
     match own_run(&row.identity) {

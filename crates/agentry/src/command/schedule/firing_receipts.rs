@@ -8,6 +8,7 @@ use agentry_home::receipt::{ReceiptAgent, ReceiptDraft, ReceiptFiring, ReceiptSt
 use agentry_home::schedule::{FiringState, KeeperReport, ScheduleLedger};
 use agentry_runtime::redact::Redactor;
 
+use super::fire::ELSEWHERE;
 use crate::command::receipts::recording;
 use crate::command::run::session::now;
 use crate::command::{find_one, usable};
@@ -21,7 +22,9 @@ const MOST_LOOKED_AT: u32 = 1_000;
 pub(crate) fn record(reports: &[KeeperReport]) {
     let Some(home) = agentry_home() else { return };
     let layout = HomeLayout::new(home);
-    let ended: Vec<_> = reports.iter().filter_map(|it| Some((it, status(it.state)?))).collect();
+    // A planned time has one receipt, on the machine that started the run.
+    let own = reports.iter().filter(|it| it.reason.as_deref() != Some(ELSEWHERE));
+    let ended: Vec<_> = own.filter_map(|it| Some((it, status(it.state)?))).collect();
     if ended.is_empty() {
         return;
     }

@@ -2,12 +2,13 @@
 //! agent, their workspace and the consent of its user.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentry_engine::EngineSession;
+use agentry_home::repository::{PackedCommit, pack_commit};
 use agentry_runtime::engine::{ClaimFilter, ClaimedRun};
 use agentry_runtime::journal::{self, JournalFollower, RunDescription, RunSettings};
 use agentry_runtime::{ApprovalAnswer, RunEnding, RunEvent};
@@ -22,14 +23,17 @@ use crate::command::run::first_consent::is_agreed;
 use crate::command::run::prepared_agent::PreparedAgent;
 use crate::command::run::session::now;
 use crate::command::served_agent::steered_words;
+use crate::engine::git_workspace::{self, GitRequest};
 use crate::engine::{self, GivenLease, RunRequest};
 use crate::home::recorded_user;
-use crate::output::{CliFailure, CliOutcome, ExitKind, note, remark};
+use crate::output::{CliFailure, CliOutcome, ExitKind, error_text, note, remark};
 
 /// How long the list of agents that can be claimed is valid.
 const FRESH: Duration = Duration::from_secs(5);
 /// How often a worker tries to begin or to continue a run.
 const MOST_FAILURES: usize = 5;
+/// How long the holders of leases get at least after an outage of the engine: they try again every few seconds.
+const RECOVERY: Duration = Duration::from_secs(10);
 /// The longest pause between two looks at the engine.
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -37,12 +41,25 @@ const PAUSE: Duration = Duration::from_millis(500);
 pub(super) struct EngineRuns {
     session: &'static EngineSession,
     labels: Vec<String>,
+    /// Where commits are checked out.
+    checkouts: Option<PathBuf>,
     /// How many runs are carried out at once; 0 if this is no worker.
     at_once: usize,
     starting: AtomicUsize,
     /// How often a run could not be continued.
     failures: Mutex<BTreeMap<String, usize>>,
     claimable: Mutex<Option<(Instant, ClaimableAgents)>>,
+    /// Until when nothing is claimed, because the engine was away.
+    holds_back: Mutex<Option<Instant>>,
+}
+
+/// How the process of a claimed run is started.
+struct ClaimedStart {
+    words: Vec<String>,
+    /// Whether it waits for a person.
+    waits: bool,
+    /// The directory that it works in, instead of that of the server.
+    directory: Option<PathBuf>,
 }
 
 /// What a worker can carry out.
@@ -85,10 +102,14 @@ impl EngineRuns {
         Ok(Some(Self {
             session,
             labels: args.label.clone(),
+            checkouts: args.checkouts.as_deref().map(std::path::absolute).transpose().map_err(
+                |error| CliFailure::new(format!("`--checkouts`: {}", error_text(&error))),
+            )?,
             at_once: if args.worker { args.at_once } else { 0 },
             starting: AtomicUsize::new(0),
             failures: Mutex::default(),
             claimable: Mutex::default(),
+            holds_back: Mutex::default(),
         }))
     }
 
@@ -102,9 +123,10 @@ impl EngineRuns {
         &self,
         home: &Path,
         ground: &PreparedAgent,
-        prompt: &str,
+        (prompt, commit): (&str, Option<&str>),
         waits: bool,
     ) -> Result<String, RefusedStart> {
+        let packed = commit.map(|commit| packed(ground, commit)).transpose()?;
         let about = RunDescription {
             agent: ground.full_path(),
             name: ground.agent.name().to_owned(),
@@ -124,18 +146,28 @@ impl EngineRuns {
         let id = journal::reserve(home, about.started).map_err(|it| refused(it.to_string()))?;
         let label = self.labels.first().cloned();
         let label = label.unwrap_or_else(|| engine::label_of(&ground.workspace));
-        let queued = engine::queued_run(&id, &label, &RunRequest { about, waits });
-        self.session.create(queued).map_err(|it| refused(it.to_string()))?;
+        let git = packed.as_ref().map(|(git, _)| git.clone());
+        let queued = engine::queued_run(&id, &label, &RunRequest { about, waits, git });
+        let queued = match &packed {
+            Some((_, packed)) => git_workspace::queue(self.session, queued, packed),
+            None => self.session.create(queued),
+        };
+        queued.map_err(|it| refused(it.to_string()))?;
         engine::refresh(home).map_err(|failure| RefusedStart(failure.message))?;
         Ok(id)
     }
 
     /// Claims a run, if this is a worker with room for one.
-    pub(super) fn claim(&self, offers: &AgentOffers, live: usize) -> Option<ClaimedRun> {
-        if live + self.starting.load(Ordering::SeqCst) >= self.at_once {
+    pub(super) fn claim(
+        &self,
+        home: &Path,
+        offers: &AgentOffers,
+        live: usize,
+    ) -> Option<ClaimedRun> {
+        if live + self.starting.load(Ordering::SeqCst) >= self.at_once || self.holds_back() {
             return None;
         }
-        let ClaimableAgents { arguments, labels } = self.claimable(offers);
+        let ClaimableAgents { arguments, labels } = self.claimable(home, offers);
         let digests = arguments.into_keys().collect();
         let claimed = self.session.claim(ClaimFilter::Waiting { labels, digests }).ok().flatten();
         if claimed.is_some() {
@@ -144,8 +176,20 @@ impl EngineRuns {
         claimed
     }
 
+    /// Notes that the engine does not answer. While it was away, no lease could be renewed: their holders come first when
+    /// it is back, or each outage would interrupt all runs.
+    pub(super) fn note_outage(&self) {
+        let mut until = self.holds_back.lock().unwrap_or_else(PoisonError::into_inner);
+        *until = Instant::now().checked_add(self.session.lease_time().max(RECOVERY));
+    }
+
+    fn holds_back(&self) -> bool {
+        let until = self.holds_back.lock().unwrap_or_else(PoisonError::into_inner);
+        until.is_some_and(|until| Instant::now() < until)
+    }
+
     /// The agents that the user of this home agreed to, as they are now.
-    fn claimable(&self, offers: &AgentOffers) -> ClaimableAgents {
+    fn claimable(&self, home: &Path, offers: &AgentOffers) -> ClaimableAgents {
         let mut kept = self.claimable.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, agents)) = &*kept
             && at.elapsed() < FRESH
@@ -164,6 +208,10 @@ impl EngineRuns {
             }
             found.arguments.insert(ground.digest.clone(), offered.argument);
         }
+        if let Some(checkouts) = &self.checkouts {
+            found.labels.extend(git_workspace::labels(checkouts));
+            git_workspace::sweep(checkouts, home);
+        }
         *kept = Some((Instant::now(), found.clone()));
         found
     }
@@ -175,11 +223,11 @@ impl EngineRuns {
         home: &Path,
         (live, book): (&LiveRuns, &ApprovalBook),
     ) {
-        let started = self.words(claimed, home, book).and_then(|(words, waits)| {
+        let started = self.words(claimed, home, book).and_then(|start| {
             let given =
                 GivenLease { lease: claimed.lease.clone(), digest: claimed.queued.digest.clone() };
             let lease = serde_json::to_string(&given).unwrap_or_default();
-            live.start_claimed(&words, (waits, lease))
+            live.start_claimed(&start.words, (start.waits, lease), start.directory)
         });
         self.starting.fetch_sub(1, Ordering::SeqCst);
         if let Err(RefusedStart(why)) = started {
@@ -213,13 +261,13 @@ impl EngineRuns {
         }
     }
 
-    /// The arguments of the process, and whether it waits for a person.
+    /// How the process of a claimed run is started.
     fn words(
         &self,
         claimed: &ClaimedRun,
         home: &Path,
         book: &ApprovalBook,
-    ) -> Result<(Vec<String>, bool), RefusedStart> {
+    ) -> Result<ClaimedStart, RefusedStart> {
         let id = &claimed.queued.id;
         let unreadable = |_| RefusedStart("its request cannot be read".to_owned());
         let request: RunRequest =
@@ -229,16 +277,37 @@ impl EngineRuns {
             engine::refresh(home).map_err(|failure| RefusedStart(failure.message))?;
             self.take_over_answer(claimed, home, book);
             let words = steered_words(&["resume", "--on-ask", on_ask], &[id]);
-            return Ok((words, request.waits));
+            return Ok(ClaimedStart { words, waits: request.waits, directory: None });
         }
         let kept = self.claimable.lock().unwrap_or_else(PoisonError::into_inner);
         let argument =
             kept.as_ref().and_then(|(_, it)| it.arguments.get(&claimed.queued.digest).cloned());
         let argument =
             argument.ok_or_else(|| RefusedStart("its agent is not here any more".to_owned()))?;
+        let (argument, directory) = match &request.git {
+            Some(git) => self.checked_out(claimed, git)?,
+            None => (argument, None),
+        };
         let prompt = request.about.prompt.unwrap_or_default();
         let words = steered_words(&["run", "--on-ask", on_ask], &[&argument, &prompt]);
-        Ok((words, request.waits))
+        Ok(ClaimedStart { words, waits: request.waits, directory })
+    }
+
+    /// Checks the commit of a run out. Returns the agent in it, and its directory.
+    fn checked_out(
+        &self,
+        claimed: &ClaimedRun,
+        git: &GitRequest,
+    ) -> Result<(String, Option<PathBuf>), RefusedStart> {
+        let missing = || RefusedStart("this worker has no `--checkouts`".to_owned());
+        let checkouts = self.checkouts.as_ref().ok_or_else(missing)?;
+        let work = git_workspace::check_out(self.session, claimed, (checkouts, git));
+        let work = work.map_err(RefusedStart)?;
+        let inside = work.join(&git.agent);
+        // An installed agent has an id, which is no path of the commit.
+        let argument =
+            if inside.exists() { inside.display().to_string() } else { git.agent.clone() };
+        Ok((argument, Some(work)))
     }
 
     /// Gives the answer of another server to the book of this one, which delivers it when the run asks again.
@@ -291,6 +360,29 @@ impl EngineRuns {
     pub(super) fn cancel(&self, run: &str) -> Result<(), RefusedStart> {
         self.session.cancel(run).map_err(|failure| RefusedStart(failure.to_string()))
     }
+}
+
+/// Packs the commit that a run works on, and says where in it the agent is.
+fn packed(
+    ground: &PreparedAgent,
+    revision: &str,
+) -> Result<(GitRequest, PackedCommit), RefusedStart> {
+    let packed = pack_commit(&ground.workspace, revision).map_err(|error| {
+        let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+        RefusedStart(format!("{error}{hint}"))
+    })?;
+    let agent = match &ground.installed {
+        Some(installed) => installed.id.clone(),
+        None => {
+            let path = PathBuf::from(ground.full_path());
+            let path = path.canonicalize().unwrap_or(path);
+            let below = path.strip_prefix(&packed.root).map_err(|_| {
+                RefusedStart("the agent is not in the repository of its workspace".to_owned())
+            })?;
+            below.display().to_string()
+        }
+    };
+    Ok((GitRequest { commit: packed.commit.clone(), agent }, packed))
 }
 
 /// Names the question at which a run is parked, by the last row that is about it. A process that dies before it delivers

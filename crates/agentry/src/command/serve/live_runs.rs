@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use super::approval_book::{AnswerOutcome, ApprovalBook, ApprovalRecord, ApprovalState};
 use super::live_run::LiveRun;
 use crate::command::served_agent::{in_one_line, steered_words};
-use crate::command::steered_run::{RunSteering, SteeredEvent, SteeredRun};
+use crate::command::steered_run::{RunSteering, StartPlace, SteeredEvent, SteeredRun};
 
 /// How long a run may take to begin: its servers start before it.
 const START_TIME: Duration = Duration::from_mins(3);
@@ -100,22 +100,24 @@ impl LiveRuns {
         &self,
         words: &[String],
         (waits, lease): (bool, String),
+        directory: Option<PathBuf>,
     ) -> Result<String, RefusedStart> {
-        self.begin_with(words, (waits, Some(lease)))
+        self.begin_with(words, waits, StartPlace { lease: Some(lease), directory })
     }
 
     fn begin(&self, words: &[String], waits: bool) -> Result<String, RefusedStart> {
-        self.begin_with(words, (waits, None))
+        self.begin_with(words, waits, StartPlace::default())
     }
 
     /// Starts the process, waits until the run began, and reads its events from then on. Called where it may block.
     fn begin_with(
         &self,
         words: &[String],
-        (waits, lease): (bool, Option<String>),
+        waits: bool,
+        place: StartPlace,
     ) -> Result<String, RefusedStart> {
-        let parks = lease.is_some();
-        let mut run = SteeredRun::start_with(words, lease)
+        let parks = place.lease.is_some();
+        let mut run = SteeredRun::start_with(words, place)
             .map_err(|failure| RefusedStart(in_one_line(&failure)))?;
         let first = first_event(&mut run);
         let began =

@@ -98,8 +98,9 @@ impl ServeHost {
         let Some(engine) = &self.engine else { return };
         if let Err(failure) = crate::engine::refresh(&self.home) {
             remark(&format!("warning: {}", failure.message));
+            engine.note_outage();
         }
-        while let Some(claimed) = engine.claim(&self.agents, self.live.count()) {
+        while let Some(claimed) = engine.claim(&self.home, &self.agents, self.live.count()) {
             let host = Arc::clone(self);
             drop(tokio::task::spawn_blocking(move || {
                 if let Some(engine) = &host.engine {
@@ -220,7 +221,12 @@ impl ServeHost {
         }
     }
 
-    fn start(&self, (text, prompt): (&str, &str), key: Option<&str>, waits: bool) -> HostResult {
+    fn start(
+        &self,
+        (text, prompt, commit): (&str, &str, Option<&str>),
+        key: Option<&str>,
+        waits: bool,
+    ) -> HostResult {
         if prompt.len() > MOST_PROMPT || prompt.contains('\0') {
             let message = format!("a prompt has at most {MOST_PROMPT} bytes, and no NUL");
             return Err(HostError::Invalid(message));
@@ -236,13 +242,23 @@ impl ServeHost {
                 })));
             }
             match &self.engine {
-                Some(engine) => engine.queue(&self.home, &ground, prompt, waits).map_err(refused),
+                Some(engine) => {
+                    engine.queue(&self.home, &ground, (prompt, commit), waits).map_err(refused)
+                }
+                None if commit.is_some() => {
+                    let message = "a run of a commit needs an engine with workers";
+                    Err(HostError::Invalid(message.to_owned()))
+                }
                 None => self.live.start(&agent.argument, prompt, waits).map_err(refused),
             }
         };
+        let asked = match commit {
+            Some(commit) => json!([text, prompt, commit]),
+            None => json!([text, prompt]),
+        };
         let run = match key {
             None => start()?,
-            Some(key) => match self.keys.start(key, &json!([text, prompt]).to_string(), start) {
+            Some(key) => match self.keys.start(key, &asked.to_string(), start) {
                 KeyedOutcome::Run(run) => run,
                 KeyedOutcome::Failed(error) => return Err(error),
                 KeyedOutcome::OtherRequest => {
@@ -551,8 +567,8 @@ impl ServeHost {
             }
             HostCall::Runs(window) => self.runs(&window),
             HostCall::Run(id) => self.run_page(&id),
-            HostCall::Start { agent, prompt, key, waits } => {
-                self.start((&agent, &prompt), key.as_deref(), waits)
+            HostCall::Start { agent, prompt, commit, key, waits } => {
+                self.start((&agent, &prompt, commit.as_deref()), key.as_deref(), waits)
             }
             HostCall::Say { run, text } => self.send_message(&run, &text),
             HostCall::Cancel(id) => self.cancel(&id),

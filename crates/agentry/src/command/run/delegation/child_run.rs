@@ -167,6 +167,7 @@ impl ChildRun {
             models: engine.models,
             log: Box::new(journal.clone()),
             directory: &directory,
+            files: journal.files(),
             ready: &ready,
             function: function.as_ref(),
             person,
