@@ -108,7 +108,7 @@ fn the_same_changes_by_a_person_are_accepted() {
     let is_possible = |name: &str| !IMPOSSIBLE.contains(&name) && !OF_GIT.contains(&name);
     for attempt in attempts.iter().filter(|attempt| is_possible(&attempt.name)) {
         let written = match &attempt.text {
-            ProposedText::Whole(text) => text.clone(),
+            ProposedText::Whole(whole) => whole.clone(),
             ProposedText::Diff(diff) => edited(PRINCIPLES, diff),
         };
         let path: std::path::PathBuf = test.root().join(&attempt.file);

@@ -23,6 +23,7 @@ const MOST_CHILDREN: usize = 16;
 
 /// What holds for all runs of a tree.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is about another thing")]
 pub(crate) struct TreeSettings {
     /// The model that the user named, for delegates that name none.
     pub(crate) model: Option<String>,
