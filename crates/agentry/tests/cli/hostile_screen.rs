@@ -190,9 +190,9 @@ fn everything() -> String {
 /// A question of the model with its choices, the reason that the user is asked for, and the user's own words.
 #[test]
 fn hostile_questions_are_escaped() {
-    let text = everything();
-    let choice: String = text.chars().take(400).collect();
-    let question = Turn::call("question", json!({ "question": text, "choices": [choice, "b"] }));
+    let hostile = everything();
+    let choice: String = hostile.chars().take(400).collect();
+    let question = Turn::call("question", json!({ "question": hostile, "choices": [choice, "b"] }));
     let server = Server::playing([question.into(), Turn::text("That is all.").into()]);
     let agent = "name = \"asked\"\ndescription = \"Asks\"\n\n\
         [permissions.question]\nintent = \"allow\"\n";
@@ -210,12 +210,12 @@ fn hostile_questions_are_escaped() {
 /// A prompt, an answer and a result stay in the lists of runs, where they are shown again.
 #[test]
 fn hostile_texts_of_earlier_runs_are_escaped() {
-    let text = everything();
+    let hostile = everything();
     let server = Server::answering(move |asked| match asked.number % 2 {
         0 => bash("cat hostile.txt").into(),
         _ => Turn::text(everything()).into(),
     });
-    let test = reader().file("hostile.txt", &text);
+    let test = reader().file("hostile.txt", &hostile);
     let prompt = "\"$(cat hostile.txt)\"";
     let run = format!("run asked {prompt} --yes --unconfined");
     let mut terminal = Terminal::new(&test, &server, &run);
@@ -270,16 +270,16 @@ fn hostile_names_are_not_completed() {
 
 #[test]
 fn hostile_memories_are_escaped() {
-    let text = everything();
+    let hostile = everything();
     let server = Server::playing([]);
     let agent = json!({ "name": "Helper", "description": "Helps" });
     let test = Test::new()
         .file("helper/agent.json", agent.to_string())
         .file("helper/persona.md", "You help.\n");
-    for text in
-        [text.as_str(), "short \u{202e}\u{1b}]0;owned\u{7}\u{301}\u{301}\u{301}\u{301}\u{301}"]
+    for memory in
+        [hostile.as_str(), "short \u{202e}\u{1b}]0;owned\u{7}\u{301}\u{301}\u{301}\u{301}\u{301}"]
     {
-        let ran = test.run_args(&["memory", "add", "helper", text]);
+        let ran = test.run_args(&["memory", "add", "helper", memory]);
         is_harmless_text("memory add", &(ran.stdout + &ran.stderr));
     }
     for args in ["memory list helper", "memory search helper owned", "show helper --prompt"] {
@@ -349,7 +349,7 @@ fn a_long_line_on_every_way_is_bounded() {
     let long = "x\u{1b}".repeat(1 << 19);
     for (way, reply) in ways(&long) {
         let sent = run_hostile(way, reply, &long, true);
-        let count = sent.iter().filter(|byte| **byte == b'x').count();
+        let count = String::from_utf8_lossy(&sent).matches('x').count();
         assert!(count < 4 << 20, "{way}: {count}");
     }
 }
