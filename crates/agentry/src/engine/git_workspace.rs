@@ -70,10 +70,10 @@ pub(crate) fn queue(
     session.create(QueuedRun { label: String::new(), ..run })?;
     let lost = || EngineFailure::Unavailable("the run was taken while it was queued".to_owned());
     let claimed = session.claim(ClaimFilter::Run(id.clone()))?.ok_or_else(lost)?;
-    let kept = session.attach(&claimed.lease, BASE_PACK, packed.pack.clone())?
+    let is_stored = session.attach(&claimed.lease, BASE_PACK, packed.pack.clone())?
         && session.bind(&claimed.lease, LABEL)?;
     session.give_back(&claimed, None);
-    if kept && session.queue_again(&id)? { Ok(()) } else { Err(lost()) }
+    if is_stored && session.queue_again(&id)? { Ok(()) } else { Err(lost()) }
 }
 
 /// The labels of a worker with a directory for checkouts: of runs that it may check out, and of those it has.
