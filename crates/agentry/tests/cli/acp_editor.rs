@@ -85,9 +85,13 @@ const RUNNER: &str = "name = \"writer\"\ndescription = \"Runs commands\"\n\n[per
 /// Starts what the editor was asked to show in a terminal.
 fn shown_in_terminal(asked: &Value) -> std::process::Child {
     let params = &asked["params"];
-    let arguments = params["args"].as_array().unwrap().iter().map(|it| it.as_str().unwrap());
-    let mut command = std::process::Command::new(params["command"].as_str().unwrap());
-    command.args(arguments).env_clear().stdout(std::process::Stdio::piped());
+    let words = params["args"].as_array().expect("a list");
+    let program = params["command"].as_str().expect("a program");
+    let mut command = std::process::Command::new(program);
+    command
+        .args(words.iter().map(|it| it.as_str().expect("a word")))
+        .env_clear()
+        .stdout(std::process::Stdio::piped());
     command.spawn().expect("the program starts")
 }
 
