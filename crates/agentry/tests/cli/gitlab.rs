@@ -29,8 +29,8 @@ fn changed(old: &str, new: &str) -> (Test, String) {
 
 /// Runs one job: its commands are one script, which ends at the first failure.
 fn job(test: &Test, base: &str, name: &str) -> (Value, Output) {
-    let text = fs::read_to_string(Path::new(ROOT).join("ci/gitlab.yml")).expect("a file");
-    let template = parse(&text);
+    let yaml = fs::read_to_string(Path::new(ROOT).join("ci/gitlab.yml")).expect("a file");
+    let template = parse(&yaml);
     let job = template[name].clone();
     let lines = job["script"].as_array().expect("commands").iter();
     let lines: Vec<_> = lines.map(|line| line.as_str().expect("a text")).collect();
