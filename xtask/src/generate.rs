@@ -69,8 +69,8 @@ fn tests_of(file: &File) -> impl Iterator<Item = (&str, &str)> {
     let name = place.and_then(|path| path.split('/').next());
     let tests = file.text.split("#[test]\nfn ").skip(1);
     let names = tests.filter_map(|test| test.split('(').next());
-    let named = names.filter(|test| ENDS.iter().any(|end| test.ends_with(end)));
-    named.filter_map(move |test| Some((name?, test)))
+    let generators = names.filter(|test| ENDS.iter().any(|end| test.ends_with(end)));
+    generators.filter_map(move |test| Some((name?, test)))
 }
 
 #[cfg(test)]

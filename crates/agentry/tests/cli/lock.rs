@@ -128,7 +128,7 @@ fn lock_update_changes_only_the_named_agents() {
     $ agentry lock --update new.agent
     --- stderr
     error: `new.agent` is not locked
-      = help: `agentry lock new.agent`
+      = help: `agentry lock new.agent` adds it
     --- exit 2
     "#);
     fs::remove_file(test.path("team/child.agent")).expect("a file");

@@ -240,11 +240,11 @@ fn a_recorded_run_is_replayed_and_tested() {
     // Without a key, the cassette beside the agent is played.
     let ran = test.run("run writer").exits(0);
     assert_eq!(ran.stdout, "All done.\n");
-    assert!(ran.stderr.contains("`writer.cassette.jsonl` is played"), "{ran}");
+    assert!(ran.stderr.contains("playing the recorded run `writer.cassette.jsonl`"), "{ran}");
     assert!(!test.has("out.txt"), "nothing is executed");
     assert_eq!(server.count(), asked);
     let ran = test.run_args(&["run", "writer", "something else"]).exits(1);
-    assert!(ran.stderr.contains("leave out what to do to see the recording"), "{ran}");
+    assert!(ran.stderr.contains("without a prompt, the recorded run is played"), "{ran}");
     // A user who names a model does not want a recording.
     let ran = test.run("run writer --model anthropic/claude-sonnet-4-5").exits(1);
     assert!(ran.stderr.starts_with("error: no model can be used for `writer`\n  "), "{ran}");
