@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
 mod calendar;
+mod expected_year;
 mod planned_times;
 mod simulated_year;
 

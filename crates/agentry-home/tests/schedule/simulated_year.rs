@@ -1,5 +1,5 @@
 //! A year under a virtual clock: two keepers, processes that last, and kills, restarts and clock jumps at
-//! random points. Whatever happens, each planned time is handled once, as its policies say.
+//! random points. Whatever happens, each planned time is handled once, as an [independent calculation](super::expected_year) says.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,10 +8,12 @@ use std::rc::Rc;
 
 use agentry_compile::model::{MisfirePolicy, OverlapPolicy, Schedule};
 use agentry_home::schedule::{
-    FiringIdentity, FiringPlan, FiringRow, FiringStarter, FiringState, ScheduleKeeper,
-    ScheduleLedger, WatchedSchedule,
+    FiringIdentity, FiringRow, FiringStarter, FiringState, ScheduleKeeper, ScheduleLedger,
+    WatchedSchedule,
 };
 
+use super::calendar::Calendar;
+use super::expected_year::{ExpectedEnd, ExpectedSchedule, ExpectedYear, YearStep};
 use super::planned_times::ZONES;
 use super::{schedule, written};
 
@@ -46,18 +48,25 @@ struct SimulatedRun {
 }
 
 /// The processes of the simulated machine.
-#[derive(Default)]
 struct Machine {
+    seed: u64,
     alive: BTreeSet<String>,
     runs: Vec<SimulatedRun>,
     next_holder: usize,
     now: i64,
-    /// How long the next runs last.
-    lengths: Vec<i64>,
     /// How often the agent ran, by firing.
     effects: BTreeMap<FiringIdentity, usize>,
-    /// The schedules whose runs were stopped for a later one.
-    stopped: BTreeSet<String>,
+}
+
+/// When a process begins its run, and how long that lasts: mostly half a minute, now and then hours.
+fn process_times(seed: u64, schedule: &str, planned: i64, start: u32) -> (i64, i64) {
+    let name = schedule.bytes().fold(seed, |sum, byte| sum.wrapping_mul(31) + u64::from(byte));
+    let mixed =
+        name ^ planned.unsigned_abs().wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ u64::from(start);
+    let mut random = SeededRandom(mixed | 1);
+    random.below(1);
+    let length = if random.has(6) { random.below(5 * 3_600) } else { 30 };
+    (i64::try_from(random.below(90)).unwrap(), i64::try_from(length).unwrap())
 }
 
 impl Machine {
@@ -74,10 +83,12 @@ impl Machine {
         self.runs.iter().filter(is_own).any(is_alive)
     }
 
-    /// Whether a process of this schedule lives, although its run may not have begun.
-    fn is_busy(&self, schedule: &str) -> bool {
-        let is_own = |run: &&SimulatedRun| run.firing.identity.schedule == schedule;
-        self.runs.iter().filter(is_own).any(|run| self.alive.contains(&run.holder))
+    /// Kills a process, begun or not. Returns its schedule, planned time and number of starts.
+    fn kill(&mut self, at: u64) -> Option<(String, i64, u32)> {
+        let run = self.runs.get(usize::try_from(at).unwrap() % self.runs.len().max(1))?;
+        self.alive.remove(&run.holder);
+        let FiringIdentity { schedule, planned, .. } = &run.firing.identity;
+        Some((schedule.clone(), *planned, u32::try_from(run.firing.epoch).unwrap()))
     }
 
     /// Lets every process do what it does up to now.
@@ -118,8 +129,10 @@ impl FiringStarter for SimulatedStarter {
     fn start(&mut self, firing: &FiringRow) -> Result<(), String> {
         let mut machine = self.0.borrow_mut();
         let holder = machine.holder();
-        let length = machine.lengths.pop().unwrap_or(30);
-        let begins = machine.now + length % 7;
+        let FiringIdentity { schedule, planned, .. } = &firing.identity;
+        let start = u32::try_from(firing.epoch).unwrap();
+        let (wait, length) = process_times(machine.seed, schedule, *planned, start);
+        let begins = machine.now + wait;
         let (has_begun, is_stopped) = (false, false);
         let ends = begins + length;
         let firing = firing.clone();
@@ -127,11 +140,12 @@ impl FiringStarter for SimulatedStarter {
         Ok(())
     }
 
+    /// As the real one: only a process that runs the agent is stopped.
     fn stop(&mut self, firing: &FiringRow) {
         let mut machine = self.0.borrow_mut();
-        let run = machine.runs.iter_mut().find(|run| run.firing.identity == firing.identity);
+        let is_it = |run: &&mut SimulatedRun| Some(&run.holder) == firing.holder.as_ref();
+        let run = machine.runs.iter_mut().filter(|run| run.has_begun).find(is_it);
         run.into_iter().for_each(|run| run.is_stopped = true);
-        machine.stopped.insert(firing.identity.schedule.clone());
     }
 
     fn is_starting(&mut self, firing: &FiringRow) -> bool {
@@ -154,26 +168,23 @@ struct SimulatedYear {
     definitions: Vec<Schedule>,
     keepers: [Option<SimulatedKeeper>; 2],
     ledger: ScheduleLedger,
-    /// The latest time of any tick, and all ticks that were later than those before.
-    ticks: Vec<i64>,
-    /// The schedules of which a firing was skipped because of an earlier one, with the reasons.
-    overlaps: BTreeSet<(String, String)>,
+    steps: Vec<YearStep>,
 }
 
 impl SimulatedYear {
-    fn new(directory: &Path, definitions: Vec<Schedule>) -> Self {
+    fn new(directory: &Path, definitions: Vec<Schedule>, seed: u64) -> Self {
         let path = directory.join("schedules.db");
         let ledger = ScheduleLedger::open(&path).unwrap();
-        let machine = Rc::new(RefCell::new(Machine { now: BEGIN, ..Machine::default() }));
-        Self {
-            machine,
-            path,
-            definitions,
-            keepers: [None, None],
-            ledger,
-            ticks: Vec::new(),
-            overlaps: BTreeSet::new(),
-        }
+        let machine = Machine {
+            seed,
+            alive: BTreeSet::new(),
+            runs: Vec::new(),
+            next_holder: 0,
+            now: BEGIN,
+            effects: BTreeMap::new(),
+        };
+        let (machine, keepers) = (Rc::new(RefCell::new(machine)), [None, None]);
+        Self { machine, path, definitions, keepers, ledger, steps: Vec::new() }
     }
 
     fn keeper(&self) -> SimulatedKeeper {
@@ -185,51 +196,32 @@ impl SimulatedYear {
         (holder.clone(), ScheduleKeeper::new(ledger, holder, watched, starter))
     }
 
-    fn tick(&mut self, at: usize) {
-        let now = self.machine.borrow().now;
-        self.machine.borrow_mut().advance(&self.ledger);
-        let Some((_, keeper)) = &mut self.keepers[at] else { return };
-        let reports = keeper.tick(now).unwrap();
-        for report in reports.into_iter().filter(|it| it.state == FiringState::Skipped) {
-            let reason = report.reason.unwrap_or_default();
-            if reason.starts_with("missed") {
-                continue;
+    /// A keeper starts, or is killed; then the clock is `pause` later, and the keepers look at it.
+    fn play(&mut self, keeper: Option<usize>, killed: Option<(String, i64, u32)>, pause: i64) {
+        if let Some(at) = keeper {
+            match self.keepers[at].take() {
+                Some((holder, _)) => drop(self.machine.borrow_mut().alive.remove(&holder)),
+                None => self.keepers[at] = Some(self.keeper()),
             }
-            // It is skipped only while another process of the schedule lives.
-            let schedule = report.identity.schedule;
-            assert!(self.machine.borrow().is_busy(&schedule), "{schedule}: {reason}");
-            self.overlaps.insert((schedule, reason));
         }
-        if self.ticks.last().is_none_or(|last| *last < now) {
-            self.ticks.push(now);
+        self.machine.borrow_mut().now += pause;
+        let now = self.machine.borrow().now;
+        for at in 0..2 {
+            self.machine.borrow_mut().advance(&self.ledger);
+            let Some((_, keeper)) = &mut self.keepers[at] else { continue };
+            keeper.tick(now).unwrap();
+            self.machine.borrow_mut().advance(&self.ledger);
         }
-        self.machine.borrow_mut().advance(&self.ledger);
+        self.steps.push(YearStep { keeper, killed, now });
     }
 
     /// One random event, and the time until the next.
     fn step(&mut self, random: &mut SeededRandom) {
+        let (mut keeper, mut killed, mut back) = (None, None, 0);
         match random.below(100) {
-            // A keeper starts, or is killed.
-            0..10 => {
-                let at = usize::from(random.has(50));
-                match self.keepers[at].take() {
-                    Some((holder, _)) => drop(self.machine.borrow_mut().alive.remove(&holder)),
-                    None => self.keepers[at] = Some(self.keeper()),
-                }
-            }
-            // A run is killed, begun or not.
-            10..15 => {
-                let mut machine = self.machine.borrow_mut();
-                let holder = machine.runs.first().map(|run| run.holder.clone());
-                holder.map(|holder| machine.alive.remove(&holder));
-            }
-            // The clock is set back.
-            15..18 => self.machine.borrow_mut().now -= i64::try_from(random.below(7_200)).unwrap(),
-            // The next run takes long.
-            18..30 => {
-                let length = i64::try_from(random.below(3 * 3_600)).unwrap();
-                self.machine.borrow_mut().lengths.push(length);
-            }
+            0..10 => keeper = Some(usize::from(random.has(50))),
+            10..17 => killed = self.machine.borrow_mut().kill(random.below(1_000)),
+            17..20 => back = i64::try_from(random.below(7_200)).unwrap(),
             _ => {}
         }
         // Mostly a minute; now and then the machine sleeps or the clock jumps.
@@ -239,131 +231,124 @@ impl SimulatedYear {
             30..300 => random.below(3_600),
             _ => random.below(60),
         };
-        self.machine.borrow_mut().now += i64::try_from(pause).unwrap();
-        self.tick(0);
-        self.tick(1);
+        self.play(keeper, killed, i64::try_from(pause).unwrap() - back);
     }
 
     /// Lets everything that is open come to its end.
     fn drain(&mut self) {
-        self.keepers = [Some(self.keeper()), None];
+        for at in (0..2).filter(|at| self.keepers[*at].is_some()).collect::<Vec<_>>() {
+            self.play(Some(at), None, 0);
+        }
+        self.play(Some(0), None, 30);
         for _ in 0..20_000 {
-            self.machine.borrow_mut().now += 30;
-            self.tick(0);
             if self.ledger.open_firings().unwrap().is_empty() {
                 return;
             }
+            self.play(None, None, 300);
         }
         panic!("{:?}", self.ledger.open_firings().unwrap());
     }
-}
 
-/// What the policies say about the planned times, from the ticks alone: those that must run, and those that
-/// are missed.
-fn expected(definition: &Schedule, ticks: &[i64]) -> BTreeMap<i64, bool> {
-    let plan = FiringPlan::new(definition).unwrap();
-    let mut runs = BTreeMap::new();
-    for pair in ticks.windows(2) {
-        let planned: Vec<i64> =
-            plan.from(pair[0] + 1).take_while(|time| *time <= pair[1]).collect();
-        let missed: Vec<i64> = planned.iter().copied().filter(|time| pair[1] - time > 60).collect();
-        let caught_up: Vec<i64> = match definition.misfire.as_ref().map(|it| it.value) {
-            Some(MisfirePolicy::Skip) => Vec::new(),
-            Some(MisfirePolicy::All) => missed.iter().copied().take(100).collect(),
-            Some(MisfirePolicy::Once) | None => {
-                missed.iter().copied().skip(missed.len().saturating_sub(1)).collect()
-            }
-        };
-        runs.extend(
-            planned.iter().map(|time| (*time, !missed.contains(time) || caught_up.contains(time))),
-        );
+    /// What became of the planned times of each schedule, and how often the agent ran for each.
+    fn ends(&self) -> BTreeMap<String, BTreeMap<i64, (ExpectedEnd, usize)>> {
+        let effects = &self.machine.borrow().effects;
+        let mut ends: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
+        for row in self.ledger.last_firings(u32::MAX).unwrap() {
+            let reason = row.reason.as_deref().unwrap_or_default();
+            let end = match row.state {
+                FiringState::Done => ExpectedEnd::Done,
+                FiringState::Killed => ExpectedEnd::Killed,
+                FiringState::Failed if reason.is_empty() => ExpectedEnd::Stopped,
+                FiringState::Failed => ExpectedEnd::NeverBegan,
+                FiringState::Skipped if reason.starts_with("missed") => ExpectedEnd::Missed,
+                FiringState::Skipped => ExpectedEnd::Busy,
+                _ => panic!("{row:?}"),
+            };
+            let end = (end, effects.get(&row.identity).copied().unwrap_or(0));
+            ends.entry(row.identity.schedule).or_default().insert(row.identity.planned, end);
+        }
+        ends
     }
-    runs
 }
 
-fn check(year: &SimulatedYear, seed: u64) {
-    let rows = year.ledger.last_firings(u32::MAX).unwrap();
-    let effects = &year.machine.borrow().effects;
-    for row in &rows {
-        let times = effects.get(&row.identity).copied().unwrap_or(0);
-        let expected = usize::from(row.state != FiringState::Skipped);
-        assert_eq!(times, expected, "seed {seed}: {row:?}");
-    }
-    assert_eq!(effects.len(), rows.iter().filter(|row| row.state != FiringState::Skipped).count());
-}
+const OVERLAPS: [OverlapPolicy; 3] =
+    [OverlapPolicy::Skip, OverlapPolicy::Queue, OverlapPolicy::Replace];
+const MISFIRES: [MisfirePolicy; 3] = [MisfirePolicy::Once, MisfirePolicy::Skip, MisfirePolicy::All];
+/// The last ones fire more often than long runs end.
+const CRONS: [&str; 5] =
+    ["0 9 * * 1-5", "30 2 * * *", "0 */3 * * *", "15 1 1,15 * *", "0 8-16 * * *"];
+const JITTER: u32 = 300;
 
-#[test]
-fn every_planned_time_is_handled_once() {
-    // The last one fires more often than long runs end.
-    let crons = ["0 9 * * 1-5", "30 2 * * *", "0 */3 * * *", "15 1 1,15 * *", "0 8-16/2 * * *"];
-    let overlaps = [OverlapPolicy::Skip, OverlapPolicy::Queue, OverlapPolicy::Replace];
-    let misfires = [MisfirePolicy::Once, MisfirePolicy::Skip, MisfirePolicy::All];
-    let definition = |at: usize| Schedule {
+fn definition(at: usize) -> Schedule {
+    Schedule {
         name: Some(written(format!("s{at}"))),
-        overlap: Some(written(overlaps[at % 3])),
-        misfire: Some(written(misfires[(at / 2) % 3])),
-        ..schedule(crons[at % 5], ZONES[at % 5])
+        overlap: Some(written(OVERLAPS[at % 3])),
+        misfire: Some(written(MISFIRES[(at / 2) % 3])),
+        jitter: (at % 4 == 3).then(|| written(format!("{JITTER}s"))),
+        ..schedule(CRONS[at % 5], ZONES[at % 5])
+    }
+}
+
+/// The planned times of each schedule with the times at which they are due, from the independent calendar.
+fn calendars(count: usize) -> Vec<Vec<(i64, i64)>> {
+    let calendars = ZONES.map(|zone| Calendar::new(zone, BEGIN, BEGIN + 390 * DAY));
+    let due = |at: usize, planned: i64| {
+        let (agent, schedule) = ("agent".to_owned(), format!("s{at}"));
+        let jitter = if at % 4 == 3 { JITTER } else { 0 };
+        (planned, planned + FiringIdentity { agent, schedule, planned }.jitter(jitter))
     };
-    let all: Vec<Schedule> = (0..15).map(definition).collect();
+    let times: Vec<Vec<i64>> =
+        calendars.iter().zip(CRONS).map(|(calendar, cron)| calendar.firings(cron)).collect();
+    (0..count).map(|at| times[at % 5].iter().map(|time| due(at, *time)).collect()).collect()
+}
+
+/// Every planned time has the end that an independent calculation gives it, and the agent ran for it as often.
+#[test]
+fn every_planned_time_ends_as_calculated() {
+    const SCHEDULES: usize = 15;
+    let times = calendars(SCHEDULES);
     let shared = Path::new("/dev/shm");
     let mut met = BTreeSet::new();
-    for seed in 1..=4 {
+    for seed in 1..=3_u64 {
         // Every change waits for the disk, so memory is faster where there is such a directory.
         let directory =
             if shared.is_dir() { tempfile::tempdir_in(shared) } else { tempfile::tempdir() };
         let directory = directory.unwrap();
         let mut random = SeededRandom(0x9E37_79B9_7F4A_7C15 ^ seed);
-        let mut year = SimulatedYear::new(directory.path(), all.clone());
-        year.keepers[0] = Some(year.keeper());
-        year.tick(0);
+        let mut year =
+            SimulatedYear::new(directory.path(), (0..SCHEDULES).map(definition).collect(), seed);
+        year.play(Some(0), None, 0);
         while year.machine.borrow().now < BEGIN + 365 * DAY {
             year.step(&mut random);
         }
-        let ticks = year.ticks.clone();
         year.drain();
-        check(&year, seed);
-        let policy = |name: &String| overlaps[name[1..].parse::<usize>().unwrap() % 3];
-        for (name, reason) in &year.overlaps {
-            let expected = match policy(name) {
-                OverlapPolicy::Skip => "the previous run has not ended",
-                OverlapPolicy::Queue => "100 runs are waiting already",
-                OverlapPolicy::Replace => "a later one replaces it",
-            };
-            assert!(reason.starts_with(expected), "seed {seed}: {name}: {reason}");
-        }
-        let is_replacing = |name: &String| policy(name) == OverlapPolicy::Replace;
-        assert!(year.machine.borrow().stopped.iter().all(is_replacing));
-        met.extend(year.overlaps.iter().map(|(name, _)| policy(name) as usize));
-        met.extend(year.machine.borrow().stopped.iter().map(|name| policy(name) as usize));
-        let rows = year.ledger.last_firings(u32::MAX).unwrap();
-        for definition in &all {
-            let name = &definition.name.as_ref().unwrap().value;
-            let found: BTreeMap<i64, &FiringRow> = rows
-                .iter()
-                .filter(|row| row.identity.schedule == *name)
-                .map(|row| (row.identity.planned, row))
-                .collect();
-            let expected = expected(definition, &ticks);
-            let times = |times: Vec<&i64>| {
-                times
-                    .into_iter()
-                    .copied()
-                    .filter(|time| *time <= *ticks.last().unwrap())
-                    .collect::<Vec<_>>()
-            };
-            assert_eq!(
-                times(found.keys().collect()),
-                times(expected.keys().collect()),
-                "seed {seed}: {name}"
-            );
-            for (time, runs) in expected {
-                let row = found[&time];
-                let is_missed = row.reason.as_ref().is_some_and(|why| why.starts_with("missed"));
-                assert_eq!(is_missed, !runs, "seed {seed}: {row:?}");
+        let machine = move |schedule: &str, planned: i64, start: u32| {
+            process_times(seed, schedule, planned, start)
+        };
+        let ends = year.ends();
+        for (at, times) in times.iter().enumerate() {
+            let name = format!("s{at}");
+            let (overlap, misfire) = (OVERLAPS[at % 3], MISFIRES[(at / 2) % 3]);
+            let expected = ExpectedSchedule { name: &name, overlap, misfire, times };
+            let expected = ExpectedYear::of(expected, &machine, &year.steps);
+            let found = &ends[&name];
+            for (planned, end) in &expected {
+                assert_eq!(found.get(planned), Some(end), "seed {seed}: {name} at {planned}");
             }
+            assert_eq!(found.len(), expected.len(), "seed {seed}: {name}");
+            met.extend(
+                expected.values().map(|(end, _)| (*end, overlap as usize, misfire as usize)),
+            );
         }
     }
-    for policy in [OverlapPolicy::Skip, OverlapPolicy::Replace] {
-        assert!(met.contains(&(policy as usize)), "no run met the next one: {policy:?}");
+    for overlap in OVERLAPS {
+        let has = |end| met.iter().any(|(it, of, _)| (*it, *of) == (end, overlap as usize));
+        for end in [ExpectedEnd::Done, ExpectedEnd::Killed, ExpectedEnd::Missed] {
+            assert!(has(end), "no {end:?} with {overlap:?}");
+        }
+        assert_eq!(has(ExpectedEnd::Stopped), overlap == OverlapPolicy::Replace, "{overlap:?}");
+        // A later one replaces the run, or waits for it; only `skip` must have met a busy schedule.
+        assert!(has(ExpectedEnd::Busy) || overlap != OverlapPolicy::Skip, "{overlap:?}");
     }
+    assert!(met.iter().any(|(end, ..)| *end == ExpectedEnd::NeverBegan), "{met:?}");
 }
