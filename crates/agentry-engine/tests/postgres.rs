@@ -259,7 +259,7 @@ fn durable_rows_survive_power_cuts() {
             postgres.up();
             is_there(&engine, 0).await;
             let found = engine.read_from("kills", 0, usize::MAX).await.expect("the rows");
-            let expected: Vec<_> = (0..rows).map(|number| row_of(number)).collect();
+            let expected: Vec<_> = (0..rows).map(row_of).collect();
             let count = found.len() as u64;
             assert!((durable..=rows).contains(&count), "{count} of {durable} to {rows} rows");
             assert_eq!(found, expected[..found.len()], "after cut {cut}");

@@ -60,15 +60,15 @@ fn draft(layout: &HomeLayout, number: u64) -> ReceiptDraft {
 struct Homes {
     _directory: TempDir,
     chains: OneChain,
-    homes: [HomeLayout; 2],
+    layouts: [HomeLayout; 2],
 }
 
 impl Homes {
     /// Two homes that write in turn.
     fn with(count: u64) -> Self {
         let directory = TempDir::new().expect("a directory");
-        let homes = ["first", "second"].map(|name| HomeLayout::new(directory.path().join(name)));
-        let this = Self { _directory: directory, chains: OneChain::default(), homes };
+        let layouts = ["first", "second"].map(|name| HomeLayout::new(directory.path().join(name)));
+        let this = Self { _directory: directory, chains: OneChain::default(), layouts };
         for number in 0..count {
             this.append(usize::from(number % 2 == 1), number).expect("a receipt");
         }
@@ -76,17 +76,17 @@ impl Homes {
     }
 
     fn append(&self, home: usize, number: u64) -> Result<(), ReceiptError> {
-        let layout = &self.homes[home];
+        let layout = &self.layouts[home];
         ReceiptBook::open(layout)?.append_shared(&draft(layout, number), &self.chains)
     }
 
     fn take_in(&self, home: usize) -> Vec<String> {
-        let mut book = ReceiptBook::open(&self.homes[home]).expect("a book");
+        let mut book = ReceiptBook::open(&self.layouts[home]).expect("a book");
         book.take_in(&self.chains).iter().map(ToString::to_string).collect()
     }
 
     fn problems(&self, home: usize) -> Vec<String> {
-        let check = verify(&self.homes[home], None).expect("a result");
+        let check = verify(&self.layouts[home], None).expect("a result");
         check.problems.into_iter().map(|it| it.problem).collect()
     }
 }
@@ -95,20 +95,20 @@ impl Homes {
 fn every_home_has_the_whole_chain() {
     let homes = Homes::with(5);
     // A receipt of one home alone stays in its own chain.
-    let layout = &homes.homes[1];
+    let layout = &homes.layouts[1];
     let mut book = ReceiptBook::open(layout).expect("a book");
     book.append(&[draft(layout, 90)]).expect("a receipt");
     for (home, own) in [(0, 0), (1, 1)] {
         assert_eq!(homes.take_in(home), Vec::<String>::new());
         assert_eq!(homes.take_in(home), Vec::<String>::new());
         assert_eq!(homes.problems(home), Vec::<String>::new());
-        let files = receipt_files(&homes.homes[home]);
+        let files = receipt_files(&homes.layouts[home]);
         let shared =
             files.iter().filter(|it| it.text_field("session/agent_id").ends_with("~shared"));
         let counts: Vec<_> = shared.filter_map(|it| it.field("count")?.as_u64()).collect();
         assert_eq!(counts, [1, 2, 3, 4, 5], "home {home}");
         assert_eq!(files.len(), 5 + own);
-        let rows = ReceiptBook::open(&homes.homes[home]).expect("a book").run_rows();
+        let rows = ReceiptBook::open(&homes.layouts[home]).expect("a book").run_rows();
         assert_eq!(rows.expect("rows").len(), 5 + own);
     }
 }
@@ -116,11 +116,11 @@ fn every_home_has_the_whole_chain() {
 #[test]
 fn two_homes_that_write_at_once_get_two_places() {
     let homes = Homes::with(2);
-    *homes.chains.rival.borrow_mut() = Some(homes.homes[1].clone());
+    *homes.chains.rival.borrow_mut() = Some(homes.layouts[1].clone());
     homes.append(0, 2).expect("a receipt");
     assert_eq!(homes.take_in(1), Vec::<String>::new());
     for home in [0, 1] {
-        assert_eq!(receipt_files(&homes.homes[home]).len(), 4);
+        assert_eq!(receipt_files(&homes.layouts[home]).len(), 4);
         assert_eq!(homes.problems(home), Vec::<String>::new());
     }
 }
@@ -129,7 +129,7 @@ fn two_homes_that_write_at_once_get_two_places() {
 fn a_receipt_that_only_the_engine_has_is_taken_in() {
     let homes = Homes::with(3);
     // The process died after the engine had it.
-    let alone = HomeLayout::new(homes.homes[0].root().with_file_name("third"));
+    let alone = HomeLayout::new(homes.layouts[0].root().with_file_name("third"));
     let mut book = ReceiptBook::open(&alone).expect("a book");
     assert!(book.take_in(&homes.chains).is_empty());
     assert_eq!(receipt_files(&alone).len(), 3);
@@ -167,7 +167,7 @@ fn what_was_altered_in_the_engine_is_not_taken_in() {
         let is_found = problems.iter().any(|it| it.contains(expected));
         assert!(is_found || expected.is_empty(), "{what}: {problems:?}");
         assert_eq!(homes.problems(1), Vec::<String>::new(), "{what}");
-        assert!(receipt_files(&homes.homes[1]).len() <= 3, "{what}");
+        assert!(receipt_files(&homes.layouts[1]).len() <= 3, "{what}");
         if expected.is_empty() || *expected == "set back" {
             let refused = homes.append(1, 9).expect_err("a chain that is shorter than before");
             assert!(refused.to_string().contains("set back"), "{what}: {refused}");
@@ -180,10 +180,10 @@ fn a_foreign_key_counts_in_shared_chains_only() {
     let homes = Homes::with(2);
     assert_eq!(homes.take_in(0), Vec::<String>::new());
     // A receipt of the other home, put into a directory of this one as if it were of its own chain.
-    let layout = &homes.homes[1];
+    let layout = &homes.layouts[1];
     let mut book = ReceiptBook::open(layout).expect("a book");
     let written = book.append(&[draft(layout, 7)]).expect("a receipt").remove(0).expect("written");
-    let place = homes.homes[0].receipts("20261115-150033-482-0007");
+    let place = homes.layouts[0].receipts("20261115-150033-482-0007");
     std::fs::create_dir_all(&place).expect("a directory");
     let name = written.path.file_name().expect("a name");
     std::fs::copy(&written.path, place.join(name)).expect("a copy");

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &SearchArguments) -> CliOutcome {
             print_json(&Value::Array(found.iter().map(row).collect()));
         }
         ResultFormat::Human if found.is_empty() => {
-            note("no agent of the store has all these words")
+            note("no agent of the store has all these words");
         }
         ResultFormat::Human => {
             let row = |ObjectManifest { name, version, description, .. }: &ObjectManifest| {
