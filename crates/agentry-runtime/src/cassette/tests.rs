@@ -407,17 +407,17 @@ fn a_damaged_cassette_is_an_error_with_its_line() {
     let directory = TempDir::new().expect("a directory");
     let path = directory.path().join("x");
     let cases = [
-        ("", "line 1: the cassette is empty"),
-        ("nonsense", "line 1: expected ident"),
-        ("{}", "line 1: this is not a cassette"),
+        ("", "x:1` is not an event of a recorded run: the cassette is empty"),
+        ("nonsense", "x:1` is not an event of a recorded run: expected ident"),
+        ("{}", "x:1` is not an event of a recorded run: this is not a cassette"),
         ("{\"cassette\":7}", "has format 7; this program knows format 1 and older ones"),
         (
             "{\"cassette\":1,\"agent\":\"x\",\"recorded\":\"\"}\n{\"at\":1,\"type\":\"waited\"}\n{\"at\":1}",
-            "line 3: ",
+            "x:3` is not an event of a recorded run: ",
         ),
         (
             "{\"cassette\":1,\"agent\":\"x\",\"recorded\":\"\"}\n{\"at\":1,\"type\":\"asked\",\"model\":\"m\"}",
-            "line 2: the first question lacks `system` or `tools`",
+            "x:2` is not an event of a recorded run: the first question lacks `system` or `tools`",
         ),
     ];
     for (text, expected) in cases {

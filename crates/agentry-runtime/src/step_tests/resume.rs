@@ -64,7 +64,7 @@ fn killed_writes_are_asked_about_or_skipped() {
              start a =>
              resume => unfinished? a
              park a => stop parked
-             resume => again? a
+             resume => unfinished? a
              no a => run b
              start b =>
              end b => ask 0",

@@ -214,7 +214,7 @@ fn findings_in_the_sarif_format() {
               "partialFingerprints": {
                 "agentry/v1": "b2261035b17b09ac:1"
               },
-              "ruleIndex": 43
+              "ruleIndex": 45
             },
             {
               "ruleId": "AG0104",
@@ -240,7 +240,7 @@ fn findings_in_the_sarif_format() {
               "partialFingerprints": {
                 "agentry/v1": "2334156c5fb3cd3f:1"
               },
-              "ruleIndex": 46
+              "ruleIndex": 48
             }
           ]
         }

@@ -15,7 +15,7 @@ fn typical_mistakes_come_with_what_to_do() {
         ("run helper.agent go --model openai/x", 1, "`agentry models` lists what can be used here"),
         (
             "run helper.agent --replay notes.txt",
-            1,
+            2,
             "`notes.txt:1` is not an event of a recorded run",
         ),
         ("check --changed-since main", 2, "is not in a Git repository"),

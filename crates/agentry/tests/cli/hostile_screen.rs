@@ -198,7 +198,8 @@ fn hostile_questions_are_escaped() {
         [permissions.question]\nintent = \"allow\"\n";
     let test = asked().file("asked/agent.toml", agent);
     let mut terminal = Terminal::new(&test, &server, "run asked go --yes --unconfined");
-    terminal.shows("  2. b");
+    // A key that is pressed before the cursor is at the question does not answer it.
+    terminal.shows_that("a question", |screen| screen.contains("  2. b") && screen.contains('█'));
     terminal.types("1");
     terminal.is_over(0);
     is_harmless("a question", &terminal);

@@ -92,8 +92,8 @@ fn an_installed_npm_package_is_readable_alone() {
     }
     for package in ["@team/other", "@team/notes@2.0.0", "@team/../notes", "git+https://x.example/y"]
     {
-        let ran = call(package).exits(2);
-        assert!(ran.stderr.contains("has no tool `local__echo`"), "{ran}");
+        let ran = call(package).exits(3);
+        assert!(ran.stderr.contains("error: `local` is not ready: "), "{ran}");
     }
     let test = manifest("{name: local, command: npx, args: [-y, '@team/other']}");
     let listed = test.run("tools helper.agent --yes --format json").exits(0).json();

@@ -13,7 +13,7 @@ use crate::run::{events, with};
 use crate::run_person::bash;
 use crate::run_signals::worker;
 use crate::server::{Server, Turn};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, Window};
 use crate::test::Test;
 
 /// Creates files under protected names, and prints much: a rule cannot look into a script.
@@ -60,7 +60,9 @@ fn quarantined_files_are_reported_at_a_terminal() {
     if cannot_be_confined(&test) {
         return;
     }
-    let mut terminal = Terminal::new(&test, &server, "run worker go --yes");
+    // Wide, so that each report is one line.
+    let window = Window { columns: 400, ..Window::default() };
+    let mut terminal = Terminal::in_window(&test, &server, "run worker go --yes", window);
     let shown = terminal.sees("Done.");
     assert_eq!(taken(&shown).len(), 2, "{shown}");
     terminal.ends(0);

@@ -316,7 +316,7 @@ fn a_killed_script_repeats_no_finished_call() {
     let mut terminal = Terminal::new(&test, &server, "resume last");
     // First the script, then the command that has no result.
     let shown = terminal.sees("answer › ");
-    assert!(shown.contains("`probe` failed: the run was killed"), "{shown}");
+    assert!(shown.contains("`probe` was under way when the run was killed"), "{shown}");
     terminal.types("y");
     terminal.sees("`bash` was under way when the run was killed");
     let shown = terminal.sees("answer › ");

@@ -95,6 +95,7 @@ fn man_writes_the_manual_pages() {
     agentry-rules.1
     agentry-run.1
     agentry-runs-prune.1
+    agentry-runs-result.1
     agentry-runs-show.1
     agentry-runs-tail.1
     agentry-runs-undo.1

@@ -248,7 +248,16 @@ impl<'a> Terminal<'a> {
     #[track_caller]
     pub(crate) fn is_over(&mut self, code: i32) {
         while self.read_output() {}
-        assert_eq!(self.child.wait().expect("it ends").code(), Some(code), "{}", self.shown);
+        // The output may also have ended because the program waits for a key.
+        let until = Instant::now() + PATIENCE;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("a status") {
+                break status;
+            }
+            assert!(Instant::now() < until, "it goes on:\n{}", self.screen());
+            thread::sleep(Duration::from_millis(2));
+        };
+        assert_eq!(status.code(), Some(code), "{}", self.shown);
         assert_eq!(self.test.read("home/after"), self.test.read("home/before"), "{}", self.shown);
         let (on, off) = (self.shown.rfind("[?2004h"), self.shown.rfind("[?2004l"));
         assert!(off >= on, "what is pasted comes in brackets: {}", self.shown);
