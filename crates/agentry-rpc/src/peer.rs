@@ -166,9 +166,17 @@ impl Drop for ForgottenAtEnd<'_> {
     }
 }
 
-/// Talks until the input ends or cannot be read, then lets the service end its work. What was said until
-/// then is written.
-pub async fn serve<R, W, S>(input: R, output: W, service: Arc<S>) -> Result<(), LineFailure>
+/// Talks until the input ends or cannot be read, or `stop` ends; then lets the service end its work. What was sent
+/// until then is written.
+///
+/// The service is closed only once, although the end of the input and a signal often come together: closing that
+/// is dropped half way would lose what is under way.
+pub async fn serve<R, W, S>(
+    input: R,
+    output: W,
+    service: Arc<S>,
+    stop: impl Future<Output = ()>,
+) -> Result<(), LineFailure>
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin + Send + 'static,
@@ -176,7 +184,10 @@ where
 {
     let (peer, lines) = RpcPeer::new();
     let writing = tokio::spawn(write_lines(output, lines));
-    let ended = read_messages(input, &peer, &service).await;
+    let ended = tokio::select! {
+        ended = read_messages(input, &peer, &service) => ended,
+        () = stop => Ok(()),
+    };
     // First, so that a question that is open is ended by the service, not by its missing answer.
     service.close().await;
     peer.end();
@@ -283,6 +294,43 @@ mod tests {
         }
     }
 
+    /// Takes a while to close, and counts how often it has done so.
+    #[derive(Default)]
+    struct SlowService {
+        is_closing: tokio::sync::Notify,
+        closed: std::sync::atomic::AtomicUsize,
+    }
+
+    impl RpcService for SlowService {
+        fn request(&self, _: RpcRequest, _: &RpcPeer) -> RpcFuture<RpcAnswer> {
+            Box::pin(async { Ok(Value::Null) })
+        }
+
+        fn notice(&self, _: &str, _: Value) {}
+
+        fn close(&self) -> RpcFuture<()> {
+            self.is_closing.notify_one();
+            self.closed.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            Box::pin(async {
+                for _ in 0..10 {
+                    tokio::task::yield_now().await;
+                }
+            })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_signal_while_it_closes_does_not_close_it_again() {
+        let service = Arc::new(SlowService::default());
+        let signal = Arc::clone(&service);
+        let served =
+            serve(tokio::io::empty(), tokio::io::sink(), Arc::clone(&service), async move {
+                signal.is_closing.notified().await;
+            });
+        assert!(served.await.is_ok());
+        assert_eq!(service.closed.load(std::sync::atomic::Ordering::SeqCst), 1);
+    }
+
     /// A client that writes lines and reads them.
     struct LineClient {
         to: DuplexStream,
@@ -293,7 +341,8 @@ mod tests {
         fn new() -> (Self, tokio::task::JoinHandle<Result<(), LineFailure>>) {
             let (to, input) = tokio::io::duplex(1 << 20);
             let (output, from) = tokio::io::duplex(1 << 20);
-            let served = tokio::spawn(serve(input, output, Arc::new(EchoService)));
+            let served =
+                tokio::spawn(serve(input, output, Arc::new(EchoService), std::future::pending()));
             (Self { to, from: BufReader::new(from) }, served)
         }
 

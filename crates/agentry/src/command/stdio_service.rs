@@ -27,14 +27,25 @@ pub(crate) fn serve<S: RpcService + 'static>(runtime: Runtime, service: &Arc<S>)
         let mut terminated = signal(SignalKind::terminate()).map_err(failed)?;
         let mut interrupted = signal(SignalKind::interrupt()).map_err(failed)?;
         let (output, written) = standard_output();
-        let serving = agentry_rpc::serve(standard_input(), output, Arc::clone(service));
-        let outcome = tokio::select! {
-            ended = serving => {
-                let broken = |error| CliFailure::new(format!("the other side broke off: {error}"));
-                ended.map(|()| ExitKind::Done).map_err(broken)
+        let mut stopped = async || {
+            tokio::select! {
+                _ = terminated.recv() => {}
+                _ = interrupted.recv() => {}
             }
-            _ = terminated.recv() => Ok(closed(&**service).await),
-            _ = interrupted.recv() => Ok(closed(&**service).await),
+        };
+        let mut is_stopped = false;
+        let stop = async {
+            stopped().await;
+            is_stopped = true;
+        };
+        let service = Arc::clone(service);
+        let ended = agentry_rpc::serve(standard_input(), output, service, stop).await;
+        // An editor that ends this program often closes its input, too, and that may be noticed first.
+        is_stopped = is_stopped || tokio::time::timeout(Duration::ZERO, stopped()).await.is_ok();
+        let outcome = match ended {
+            Err(error) => Err(CliFailure::new(format!("the other side broke off: {error}"))),
+            Ok(()) if is_stopped => Ok(ExitKind::Interrupted),
+            Ok(()) => Ok(ExitKind::Done),
         };
         let _ = tokio::time::timeout(LAST_BYTES, written).await;
         outcome
@@ -42,11 +53,6 @@ pub(crate) fn serve<S: RpcService + 'static>(runtime: Runtime, service: &Arc<S>)
     // Not a plain drop: a blocked read or write must not keep the program.
     runtime.shutdown_background();
     outcome
-}
-
-async fn closed<S: RpcService>(service: &S) -> ExitKind {
-    service.close().await;
-    ExitKind::Interrupted
 }
 
 /// Standard input, read by a thread: it may be a pipe, a socket or a file.
