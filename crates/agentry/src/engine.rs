@@ -344,6 +344,18 @@ fn copy_run(
     Ok(true)
 }
 
+/// Writes down a run that is about to be queued.
+pub(crate) fn describe_queued(
+    home: &Path,
+    id: &str,
+    about: &RunDescription,
+) -> Result<(), JournalError> {
+    let standing =
+        EngineStanding { waits: true, until: 0, worker: None, seen: (0, 0), here: false };
+    journal::set_engine_standing(home, id, &standing)?;
+    JournalMirror::open_patiently(home, id)?.describe(about)
+}
+
 /// Writes down what is known of a run that no worker has begun.
 fn describe(mut mirror: JournalMirror, listing: &EngineListing) -> Result<(), JournalError> {
     let id = &listing.queued.id;

@@ -79,9 +79,15 @@ fn a_commit_is_checked_out_by_a_worker_and_comes_back() {
     let checkouts = ["--worker", "--checkouts", place.path().to_str().expect("a path")];
     let worker = serving(&test, &server, (&postgres, HOMES[1]), &checkouts);
     front.wait_for_state(&run, "parked");
-    let approvals = front.get("/v1/approvals");
-    let approval = approvals.as_array().into_iter().flatten().find(|it| it["run"] == run);
-    let (status, answered) = front.answer(approval.expect("one"), &json!({ "answer": "yes" }));
+    // The list follows the state with the next look at the engine.
+    let mut approval = Value::Null;
+    wait_for("an approval", || {
+        let open = front.get("/v1/approvals");
+        let found = open.as_array().into_iter().flatten().find(|it| it["run"] == run);
+        approval = found.cloned().unwrap_or_default();
+        !approval.is_null()
+    });
+    let (status, answered) = front.answer(&approval, &json!({ "answer": "yes" }));
     assert_eq!(status, 200, "{answered}");
     front.wait_for_state(&run, "done");
     // The workspace of the front is as it was; the result is a patch and a commit.

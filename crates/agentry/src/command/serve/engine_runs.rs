@@ -144,6 +144,8 @@ impl EngineRuns {
         };
         let refused = |why: String| RefusedStart(format!("the run cannot be queued: {why}"));
         let id = journal::reserve(home, about.started).map_err(|it| refused(it.to_string()))?;
+        // First, so that the run can be looked at as soon as its id is known.
+        engine::describe_queued(home, &id, &about).map_err(|it| refused(it.to_string()))?;
         let label = self.labels.first().cloned();
         let label = label.unwrap_or_else(|| engine::label_of(&ground.workspace));
         let git = packed.as_ref().map(|(git, _)| git.clone());
@@ -152,7 +154,10 @@ impl EngineRuns {
             Some((_, packed)) => git_workspace::queue(self.session, queued, packed),
             None => self.session.create(queued),
         };
-        queued.map_err(|it| refused(it.to_string()))?;
+        if let Err(failure) = queued {
+            let _ = journal::remove_copy(home, &id);
+            return Err(refused(failure.to_string()));
+        }
         engine::refresh(home).map_err(|failure| RefusedStart(failure.message))?;
         Ok(id)
     }
