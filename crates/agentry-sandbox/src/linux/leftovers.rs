@@ -6,9 +6,12 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use rustix::fs::{AtFlags, CWD};
 use serde::{Deserialize, Serialize};
 
 use super::groups;
@@ -93,9 +96,7 @@ impl LeftoverList {
     pub(crate) fn place(&self, leaving: &RunLeftover) -> io::Result<()> {
         let _lock = lock(&self.directory)?;
         let made = match leaving {
-            RunLeftover::File(path) => {
-                File::create_new(path).and_then(|mut file| file.write_all(PLACEHOLDER.as_bytes()))
-            }
+            RunLeftover::File(path) => place_file(path),
             RunLeftover::Directory(path) | RunLeftover::Private(path) => fs::create_dir(path),
             RunLeftover::Group(_) => Ok(()),
         };
@@ -104,6 +105,26 @@ impl LeftoverList {
             other => other,
         }
     }
+}
+
+/// Creates a placeholder. It gets its name when it is whole: an empty `agentry.lock` would be read as a broken one, and
+/// nothing would remove it if this process were killed before the text is written.
+fn place_file(path: &Path) -> io::Result<()> {
+    let parent = path.parent().filter(|parent| parent.is_dir());
+    match parent.map(|parent| link_nameless(parent, path)) {
+        Some(Ok(())) => Ok(()),
+        Some(Err(error)) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+        // Not every file system has files without a name, and `/proc` may be missing.
+        _ => File::create_new(path).and_then(|mut file| file.write_all(PLACEHOLDER.as_bytes())),
+    }
+}
+
+/// Writes a file that has no name yet, and links it to `path`, where nothing may be.
+fn link_nameless(parent: &Path, path: &Path) -> io::Result<()> {
+    let mut file = File::options().write(true).custom_flags(libc::O_TMPFILE).open(parent)?;
+    file.write_all(PLACEHOLDER.as_bytes())?;
+    let nameless = format!("/proc/self/fd/{}", file.as_raw_fd());
+    Ok(rustix::fs::linkat(CWD, nameless, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
 }
 
 impl Drop for LeftoverList {
@@ -199,6 +220,32 @@ mod tests {
         leavings.record([leaving.clone()]).expect("written");
         leavings.place(&leaving).expect("placed");
         leavings
+    }
+
+    /// Another program may read a protected file at any moment, such as `agentry.lock`.
+    #[test]
+    fn a_placeholder_is_never_seen_in_part() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("agentry.lock");
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                let mut seen = std::collections::BTreeSet::new();
+                while !dir.path().join("end").exists() {
+                    seen.extend(fs::read_to_string(&path).ok());
+                }
+                seen
+            });
+            for _ in 0..2_000 {
+                place_file(&path).expect("placed");
+                fs::remove_file(&path).expect("removed");
+            }
+            place_file(&path).expect("placed");
+            let again = place_file(&path).expect_err("something is there");
+            assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
+            fs::write(dir.path().join("end"), "").expect("written");
+            let seen = reader.join().expect("no panic");
+            assert!(seen.iter().all(|text| text == PLACEHOLDER), "{seen:?}");
+        });
     }
 
     #[test]
