@@ -325,10 +325,13 @@ fn judge(test: &Test, front: &Serving<'_>, runs: &[String]) {
         let export = events.as_str().expect("a text");
         assert!(export.contains("Done."), "run {number}: {export}");
         for step in 0..STEPS {
-            let is_there = effects.contains_key(&format!("run{number}-{step}"));
-            // What did not happen was put to a person, who said no.
-            let refused = export.matches("A person answered: {\"no\"").count();
-            assert!(is_there || refused > 0, "run {number} lost {step}: {export}");
+            let call = format!("echo run{number}-{step} >> effects");
+            let rest = export.split_once(&call).map(|(_, rest)| rest).unwrap_or_default();
+            let result = rest.split("### bash").next().unwrap_or_default();
+            // A command that was not started, was broken off or refused by a person may have done nothing: its result says so.
+            let is_lost = result.contains("done, without output")
+                && !effects.contains_key(&format!("run{number}-{step}"));
+            assert!(!result.is_empty() && !is_lost, "run {number} lost {step}: {export}");
         }
     }
 }
