@@ -111,7 +111,7 @@ impl CommandHandle {
 
 impl Sandbox {
     /// Starts a sandbox with this back end. `program` must call [`crate::serve`] when its first argument
-    /// is [`HELPER`]; usually it is the running program. The directory `leavings` records what must be
+    /// is [`HELPER`](crate::HELPER); usually it is the running program. The directory `leavings` records what must be
     /// removed even if this process is killed; [`crate::sweep`] and every start read it. Without it,
     /// paths that do not exist yet cannot be protected.
     pub fn start(
