@@ -31,12 +31,12 @@ pub(crate) fn guarding(program: &Path, folder: &Path, table: &mut Table) -> Resu
     let corpus = Corpus::write(&folder.join("guarded"), 100, Kind::Together)?;
     let written = std::fs::write(corpus.dir.join("agentry.toml"), "");
     written.map_err(|error| format!("no workspace: {error}"))?;
-    let words = ["render", "--target", "opencode,claude-code", "--guard"];
-    let mut render = Command::new(program);
-    render.current_dir(&corpus.dir).args(words).env("AGENTRY_HOME", folder.join("home"));
-    run(&mut render)?;
     let agent = corpus.files.iter().find(|path| path.ends_with("agent.toml"));
     let agent = agent.ok_or("no agent with rules")?;
+    let words = ["--target", "opencode,claude-code", "--guard"];
+    let mut render = Command::new(program);
+    render.current_dir(&corpus.dir).env("AGENTRY_HOME", folder.join("home"));
+    run(render.arg("render").arg(agent).args(words))?;
     let answer = |line: &str| {
         let question = question(folder, &corpus, line)?;
         times(ROUNDS, || {

@@ -21,6 +21,9 @@ const SIX: &str = "opencode,claude-code,pi,codex,gemini,copilot";
 /// The most time for both on two cores.
 const LIMIT: Duration = Duration::from_secs(1);
 
+/// The longest prompt that Copilot takes, in characters.
+const COPILOT_PROMPT: usize = 30_000;
+
 /// Four times the agents may take this many times as long.
 const GROWTH: f64 = 4.4;
 
@@ -72,8 +75,10 @@ fn in_team(program: &Path, team: &Path, words: &[&str]) -> Command {
 
 /// Writes the published agents of Claude Code under different names, again and again until there are enough.
 fn write_agents(team: &Path, count: usize) -> Result<(), String> {
+    // Copilot refuses a longer prompt, and a refused agent would end the command with an error.
+    let fits = |agent: &published::CorpusAgent| agent.text.chars().count() < COPILOT_PROMPT;
     let all = published::agents().into_iter().filter(|agent| agent.harness == "claude-code");
-    let all: Vec<_> = all.collect();
+    let all: Vec<_> = all.filter(fits).collect();
     for (number, agent) in all.iter().cycle().take(count).enumerate() {
         let named = |line: &str| match line.strip_prefix("name:") {
             Some(_) => format!("name: agent-{number}\n"),

@@ -14,6 +14,9 @@ use crate::targets::ratio;
 /// A cache directory that cannot exist, so that every run renders.
 const NO_CACHE: (&str, &str) = ("XDG_CACHE_HOME", "/dev/null/cache");
 
+/// Agents with a start-up gate are rendered too, although no harness checks it.
+const WITH_GATES: [&str; 2] = ["--accept", "required"];
+
 /// The converter, and the names of two harnesses that both programs know.
 const RULESYNC: &str = "rulesync@17.0.0";
 const TWO: (&str, &str) = ("opencode,claude-code", "opencode,claudecode");
@@ -61,7 +64,7 @@ fn render(program: &Path, corpus: &Corpus, folder: &Path) -> Command {
     let words = ["render".as_ref(), dir, "--target".as_ref(), THREE.as_ref(), "-o".as_ref()];
     let mut command = quiet(program, words);
     // The render cache is removed with the directory.
-    command.arg(out).env("XDG_CACHE_HOME", folder.join("cache"));
+    command.arg(out).args(WITH_GATES).env("XDG_CACHE_HOME", folder.join("cache"));
     command.env("AGENTRY_HOME", folder.join("home"));
     command
 }
@@ -95,7 +98,7 @@ fn against_rulesync(
     let ours = |agents: &Path, out: &str| {
         let words = ["render".as_ref(), agents.as_os_str(), "--target".as_ref(), TWO.0.as_ref()];
         let mut command = quiet(program, words);
-        command.arg("-o").arg(folder.join(out)).env("AGENTRY_HOME", folder.join("home"));
+        command.arg("-o").arg(folder.join(out)).args(WITH_GATES).env("AGENTRY_HOME", folder.join("home"));
         command.env(NO_CACHE.0, NO_CACHE.1);
         command
     };

@@ -333,9 +333,10 @@ fn verify(
         }
     }
     // Only a harness whose agents can be imported has tools of its own.
-    let has_tools = target.import.is_some() && !model.is_text && !is_guarded(target, settings);
+    let has_tools = target.import.is_some() && !is_guarded(target, settings);
     if has_tools && !original::is_complete(target, subject) {
         out.lost_tools = loss::lost_tools(subject, model);
+        out.is_only_text = model.is_text;
     }
     overriding(target, subject, out);
     original::report(target, subject, settings, out);

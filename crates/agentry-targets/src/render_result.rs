@@ -103,6 +103,8 @@ pub struct RenderedAgent {
     pub accepted: BTreeSet<RenderLoss>,
     /// The sections for which the source gives a tool and the harness leaves none.
     pub lost_tools: BTreeSet<Section>,
+    /// Whether it is only text in a harness that has agents: a session follows it with its own tools.
+    pub is_only_text: bool,
     /// Why nothing is written for the agent.
     pub refused: Option<RenderRefusal>,
     /// The sections in which the harness may ask where the source denies, because the guard denies.
@@ -193,13 +195,23 @@ impl RenderedAgent {
 
     /// Merges another result into this one.
     pub(crate) fn add(&mut self, other: Self) {
-        let Self { files, replaced, losses, accepted, lost_tools, refused, guarded, unasked } =
-            other;
+        let Self {
+            files,
+            replaced,
+            losses,
+            accepted,
+            lost_tools,
+            is_only_text,
+            refused,
+            guarded,
+            unasked,
+        } = other;
         self.files.extend(files);
         self.replaced.extend(replaced);
         self.losses.extend(losses);
         self.accepted.extend(accepted);
         self.lost_tools.extend(lost_tools);
+        self.is_only_text |= is_only_text;
         self.guarded.extend(guarded);
         self.unasked.extend(unasked);
         self.refused = self.refused.take().or(refused);

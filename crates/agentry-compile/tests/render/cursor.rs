@@ -95,6 +95,8 @@ fn an_agent_with_unenforceable_denials_becomes_a_rule() {
         let is_reported =
             report_of(&rendered).contains("Cursor has no list of tools for one agent");
         assert_eq!(is_reported, expected == rule, "{}", report_of(&rendered));
+        assert_eq!(rendered.is_only_text, expected == rule, "{lines}");
+        assert_eq!(!rendered.lost_tools.is_empty(), expected == rule, "{lines}");
     }
     // A question that nobody answers is a denial.
     let unattended = Wish { close_gaps: true, ..Wish::default() };

@@ -244,7 +244,7 @@ impl<'a> RenderReport<'a> {
             if rendered.losses.is_empty() {
                 exact.push(agent.name.as_str());
             }
-            self.lost_tools.add(&agent.name, ran.target, &rendered.lost_tools);
+            self.lost_tools.add(&agent.name, ran.target, rendered);
             self.counts.accepted += rendered.accepted.len();
             if guard_advice::is_needed(ran, rendered) && !self.unguarded.contains(&ran.target.name)
             {
