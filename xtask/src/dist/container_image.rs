@@ -44,7 +44,11 @@ pub(super) fn package(
     });
     let manifest = manifest.to_string().into_bytes();
     let mut entry = descriptor("application/vnd.oci.image.manifest.v1+json", &manifest);
-    entry["annotations"] = json!({"org.opencontainers.image.ref.name": version});
+    // Podman and Docker take the name from the first one, other tools the tag from the second one.
+    entry["annotations"] = json!({
+        "io.containerd.image.name": format!("localhost/agentry:{version}"),
+        "org.opencontainers.image.ref.name": version,
+    });
     let index = json!({
         "schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json",
         "manifests": [entry],
