@@ -179,7 +179,7 @@ pub fn check_harness(
     let HarnessReading { mut sources, source, mut findings } = HarnessReading::of(world, found);
     let mut agents = Vec::new();
     if let Some(source) = &source {
-        if found.kind.is_agent() && is_rendered(&source.text) {
+        if is_rendered(found, &source.text) {
             return CheckedHarnessFile { is_rendered: true, ..CheckedHarnessFile::default() };
         }
         agents = checked(world, found, source, &mut findings);
@@ -196,7 +196,7 @@ pub fn examine_harness(world: &dyn World, found: &FoundHarnessFile) -> CheckedHa
     let HarnessReading { mut sources, source, mut findings } = HarnessReading::of(world, found);
     let mut out = CheckedHarnessFile::default();
     if let Some(source) = &source {
-        out.is_rendered = found.kind.is_agent() && is_rendered(&source.text);
+        out.is_rendered = is_rendered(found, &source.text);
         out.agents = checked(world, found, source, &mut findings);
         hostile_texts(source, &mut findings);
     }
@@ -301,9 +301,10 @@ fn is_personal(world: &dyn World, path: &str) -> bool {
     rest.is_some_and(|rest| rest.starts_with("/."))
 }
 
-/// Whether Agentry wrote an agent file.
-fn is_rendered(text: &str) -> bool {
-    text.lines().take(3).any(|line| line.starts_with(front_matter::MARK))
+/// Whether a file says that Agentry wrote it as a whole.
+fn is_rendered(found: &FoundHarnessFile, text: &str) -> bool {
+    found.kind.is_render_target()
+        && text.lines().take(3).any(|line| line.starts_with(front_matter::MARK))
 }
 
 /// What is at a path that a file in `dir` names.

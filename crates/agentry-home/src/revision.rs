@@ -172,6 +172,14 @@ impl RepositoryRevision {
     }
 }
 
+/// The root of the repository around `start`, and the paths of all files of its last commit, sorted.
+pub fn committed_paths(start: &Path) -> Result<(PathBuf, Vec<String>), RepositoryError> {
+    let (root, git_dir) = find_repository(start)?;
+    let list = ["ls-tree", "-r", "-z", "--full-tree", "HEAD"];
+    let listed = GitProgram::find()?.run(&git_dir, list, Vec::new())?;
+    Ok((root, files(&listed).into_keys().collect()))
+}
+
 /// The directories above a path.
 fn above(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').filter_map(|(at, _)| path.get(..at))

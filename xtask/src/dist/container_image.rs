@@ -43,21 +43,29 @@ pub(super) fn package(
         "annotations": labels(version, commit),
     });
     let manifest = manifest.to_string().into_bytes();
-    let mut entry = descriptor("application/vnd.oci.image.manifest.v1+json", &manifest);
-    entry["annotations"] = json!({"org.opencontainers.image.ref.name": version});
-    let index = json!({
-        "schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json",
-        "manifests": [entry],
-    });
     let mut layout = vec![
         ArchiveFile::new("oci-layout", "{\"imageLayoutVersion\":\"1.0.0\"}"),
-        ArchiveFile::new("index.json", index.to_string()),
+        ArchiveFile::new("index.json", index(version, &manifest).to_string()),
     ];
     for blob in [config, manifest, packed] {
         layout.push(ArchiveFile::new(format!("blobs/sha256/{}", digest(&blob)), blob));
     }
     let name = format!("agentry-{version}-{}-{}.oci.tar", release.arch, system(release));
     Ok((name, tar(&layout, *time)?))
+}
+
+/// The index of the layout, with the name that the image has where it is loaded.
+fn index(version: &str, manifest: &[u8]) -> Value {
+    let mut entry = descriptor("application/vnd.oci.image.manifest.v1+json", manifest);
+    // Podman and Docker take the name from the first one, other tools the tag from the second one.
+    entry["annotations"] = json!({
+        "io.containerd.image.name": format!("localhost/agentry:{version}"),
+        "org.opencontainers.image.ref.name": version,
+    });
+    json!({
+        "schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json",
+        "manifests": [entry],
+    })
 }
 
 fn descriptor(media: &str, bytes: &[u8]) -> Value {
@@ -76,4 +84,17 @@ fn labels(version: &str, commit: &str) -> Value {
 fn created(time: u64) -> String {
     let time = i64::try_from(time).ok().and_then(|it| chrono::DateTime::from_timestamp(it, 0));
     time.unwrap_or_default().to_rfc3339_opts(chrono::SecondsFormat::Secs, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Podman would call the image by its bare version if only the tag were there.
+    #[test]
+    fn the_image_is_loaded_under_its_name() {
+        let entry = index("1.2.3", b"{}")["manifests"][0].clone();
+        assert_eq!(entry["annotations"]["io.containerd.image.name"], "localhost/agentry:1.2.3");
+        assert_eq!(entry["digest"], format!("sha256:{}", digest(b"{}")));
+    }
 }

@@ -79,7 +79,7 @@ impl InstallChannel {
         }
         match *name {
             "image" if !release.is_static => {
-                Some("the program is not static, and the image has no libraries".to_owned())
+                Some("only a static program gets an image: `--static ARCH`".to_owned())
             }
             "cargo" if profile(release).is_none() => {
                 Some("the program was not built here for this machine".to_owned())

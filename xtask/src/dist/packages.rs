@@ -19,7 +19,10 @@ pub(super) fn write_all(release: &Release) -> Result<BTreeMap<String, String>, S
     let mut packages =
         vec![tarball(release, &files)?, wheel(release, &files)?, debian(release, &files)?];
     packages.extend(npm(release, &files)?);
-    packages.push(container_image::package(release, &files)?);
+    // The image has no library that another program could load.
+    if release.is_static {
+        packages.push(container_image::package(release, &files)?);
+    }
     let mut digests = BTreeMap::new();
     for (name, bytes) in packages {
         fs::write(release.directory.join(&name), &bytes).map_err(|error| error.to_string())?;

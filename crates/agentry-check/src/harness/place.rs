@@ -74,6 +74,11 @@ impl HarnessFileKind {
     pub fn is_agent(self) -> bool {
         matches!(self, Self::Agent(_) | Self::PluginAgent)
     }
+
+    /// Whether an agent may be rendered to the file, so that nothing in it is written by a person.
+    pub fn is_render_target(self) -> bool {
+        self.is_agent() || matches!(self, Self::CursorRule)
+    }
 }
 
 /// Files with one meaning, wherever they are: the end of a path and what it is.

@@ -122,6 +122,11 @@ impl AgentArtifact {
         let refused = |why: &str| OciError::refused(reference, why);
         let value: Value =
             serde_json::from_slice(bytes).map_err(|_| refused("its manifest is not JSON"))?;
+        if value["manifests"].is_array() {
+            return Err(refused(
+                "it is not an agent but an index, as images for several systems have it",
+            ));
+        }
         let config = BlobDescriptor::parse(&value["config"]);
         let config = config.ok_or_else(|| refused("its manifest has no config"))?;
         let kind = value["artifactType"].as_str().unwrap_or(&config.kind);
@@ -204,7 +209,7 @@ mod tests {
     #[test]
     fn invalid_artifacts_are_refused() {
         type Change = fn(&mut Value);
-        let cases: [(Change, &str); 9] = [
+        let cases: [(Change, &str); 10] = [
             (|value| value["artifactType"] = json!(DOCKER_AGENT), "Docker Agent"),
             (
                 |value| value["artifactType"] = json!("application/x"),
@@ -226,6 +231,7 @@ mod tests {
                 "annotation `agentry.digest`",
             ),
             (|value| value["layers"][0]["digest"] = json!("../../x"), "cannot be read"),
+            (|value| value["manifests"] = json!([]), "not an agent but an index"),
         ];
         for (change, expected) in cases {
             let error = changed(change).expect_err(expected);

@@ -122,7 +122,7 @@ impl RegistryConnection {
     pub(crate) async fn send(&self, mut request: RegistryRequest) -> Result<Response, OciError> {
         let is_read = matches!(request.method, Method::GET | Method::HEAD);
         for _ in 0..=REDIRECTS {
-            let response = self.patient(&request).await?;
+            let response = self.patient(async || self.authorized(&request).await).await?;
             if !(is_read && response.status().is_redirection()) {
                 return Ok(response);
             }
@@ -141,11 +141,14 @@ impl RegistryConnection {
         if is_safe { Ok(to) } else { Err(self.protocol("redirects to an address without TLS")) }
     }
 
-    /// Sends a request, and sends it again while the registry is busy.
-    async fn patient(&self, request: &RegistryRequest) -> Result<Response, OciError> {
+    /// Sends a request, and sends it again while the registry or its token server is busy.
+    async fn patient(
+        &self,
+        send: impl AsyncFn() -> Result<Response, OciError>,
+    ) -> Result<Response, OciError> {
         let mut pause = PAUSE;
         for tries in 1..=TRIES {
-            let response = self.authorized(request).await?;
+            let response = send().await?;
             let status = response.status();
             if status != StatusCode::TOO_MANY_REQUESTS && !status.is_server_error() {
                 return Ok(response);
@@ -260,7 +263,7 @@ impl RegistryConnection {
             }
         };
         let basic = credential.as_ref().and_then(RegistryCredential::basic);
-        let response = self.once(&request, basic.as_deref()).await?;
+        let response = self.patient(async || self.once(&request, basic.as_deref()).await).await?;
         self.read_token(response, credential.is_some()).await
     }
 

@@ -81,8 +81,11 @@ impl RegistryConnection {
         arrived: &ByteWatch<'_>,
     ) -> Result<Vec<u8>, OciError> {
         let url = self.url(&format!("blobs/{}", blob.digest))?;
-        let response =
-            self.success(self.send(RegistryRequest::new(Method::GET, url)).await?, "read")?;
+        let response = self.send(RegistryRequest::new(Method::GET, url)).await?;
+        if response.status() == StatusCode::NOT_FOUND {
+            return Err(self.protocol(format!("has lost `{}`, a part of the agent", blob.digest)));
+        }
+        let response = self.success(response, "read")?;
         let bytes = self.watched_body(response, blob.size, arrived).await?;
         if bytes.len() as u64 == blob.size && digest::of(&bytes) == blob.digest {
             return Ok(bytes);

@@ -1,5 +1,6 @@
 //! What can go wrong with a registry, with messages and hints for the user.
 
+use super::location::OciReference;
 use crate::error::StoreError;
 
 /// Why a registry, its answer or a cached copy cannot be used.
@@ -109,13 +110,13 @@ impl OciError {
                 "write `oci://HOST/REPOSITORY:TAG`, or `oci://HOST/REPOSITORY@sha256:…`"
             }
             Self::Unreachable { .. } => {
-                "check the address and the network; only what was pulled before, named by `@sha256:…`, needs no connection"
+                "check the address and the network; an agent that was pulled before needs neither"
             }
             Self::Login { .. } => {
                 "log in with `docker login` or `podman login`; agentry uses the same files and helpers"
             }
             Self::Denied { .. } => "log in as a user who may, or ask its owner",
-            Self::Missing(_) => "`agentry list oci://HOST/REPOSITORY` shows its tags",
+            Self::Missing(reference) => return Some(missing(reference)),
             Self::Busy { .. } => "try again later",
             Self::Taken { .. } => "push it under another tag, or replace it with `--force`",
             Self::Private(_) => {
@@ -147,5 +148,34 @@ impl OciError {
 
     pub(crate) fn refused(reference: &impl ToString, why: impl Into<String>) -> Self {
         Self::Refused { reference: reference.to_string(), why: why.into() }
+    }
+}
+
+/// What to do about a reference that leads to nothing.
+fn missing(reference: &str) -> String {
+    match reference.parse::<OciReference>() {
+        Ok(OciReference { host, repository, tag, digest, .. }) if tag.is_some() || digest.is_some() => {
+            format!("`agentry list oci://{host}/{repository}` shows its tags")
+        }
+        // Without a login, many registries answer so for whatever is not public.
+        _ => "check the name; if the repository is not public, log in with `docker login` or `podman login`"
+            .to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hint_about_a_missing_reference_fits_it() {
+        let cases = [
+            ("oci://host:5000/a/b:1", "`agentry list oci://host:5000/a/b` shows its tags"),
+            ("oci://host/a/b", "check the name"),
+        ];
+        for (reference, expected) in cases {
+            let hint = OciError::Missing(reference.to_owned()).hint().unwrap_or_default();
+            assert!(hint.starts_with(expected), "{reference}: {hint}");
+        }
     }
 }

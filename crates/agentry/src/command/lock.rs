@@ -187,7 +187,7 @@ impl LockComparison {
     ) -> Self {
         let key = lock::key(disk, compiled);
         let lock = locks.of(disk, &compiled.workspace);
-        let has_new_pins = add_pins(disk, compiled, locked, known(&lock, &key).as_ref());
+        let has_new_pins = add_pins(disk, compiled, locked, || known(&lock, &key));
         let changes = match lock.as_ref() {
             Ok(lock) => lock.as_ref().map_or_else(
                 || Lockfile::default().changes(&key, locked),
@@ -205,15 +205,17 @@ fn known(lock: &Result<Option<Lockfile>, LockError>, key: &str) -> Option<Locked
 }
 
 /// Adds what the servers announced when this user agreed to them, or else what is locked already: a user who
-/// never ran the agent must not remove it. Returns whether there is something to lock for the first time.
+/// never ran the agent must not remove it. Returns whether there is something to lock for the first time. Most agents
+/// have no server, and their entries need not be parsed.
 fn add_pins(
     disk: &DiskWorld,
     compiled: &CompiledAgent,
     locked: &mut LockedAgent,
-    known: Option<&LockedAgent>,
+    known: impl FnOnce() -> Option<LockedAgent>,
 ) -> bool {
     let servers = locked.servers.as_mut().filter(|servers| !servers.is_empty());
     let (Some(servers), Some(home)) = (servers, agentry_home()) else { return false };
+    let known = known();
     let agreed = PinStore::of(&home, &disk.absolute(&compiled.found.path));
     let mut is_new = false;
     for server in servers {

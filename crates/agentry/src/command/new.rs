@@ -10,7 +10,7 @@ use crate::output::{CliFailure, CliOutcome, ExitKind, print};
 use crate::save::{FileSaving, ReplaceMode};
 
 pub(crate) fn run(args: &NewArguments) -> CliOutcome {
-    check_name(&args.name)?;
+    check_name(args)?;
     if info(args.format).files.reserved_names.contains(&args.name.as_str()) {
         let message = format!("the name `{}` is reserved in {}", args.name, args.format);
         return Err(CliFailure::new(message));
@@ -39,7 +39,8 @@ pub(crate) fn run(args: &NewArguments) -> CliOutcome {
 /// The length limit of a name.
 const LONGEST: usize = 64;
 
-fn check_name(name: &str) -> Result<(), CliFailure> {
+fn check_name(args: &NewArguments) -> Result<(), CliFailure> {
+    let NewArguments { name, format, .. } = args;
     let good = slug(name);
     if name.len() > LONGEST {
         let count = name.len();
@@ -47,11 +48,17 @@ fn check_name(name: &str) -> Result<(), CliFailure> {
             "the name has {count} bytes; at most {LONGEST} are allowed"
         )));
     }
-    if !name.is_empty() && good == name {
+    if !name.is_empty() && good == *name {
         return Ok(());
     }
     let message =
         format!("`{name}` is not a name: use lower-case letters, digits and single hyphens");
-    let near = (!good.is_empty()).then(|| format!("for example `{good}`"));
+    let near = match name.trim_end_matches('/').rsplit_once('/') {
+        // A path: its end is meant as the name.
+        Some((dir, last)) if !dir.is_empty() && slug(last) == last => {
+            Some(format!("a directory stands apart: `agentry new {format} {last} -o {dir}`"))
+        }
+        _ => (!good.is_empty()).then(|| format!("for example `{good}`")),
+    };
     Err(CliFailure::new(message).hint_opt(near))
 }

@@ -130,7 +130,7 @@ fn fix_repairs_harness_files() {
 #[test]
 fn rendered_files_are_not_checked_twice() {
     let test = Test::new().file("helper.agent", HELPER);
-    test.run("render helper.agent --target claude-code,opencode,gemini,codex,copilot,pi");
+    test.run("render helper.agent --target claude-code,opencode,gemini,codex,copilot,pi,cursor");
     insta::assert_snapshot!(test.run("check"), @r#"
     $ agentry check
     --- stdout

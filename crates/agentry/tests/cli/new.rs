@@ -173,7 +173,7 @@ fn new_refuses_invalid_names() {
     error: `Code Reviewer` is not a name: use lower-case letters, digits and single hyphens
       = help: for example `code-reviewer`
     error: `../evil` is not a name: use lower-case letters, digits and single hyphens
-      = help: for example `evil`
+      = help: a directory stands apart: `agentry new manifest evil -o ..`
     error: `a_b` is not a name: use lower-case letters, digits and single hyphens
       = help: for example `a-b`
     error: `-a` is not a name: use lower-case letters, digits and single hyphens
@@ -185,7 +185,7 @@ fn new_refuses_invalid_names() {
     error: `自我` is not a name: use lower-case letters, digits and single hyphens
     error: the name has 65 bytes; at most 64 are allowed
     error: `a/b` is not a name: use lower-case letters, digits and single hyphens
-      = help: for example `a-b`
+      = help: a directory stands apart: `agentry new manifest b -o a`
     "#);
     for name in ["a", "7", "code-reviewer-2", &long[..64]] {
         Test::new().run_args(&["new", "agent-toml", name]).exits(0);

@@ -1,6 +1,7 @@
 //! Credentials: whose they are, where they go, and where they never go.
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::pushed;
 use crate::scripted::{ScriptedAnswer, ScriptedRegistry};
@@ -72,6 +73,49 @@ fn the_password_goes_only_to_the_token_server() {
         _ => Some(ScriptedAnswer::status(401).header("WWW-Authenticate", challenge.clone())),
     });
     test.run(&format!("pull oci://{}/team/helper:0.1.0 -o out", registry.host())).exits(0);
+}
+
+/// Every token expires after one answer, and the token server is busy at first: both are asked again.
+#[test]
+fn an_expired_token_is_replaced_by_a_new_one() {
+    let (test, registry) = pushed();
+    let challenge = format!("Bearer realm=\"http://{}/token\",service=\"r\"", registry.host());
+    let (asked, valid) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    registry.lie(move |request, _| {
+        if request.path.starts_with("/token") {
+            if asked.fetch_add(1, Ordering::SeqCst) % 3 < 2 {
+                return Some(ScriptedAnswer::status(503).header("Retry-After", "0"));
+            }
+            let token = valid.fetch_add(1, Ordering::SeqCst) + 1;
+            return Some(ScriptedAnswer::body(format!(r#"{{"access_token": "T{token}"}}"#)));
+        }
+        let token = format!("Bearer T{}", valid.load(Ordering::SeqCst));
+        if request.authorization.as_ref() == Some(&token) {
+            valid.fetch_add(1, Ordering::SeqCst);
+            return None;
+        }
+        Some(ScriptedAnswer::status(401).header("WWW-Authenticate", challenge.clone()))
+    });
+    test.run(&format!("pull oci://{}/team/helper:0.1.0 -o out", registry.host())).exits(0);
+    assert!(test.has("out/helper.agent"));
+}
+
+/// A token server without an answer is as good as no registry: the copy of the last pull stands in.
+#[test]
+fn a_busy_token_server_leaves_the_cached_copy() {
+    let (test, registry) = pushed();
+    let pull = format!("pull oci://{}/team/helper:0.1.0 --force -o out", registry.host());
+    test.run(&pull).exits(0);
+    let challenge = format!("Bearer realm=\"http://{}/token\"", registry.host());
+    registry.lie(move |request, _| {
+        Some(if request.path.starts_with("/token") {
+            ScriptedAnswer::status(503).header("Retry-After", "0")
+        } else {
+            ScriptedAnswer::status(401).header("WWW-Authenticate", challenge.clone())
+        })
+    });
+    let ran = test.run(&pull).exits(0);
+    assert!(ran.stderr.contains("is the copy that was pulled last"), "{ran}");
 }
 
 /// A helper is asked for exactly the registry.

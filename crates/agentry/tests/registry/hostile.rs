@@ -43,6 +43,24 @@ fn error_statuses_of_the_registry_are_reported() {
     }
 }
 
+/// The manifest is there, and a file of the agent is not, or cannot be had.
+#[test]
+fn a_missing_file_of_an_agent_is_named() {
+    let cases = [
+        (403, "does not permit to read"),
+        (404, "has lost `sha256:"),
+        (503, "answers with the status 503, also after 4 attempts"),
+    ];
+    let layer = sha256(HELPER.as_bytes());
+    for (status, expected) in cases {
+        let end = format!("/blobs/{layer}");
+        refused((&status.to_string(), 2, expected), move |request, _| {
+            let answer = ScriptedAnswer::status(status).header("Retry-After", "0");
+            request.path.ends_with(&end).then_some(answer)
+        });
+    }
+}
+
 /// A registry that is busy for a moment is asked again.
 #[test]
 fn a_busy_registry_is_retried() {
@@ -147,7 +165,7 @@ fn hostile_paths_in_artifacts_are_refused() {
 #[test]
 fn artifacts_that_are_forged() {
     type Change = fn(&mut Value, &mut Value);
-    let cases: [(&str, &str, Change); 8] = [
+    let cases: [(&str, &str, Change); 9] = [
         ("10 GB", "10000000000 bytes; an agent has at most", |manifest, config| {
             manifest["layers"][0]["size"] = json!(10_000_000_000_u64);
             config["files"][0]["size"] = json!(10_000_000_000_u64);
@@ -173,6 +191,9 @@ fn artifacts_that_are_forged() {
             config["digest"] = json!(digest);
         }),
         ("no main file", "main file", |_, config| config["main"] = json!("other.agent")),
+        ("an image for several systems", "not an agent but an index", |manifest, _| {
+            manifest["manifests"] = json!([]);
+        }),
         ("Docker Agent", "Docker Agent", |manifest, _| {
             manifest["artifactType"] = json!("application/vnd.docker.agent.config.v1+json");
         }),
@@ -261,6 +282,21 @@ fn a_push_that_the_registry_refuses() {
     registry.lie(|request, _| (request.method != "GET").then(|| ScriptedAnswer::status(403)));
     let refused = test.run(&format!("push helper.agent oci://{}/x", registry.host())).exits(2);
     assert!(refused.stderr.contains("does not permit to write"), "{refused}");
+    let statuses = [
+        (401, "wants a login of a kind that is not known"),
+        (404, "the registry has no `oci://"),
+        (413, "answers with the status 413"),
+        (429, "answers with the status 429, also after 4 attempts"),
+        (507, "answers with the status 507, also after 4 attempts"),
+    ];
+    for (status, expected) in statuses {
+        registry.lie(move |request, _| {
+            let answer = ScriptedAnswer::status(status).header("Retry-After", "0");
+            (request.method == "PUT").then_some(answer)
+        });
+        let refused = test.run(&format!("push helper.agent oci://{}/x", registry.host())).exits(2);
+        assert!(refused.stderr.contains(expected), "{status}: {refused}");
+    }
     registry.lie(|request, _| (request.method == "POST").then(|| ScriptedAnswer::status(202)));
     let refused = test.run(&format!("push helper.agent oci://{}/x", registry.host())).exits(2);
     assert!(refused.stderr.contains("starts an upload without an address"), "{refused}");

@@ -71,6 +71,33 @@ fn only_a_trusted_key_satisfies_the_requirement() {
     }
 }
 
+/// A key that is revoked later counts no more, for what is in the cache and without a network too.
+#[test]
+fn a_key_that_is_revoked_later_refuses_the_cached_copy() {
+    let (_, registry, key) = signed();
+    let reference = format!("oci://{}/team/helper:0.1.0", registry.host());
+    let other = user(&repository(&registry.host(), &key));
+    let pulled = other.run(&format!("pull {reference} -o out --format json")).exits(0);
+    let revoked =
+        format!("{}[signing]\nrevoked = [\"{key}\"]\n", repository(&registry.host(), &key));
+    other.write("home/.config/agentry/config.toml", revoked);
+    let commands = [
+        format!("pull {reference} -o again"),
+        format!("show {reference}"),
+        format!("run {reference} x"),
+    ];
+    let refused_by_all = || {
+        for command in &commands {
+            let refused = other.run(command).exits(3);
+            assert!(refused.stderr.contains("only a revoked key signed it"), "{pulled}{refused}");
+        }
+        assert!(!other.has("again"));
+    };
+    refused_by_all();
+    registry.stop();
+    refused_by_all();
+}
+
 /// No file of an agent that nobody trusted has signed is even downloaded: neither as an agent nor as the base of one.
 #[test]
 fn an_unsigned_agent_is_refused_before_its_files_are_read() {

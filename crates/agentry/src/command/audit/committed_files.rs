@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use agentry_compile::{AgentDiscovery, EntryKind, FileTree as _, WalkedPath, discover_all};
-use agentry_home::revision::RepositoryRevision;
+use agentry_home::revision::committed_paths;
 
 use crate::disk::{DiskWorld, NEVER};
 
@@ -18,9 +18,7 @@ pub(super) fn hidden(disk: &DiskWorld, paths: &[String]) -> AgentDiscovery {
 
 /// The committed files below a directory that a search does not meet.
 fn hidden_below(disk: &DiskWorld, directory: &str) -> Vec<String> {
-    let Ok(revision) = RepositoryRevision::open(Path::new(directory), "HEAD") else {
-        return Vec::new();
-    };
+    let Ok((root, committed)) = committed_paths(Path::new(directory)) else { return Vec::new() };
     let mut met = HashSet::new();
     disk.walk(directory, &mut |walked| {
         if let WalkedPath::File(path) = walked {
@@ -29,13 +27,13 @@ fn hidden_below(disk: &DiskWorld, directory: &str) -> Vec<String> {
     });
     let Ok(top) = std::fs::canonicalize(disk.absolute(directory)) else { return Vec::new() };
     let top = top.to_string_lossy().into_owned();
-    let root = revision.root().to_string_lossy().into_owned();
+    let root = root.to_string_lossy().into_owned();
     let below = |path: &str| {
         let full = format!("{}/{path}", root.trim_end_matches('/'));
         let rest = full.strip_prefix(&top)?.strip_prefix('/')?.to_owned();
         Some(agentry_compile::text::path::join(directory, &rest))
     };
     let is_entered = |path: &&str| !path.split('/').any(|part| NEVER.contains(&part));
-    let committed = revision.paths().filter(is_entered).filter_map(below);
+    let committed = committed.iter().map(String::as_str).filter(is_entered).filter_map(below);
     committed.filter(|path| !met.contains(&disk.absolute(path))).collect()
 }
