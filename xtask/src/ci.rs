@@ -43,7 +43,7 @@ const STEPS: &[Step] = &[
         done(dist::run(&dist::DistRequest::parse(&["--binary", "target/debug/agentry"])?))
     }),
     step("features", "cargo test --features agentry/otel, of the telemetry alone", || {
-        command("test --workspace --features agentry/otel --test cli -- --quiet telemetry")
+        command("test --workspace --features agentry/otel --test telemetry -- --quiet")
     }),
     Step {
         in_fast: false,

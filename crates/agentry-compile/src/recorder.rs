@@ -6,12 +6,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use agentry_model::digest::hex;
+use agentry_text::digest::{hex, sha256};
 use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
 
 use crate::inherit::BaseMemo;
-use crate::render::sha256;
 use crate::resolve::ModelsEndpoint;
 use crate::store_reference::{FetchError, StoreRef, StoredAgent};
 use crate::world::{
@@ -304,7 +303,7 @@ mod tests {
     #[test]
     fn file_digest_equals_the_recorded_answer_digest() {
         for bytes in [&b""[..], b"x", b"+"] {
-            assert_eq!(file_digest(bytes), sha256(&read(&Ok(bytes.to_vec()))), "{bytes:?}");
+            assert_eq!(file_digest(bytes), sha256(read(&Ok(bytes.to_vec()))), "{bytes:?}");
         }
     }
 

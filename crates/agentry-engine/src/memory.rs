@@ -10,7 +10,7 @@ use agentry_runtime::engine::{
     SharedReceipt,
 };
 use agentry_runtime::tool::BoxedFuture;
-use sha2::{Digest as _, Sha256};
+use agentry_text::digest;
 
 /// The ending of a run that no worker has.
 const CANCELLED: &str = "{\"state\":\"cancelled\"}";
@@ -368,8 +368,8 @@ impl SharedEngine for MemoryEngine {
     }
 
     fn put<'a>(&'a self, bytes: &'a [u8]) -> EngineFuture<'a, String> {
-        self.act(|state| {
-            let digest = digest(bytes);
+        self.act(move |state| {
+            let digest = digest::of(bytes);
             state.bytes.insert(digest.clone(), bytes.to_vec());
             Ok(digest)
         })
@@ -460,14 +460,4 @@ impl SharedEngine for MemoryEngine {
     fn answers<'a>(&'a self, run: &'a str) -> EngineFuture<'a, Vec<(String, String)>> {
         self.act(|state| Ok(state.run(run)?.answers.clone().into_iter().collect()))
     }
-}
-
-/// Names bytes by their content.
-pub(crate) fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold("sha256:".to_owned(), |text, byte| {
-        use std::fmt::Write as _;
-        let mut text = text;
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

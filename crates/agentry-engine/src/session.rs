@@ -12,6 +12,7 @@ use agentry_runtime::engine::{
 };
 use agentry_runtime::journal::{FileUplink, JournalUplink};
 use agentry_runtime::tool::BoxedFuture;
+use agentry_text::digest;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc as queue;
 
@@ -148,7 +149,7 @@ impl EngineSession {
     pub fn get(&self, digest: &str) -> Result<Vec<u8>, EngineFailure> {
         let wanted = digest.to_owned();
         let bytes = self.ask(|engine| async move { engine.get(&wanted).await })?;
-        let is_whole = crate::memory::digest(&bytes) == digest;
+        let is_whole = digest::of(&bytes) == digest;
         is_whole.then_some(bytes).ok_or_else(|| {
             EngineFailure::Unusable(format!("the bytes of `{digest}` are others now"))
         })

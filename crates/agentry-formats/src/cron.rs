@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use agentry_text::report::counted;
 use chrono::NaiveDate;
 
 /// A valid cron expression.
@@ -193,10 +194,12 @@ fn wrong_count(text: &str, count: usize) -> CronProblem {
     } else {
         "write minute, hour, day of month, month and day of week, as in `0 9 * * mon-fri`"
     };
-    let plural = if count == 1 { "field" } else { "fields" };
     CronProblem {
         range: 0..text.len(),
-        message: format!("a cron expression has 5 or 6 fields, this one has {count} {plural}"),
+        message: format!(
+            "a cron expression has 5 or 6 fields, this one has {}",
+            counted(count, "field")
+        ),
         hint: hint.to_owned(),
     }
 }

@@ -1,10 +1,8 @@
 //! Pins: what the user saw of a server and its tools when they agreed. A change is shown before it counts.
 
-use std::fmt::Write as _;
-
+use agentry_text::digest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 
 use crate::catalogue::AnnouncedTool;
 use crate::protocol_era::ProtocolEra;
@@ -35,22 +33,18 @@ impl ServerPin {
         let mut found: Vec<(String, String)> = self
             .tools
             .iter()
-            .map(|tool| (format!("tool {}", tool.name), digest(&serde_jcs::to_vec(tool))))
+            .map(|tool| (format!("tool {}", tool.name), digest_of(&serde_jcs::to_vec(tool))))
             .collect();
         found.sort();
-        found.insert(0, ("instructions".to_owned(), digest(&Ok(instructions.into_bytes()))));
+        found.insert(0, ("instructions".to_owned(), digest_of(&Ok(instructions.into_bytes()))));
         found
     }
 }
 
 /// A digest of a text. What cannot be written as text has none, and equals nothing.
-fn digest(text: &serde_json::Result<Vec<u8>>) -> String {
+fn digest_of(text: &serde_json::Result<Vec<u8>>) -> String {
     let Ok(text) = text else { return "none".to_owned() };
-    let mut out = "sha256:".to_owned();
-    for byte in Sha256::digest(text) {
-        let _ = write!(out, "{byte:02x}");
-    }
-    out
+    digest::of(text)
 }
 
 /// A difference from what the user agreed to.

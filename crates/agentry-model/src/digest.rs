@@ -1,7 +1,6 @@
 //! The digest of an agent: SHA-256 of its canonical JSON (RFC 8785).
 
-use agentry_text::Data;
-use sha2::{Digest as _, Sha256};
+use agentry_text::{Data, digest};
 
 /// Returns the canonical JSON of `data`: sorted keys, and one form for each number and string.
 pub fn canonical_json(data: &Data) -> Vec<u8> {
@@ -80,19 +79,7 @@ fn write_text(text: &str, out: &mut Vec<u8>) {
 
 /// Returns `sha256:` and the digest of the canonical JSON of `data`.
 pub fn full(data: &Data) -> String {
-    bytes(&canonical_json(data))
-}
-
-/// Returns `sha256:` and the digest of `bytes`.
-pub fn bytes(bytes: &[u8]) -> String {
-    format!("sha256:{}", hex(&Sha256::digest(bytes)))
-}
-
-/// Returns `bytes` as lower-case hexadecimal digits.
-pub fn hex(bytes: &[u8]) -> String {
-    let digit = |value: u8| if value < 10 { b'0' + value } else { b'a' - 10 + value };
-    let digits = bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
-    String::from_utf8(digits).unwrap_or_default()
+    digest::of(canonical_json(data))
 }
 
 #[cfg(test)]

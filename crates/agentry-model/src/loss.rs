@@ -3,6 +3,8 @@
 
 use agentry_policy::words;
 use agentry_text::Data;
+use agentry_text::path::dotted;
+use agentry_text::report::cut;
 
 /// A difference between source and result.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,7 +85,7 @@ fn compare(path: &str, one: &Data, other: &Data, differs: &mut DifferenceVisitor
         _ if one == other => {}
         (Data::Map(entries), Data::Map(_)) => {
             for (key, value) in entries {
-                member(&join(path, key), value, other.get(key), differs);
+                member(&dotted(path, key), value, other.get(key), differs);
             }
         }
         // Items are matched by name, so that another order is no difference.
@@ -91,7 +93,7 @@ fn compare(path: &str, one: &Data, other: &Data, differs: &mut DifferenceVisitor
             for item in items {
                 let name = name_of(item).unwrap_or("");
                 let same = others.iter().find(|other| name_of(other) == Some(name));
-                member(&join(path, name), item, same, differs);
+                member(&dotted(path, name), item, same, differs);
             }
         }
         _ => differs(path, one, Some(other)),
@@ -111,10 +113,6 @@ fn member(path: &str, one: &Data, other: Option<&Data>, differs: &mut Difference
         }
         (None, _) => differs(path, one, None),
     }
-}
-
-fn join(path: &str, key: &str) -> String {
-    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
 /// Reports whether every item of a list has a unique name, by which it can be matched.
@@ -149,13 +147,7 @@ fn short(data: &Data) -> String {
     match data {
         Data::List(items) if items.len() > 3 => format!("a list of {}", items.len()),
         Data::Map(entries) => format!("a block of {}", entries.len()),
-        other => {
-            let text = other.to_json().to_string();
-            match text.char_indices().nth(48) {
-                Some((at, _)) => format!("`{}…`", text.get(..at).unwrap_or("")),
-                None => format!("`{text}`"),
-            }
-        }
+        other => format!("`{}`", cut(&other.to_json().to_string(), 48)),
     }
 }
 

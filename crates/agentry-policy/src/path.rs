@@ -2,6 +2,8 @@
 //!
 //! A [`LinkResolver`] reads the disk; this crate does no IO.
 
+pub use agentry_text::path::is_inside;
+
 use crate::PathAnchors;
 
 /// Resolves the links of a path.
@@ -23,15 +25,7 @@ pub struct NoLinks;
 
 impl LinkResolver for NoLinks {
     fn resolve(&self, path: &str) -> Option<String> {
-        let mut parts: Vec<&str> = Vec::new();
-        for part in path.split('/') {
-            match part {
-                "" | "." => {}
-                ".." => drop(parts.pop()),
-                other => parts.push(other),
-            }
-        }
-        Some(format!("/{}", parts.join("/")))
+        Some(agentry_text::path::absolute(&format!("/{path}")))
     }
 }
 
@@ -52,12 +46,6 @@ pub fn with_home(path: &str, places: &PathAnchors) -> Option<String> {
         Some(_) => None,
         None => Some(path.to_owned()),
     }
-}
-
-/// Whether `path` is the workspace root or below it.
-pub fn is_inside(path: &str, root: &str) -> bool {
-    path.strip_prefix(root.trim_end_matches('/'))
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Resolves `/proc/self/cwd`, the directory of the calling process, and `/proc/self/root`, the root. What

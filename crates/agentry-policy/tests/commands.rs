@@ -3,14 +3,14 @@
 
 #![expect(clippy::expect_used, reason = "a table that cannot be read has failed")]
 
+mod table;
+
 use std::fs;
 use std::path::Path;
 
 use agentry_policy::path::{LinkResolver, NoLinks};
-use agentry_policy::{
-    Action, Judge, LayerSource, PathAnchors, Permissions, Section, SectionCall, SectionRules, layer,
-};
-use agentry_text::{FileId, Span, Spanned};
+use agentry_policy::{Action, Judge, Section, SectionCall};
+use table::{judge, list};
 use toml::Value;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/commands");
@@ -100,10 +100,6 @@ fn check(judge: &Judge, case: &Case<'_>, files: &GroupFiles<'_>, path: &Path) ->
     })
 }
 
-fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
-    value.get(key).and_then(Value::as_array).into_iter().flatten()
-}
-
 fn case(value: &Value) -> Case<'_> {
     let text = |key: &str| value.get(key).and_then(Value::as_str);
     let line = text("line").expect("a line").to_owned();
@@ -114,23 +110,4 @@ fn case(value: &Value) -> Case<'_> {
         verdict: text("verdict").expect("a verdict").parse().expect("an action"),
         why: text("why").unwrap_or_default(),
     }
-}
-
-/// Makes a judge from `{bash: {intent, rules}, …}`.
-fn judge(rules: &Value) -> Judge {
-    let nowhere = Span::start_of(FileId(0));
-    let at = |text: &Value| Spanned::new(text.as_str().expect("a rule").to_owned(), nowhere);
-    let section = |(name, section): (&String, &Value)| SectionRules {
-        section: Spanned::new(name.parse().expect("a section"), nowhere),
-        intent: section
-            .get("intent")
-            .map(|intent| at(intent).map(|word| word.parse().expect("an action"))),
-        rules: list(section, "rules")
-            .map(|rule| at(rule).map(|text| text.parse().expect("a rule")))
-            .collect(),
-    };
-    let sections = rules.as_table().expect("sections").iter().map(section).collect();
-    let places = PathAnchors::default();
-    let layers = vec![layer(LayerSource::Permissions, &Permissions { sections }, &places)];
-    Judge::new(layers, places)
 }

@@ -6,16 +6,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentry_compile::policy::commands::secrets::is_secret;
 use agentry_compile::text::credentials;
+use agentry_compile::text::digest;
+use agentry_compile::text::path::{absolute, join, split};
 use agentry_compile::text::{Span, limits};
 use agentry_compile::{
     AgentDigest, CompiledAgent, EntryKind, FoundAgent, World, hash, read, resolved,
 };
 
-use crate::digest;
 use crate::error::StoreError;
 use crate::manifest::{ObjectFile, ObjectManifest};
 use crate::object_world::ObjectWorld;
-use crate::path::{below, join, plain, split};
+use crate::path::below;
 use crate::reference::{fits_name, fits_version};
 use crate::watched_world::{UsageRecorder, WatchedReads};
 
@@ -181,7 +182,7 @@ struct TakenFile {
 
 impl<'w> ObjectGathering<'w> {
     fn new(world: &'w dyn World, compiled: &'w CompiledAgent) -> Self {
-        let full = |path: &str| plain(&world.absolute(path));
+        let full = |path: &str| absolute(&world.absolute(path));
         let (dir, root) = (full(&compiled.found.dir), full(&compiled.workspace));
         Self { world, found: &compiled.found, dir, root, files: BTreeMap::new(), total: 0 }
     }
@@ -197,10 +198,14 @@ impl<'w> ObjectGathering<'w> {
 
     /// Adds the files that the compiler asked for.
     fn take(&mut self, asked: BTreeMap<String, Option<Vec<u8>>>) -> Result<(), StoreError> {
-        let own =
-            self.world.machine().user_config.clone().map(|path| plain(&self.world.absolute(&path)));
+        let own = self
+            .world
+            .machine()
+            .user_config
+            .clone()
+            .map(|path| absolute(&self.world.absolute(&path)));
         for (path, bytes) in asked {
-            let full = plain(&self.world.absolute(&path));
+            let full = absolute(&self.world.absolute(&path));
             // The user's configuration is read in every compilation but is not part of the agent.
             if own.as_ref() == Some(&full) {
                 continue;
@@ -317,7 +322,7 @@ impl<'w> ObjectGathering<'w> {
         let read: BTreeSet<String> = compiled
             .sources
             .iter()
-            .map(|source| plain(&self.world.absolute(&source.path)))
+            .map(|source| absolute(&self.world.absolute(&source.path)))
             .collect();
         for (path, taken) in &self.files {
             let shown = below(&self.root, path).unwrap_or(path);

@@ -7,8 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use agentry_compile::StoreRef;
+use agentry_compile::text::digest::{PREFIX, digits};
 
-use crate::digest::{PREFIX, digits};
 use crate::durable_write::{replace, step, sync_dir};
 use crate::error::StoreError;
 use crate::manifest::ObjectManifest;

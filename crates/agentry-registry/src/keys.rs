@@ -6,10 +6,9 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use agentry_compile::model::digest::hex;
+use agentry_compile::text::digest::{self, hex};
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 
-use crate::digest;
 use crate::error::StoreError;
 
 /// How a public key starts.

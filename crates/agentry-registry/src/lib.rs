@@ -10,7 +10,6 @@
 //! can be rebuilt from the objects.
 
 mod collect;
-mod digest;
 mod durable_write;
 mod error;
 mod gather;

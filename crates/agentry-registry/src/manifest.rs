@@ -4,10 +4,11 @@
 //! the file was changed.
 
 use agentry_compile::model::Format;
-use agentry_compile::text::limits;
+use agentry_compile::text::path::split;
+use agentry_compile::text::{digest, limits};
 use serde_json::{Map, Value, json};
 
-use crate::{digest, path};
+use crate::path;
 
 /// The version of the manifest format.
 const OBJECT: u64 = 1;
@@ -60,7 +61,7 @@ impl ObjectManifest {
 
     /// The directory of the agent inside the object.
     pub fn dir(&self) -> &str {
-        path::split(&self.main).0
+        split(&self.main).0
     }
 
     /// The text of `manifest.json`.

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use agentry_compile::formats::info;
+use agentry_compile::text::digest;
 use agentry_compile::text::limits;
 use agentry_compile::{FetchError, StoreRef, StoredAgent, World};
 
-use crate::digest;
 use crate::error::StoreError;
 use crate::manifest::{ObjectFile, ObjectManifest};
 use crate::object_world::ObjectWorld;

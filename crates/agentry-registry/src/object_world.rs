@@ -3,13 +3,12 @@
 
 use agentry_compile::SessionMemo;
 use agentry_compile::model::Format;
+use agentry_compile::text::path::split;
 use agentry_compile::{
     BaseMemo, CompiledAgent, FetchError, FileLayer, FileTree, FoundAgent, MachineFacts,
     MemoryWorld, ModelsEndpoint, NoServices, ReadError, StoreRef, StoredAgent, World,
     WorldServices, digest, read,
 };
-
-use crate::path::split;
 
 /// Fetches a base from the store.
 pub(crate) type FetchBase<'f> = dyn Fn(&StoreRef) -> Result<StoredAgent, FetchError> + Sync + 'f;

@@ -4,8 +4,8 @@ use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
 use agentry_compile::StoreRef;
+use agentry_compile::text::digest;
 
-use crate::digest;
 use crate::error::StoreError;
 
 /// How a short digest starts.

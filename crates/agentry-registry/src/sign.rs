@@ -3,9 +3,8 @@
 //! The signed message has its own first line, the agent's digest, and the digest of all pushed files.
 //! A signature made for any other purpose is therefore never valid for an agent.
 
-use agentry_compile::model::digest::hex;
+use agentry_compile::text::digest::{self, hex};
 
-use crate::digest;
 use crate::durable_write::replace;
 use crate::error::StoreError;
 use crate::keys::{PublicKey, SecretKey};

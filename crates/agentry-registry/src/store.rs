@@ -17,9 +17,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use agentry_compile::text::digest::{PREFIX, digits};
 use agentry_compile::{FetchError, StoredAgent};
 
-use crate::digest::digits;
 use crate::durable_write::{make_dirs, rename, replace, sync_dir};
 use crate::error::StoreError;
 
@@ -156,7 +156,7 @@ impl AgentStore {
     /// Migrates layout 0, which had all objects in one directory and no `format` file.
     fn sort_flat_objects(&self) -> Result<(), StoreError> {
         for name in names(&self.objects())? {
-            let digest = format!("{}{name}", crate::digest::PREFIX);
+            let digest = format!("{PREFIX}{name}");
             if digits(&digest).is_none() {
                 continue;
             }
@@ -176,7 +176,7 @@ impl AgentStore {
                 continue;
             }
             let digests = names(&dir)?.into_iter();
-            let digests = digests.map(|name| format!("{}{name}", crate::digest::PREFIX));
+            let digests = digests.map(|name| format!("{PREFIX}{name}"));
             found.extend(digests.filter(|digest| digits(digest).is_some()));
         }
         Ok(found)

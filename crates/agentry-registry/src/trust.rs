@@ -5,6 +5,7 @@
 //! for a demand of the user.
 
 use agentry_compile::SigningSettings;
+use agentry_compile::text::path::is_inside;
 
 use crate::error::StoreError;
 use crate::keys::PublicKey;
@@ -84,11 +85,7 @@ impl SignatureTrust {
 
 /// The keys for a repository: those of the longest entry that is the repository or a part of its path.
 fn for_place<'s>(settings: &'s SigningSettings, place: &str) -> Option<&'s Vec<String>> {
-    let covers = |entry: &str| {
-        let rest = place.strip_prefix(entry.trim_end_matches('/'));
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    let entries = settings.repositories.iter().filter(|(entry, _)| covers(entry));
+    let entries = settings.repositories.iter().filter(|(entry, _)| is_inside(place, entry));
     entries.max_by_key(|(entry, _)| entry.len()).map(|(_, keys)| keys)
 }
 

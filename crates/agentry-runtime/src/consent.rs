@@ -206,7 +206,7 @@ impl ConsentStore {
         private_files::directories(&self.directory)?;
         let path = self.path(&consent.digest, consent.unconfined);
         let text = serde_json::to_string_pretty(consent).map_err(io::Error::other)?;
-        private_files::replace(&path, &format!("{text}\n"))
+        private_files::replace(&path, format!("{text}\n"))
     }
 
     /// Returns the last consent to an earlier state of the agent at this place, if its rows are known.

@@ -129,11 +129,3 @@ impl Message {
         texts.collect::<Vec<_>>().join("\n")
     }
 }
-
-/// Returns at most `most` characters of a text.
-pub fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-        None => text.to_owned(),
-    }
-}

@@ -39,7 +39,8 @@ pub enum RunEvent {
         window: Option<u64>,
     },
     /// The user sent a message.
-    Said {
+    #[serde(rename = "said")]
+    UserSent {
         /// Its text.
         text: String,
     },

@@ -15,11 +15,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use agentry_compile::text::digest::sha256;
 use agentry_compile::text::report::visible;
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
-
-use crate::undo::hex;
 
 /// The most files that are looked at.
 const MOST_FILES: usize = 5_000;
@@ -47,7 +45,7 @@ pub struct GuardLook {
 impl GuardLook {
     /// The looks at this workspace, which must be a real path.
     pub fn new(home: &Path, workspace: &str) -> Self {
-        let name = hex(&Sha256::digest(workspace.as_bytes()));
+        let name = sha256(workspace);
         let name = name.get(..32).unwrap_or(&name);
         let directory = home.join("guard").join(name);
         Self { workspace: workspace.into(), home: home.to_owned(), directory }
@@ -119,7 +117,7 @@ impl GuardLook {
 
     /// The file of a call. Its name comes from the harness, so only its digest is used.
     fn file(&self, call: &str) -> PathBuf {
-        let name = hex(&Sha256::digest(call.as_bytes()));
+        let name = sha256(call);
         self.directory.join(format!("before-{}.json", name.get(..32).unwrap_or(&name)))
     }
 
@@ -174,7 +172,7 @@ fn held(path: &Path, found: &fs::Metadata) -> String {
     if found.len() > MOST_BYTES {
         return format!("{} bytes, {:?}", found.len(), found.modified().ok());
     }
-    fs::read(path).map_or_else(|error| error.to_string(), |bytes| hex(&Sha256::digest(bytes)))
+    fs::read(path).map_or_else(|error| error.to_string(), sha256)
 }
 
 /// What settings hold without the answers of the user; `None` if that is nothing.
@@ -191,7 +189,7 @@ fn held_settings(path: &Path, found: &fs::Metadata) -> Option<String> {
         }
     }
     let text = Value::Object(settings.clone()).to_string();
-    (!settings.is_empty()).then(|| hex(&Sha256::digest(text)))
+    (!settings.is_empty()).then(|| sha256(text))
 }
 
 /// The first paths, for a message.

@@ -27,6 +27,7 @@ pub mod driver;
 pub mod effect;
 pub mod engine;
 pub mod event;
+mod file_diff;
 pub mod function;
 pub mod guard_look;
 mod inner_call;
@@ -55,7 +56,10 @@ pub use event::{
     ApprovalAnswer, CallClass, CallJudgement, ModelFailure, ModelFailureKind, ModelTurn, RunEnding,
     RunEvent, TimedEvent,
 };
-pub use private_files::directories as create_private_directories;
+pub use file_diff::file_diff;
+pub use private_files::{
+    directories as create_private_directories, replace as replace_private_file,
+};
 pub use skill::progress::{SkillNote, SkillProgress, StepCounts};
 pub use state::{CallState, ErrorStrategy, RunPhase, StepState};
 pub use step::step;

@@ -20,13 +20,16 @@ pub(crate) fn file(path: &Path, options: &mut fs::OpenOptions) -> io::Result<Fil
     options.open(path)
 }
 
-/// Writes a file beside and renames it, so that another process never reads half of it.
-pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let new = path.with_extension(format!("{}.new", std::process::id()));
-    let mut written = file(&new, fs::OpenOptions::new().write(true).create(true).truncate(true))?;
-    written.write_all(text.as_bytes())?;
+/// Writes a file under another name and renames it, so that another process never reads half of it.
+pub fn replace(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let part = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
+    // A file that is left of a killed process may have other permissions.
+    let _ = fs::remove_file(&part);
+    let mut written = file(&part, fs::OpenOptions::new().write(true).create_new(true))?;
+    written.write_all(bytes.as_ref())?;
     written.sync_all()?;
-    fs::rename(new, path)
+    fs::rename(part, path)
 }
 
 /// Returns the files of a directory that have this extension.

@@ -2,9 +2,7 @@
 //! a policy that allows more than before.
 
 use agentry_compile::policy::{Judge, Section};
-use sha2::{Digest as _, Sha256};
-
-use crate::undo::hex;
+use agentry_compile::text::digest;
 
 /// One rule of a policy.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -42,7 +40,7 @@ pub fn written(judge: &Judge) -> Vec<RuleLine> {
 /// Returns a digest of rules.
 pub fn digest(rules: &[RuleLine]) -> String {
     let text = serde_json::to_string(rules).unwrap_or_default();
-    format!("sha256:{}", hex(&Sha256::digest(text)))
+    digest::of(text)
 }
 
 /// Returns what changed, if the new rules may allow more than the old ones; else nothing.

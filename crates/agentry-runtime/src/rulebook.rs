@@ -9,10 +9,10 @@ use agentry_compile::policy::{
 };
 use agentry_compile::render::judged;
 use agentry_compile::text::SourceFiles;
+use agentry_compile::text::report::cut;
 
 use crate::approval_scope::{AskedPart, CoverBreadth, covered};
 use crate::bare_policy::bare_policy;
-use crate::conversation::cut;
 use crate::event::CallJudgement;
 use crate::tool::ToolTouch;
 

@@ -7,11 +7,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use agentry_compile::text::digest::sha256;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use crate::private_files;
-use crate::undo::hex;
 
 /// The approvals for one agent, one policy and one workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,7 +64,7 @@ impl StandingStore {
         private_files::directories(&self.directory)?;
         let all = StandingApproval { covers, ..new.clone() };
         let text = serde_json::to_string_pretty(&all).map_err(io::Error::other)?;
-        private_files::replace(&self.path(new), &format!("{text}\n"))
+        private_files::replace(&self.path(new), format!("{text}\n"))
     }
 
     /// Returns all of them, the oldest first.
@@ -96,7 +95,7 @@ impl StandingStore {
     fn path(&self, key: &StandingApproval) -> PathBuf {
         let StandingApproval { agent, name, policy, workspace, .. } = key;
         let text = serde_json::to_string(&(agent, name, policy, workspace)).unwrap_or_default();
-        self.directory.join(format!("{}.json", hex(&Sha256::digest(text))))
+        self.directory.join(format!("{}.json", sha256(text)))
     }
 }
 

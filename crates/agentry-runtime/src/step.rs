@@ -48,14 +48,15 @@ pub fn step(state: &mut StepState, happened: TimedEvent) -> Vec<RunEffect> {
         delegate::charge(state, id, spent);
         return Vec::new();
     }
-    let is_unfinished = matches!(happened.event, RunEvent::Said { .. }) && reopen::reopen(state);
+    let is_unfinished =
+        matches!(happened.event, RunEvent::UserSent { .. }) && reopen::reopen(state);
     // A message reopens an ended run above; every other event comes too late.
     if matches!(state.phase, RunPhase::Ended(_)) {
         return Vec::new();
     }
     match happened.event {
         event @ RunEvent::Began { .. } => begin(state, &event),
-        RunEvent::Said { text } => {
+        RunEvent::UserSent { text } => {
             state.queue.push(text);
             state.output = None;
             match state.phase {

@@ -16,8 +16,8 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use agentry_text::digest::{hex, sha256};
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 use crate::scope::TokenScope;
 
@@ -95,9 +95,9 @@ impl TokenStore {
 
     /// Finds a token; `None` if it is not one.
     pub(crate) fn find(&self, token: &str) -> Option<KnownToken> {
-        let digest = digest(token);
+        let digest = sha256(token);
         // Digests are compared, so that the time of the comparison reveals nothing about a token.
-        if self.admin().is_ok_and(|admin| self::digest(&admin) == digest) {
+        if self.admin().is_ok_and(|admin| sha256(&admin) == digest) {
             return Some(KnownToken { id: "admin".to_owned(), scope: TokenScope::Admin });
         }
         let paired = self.list().into_iter().find(|paired| paired.digest == digest)?;
@@ -117,7 +117,7 @@ impl TokenStore {
             name: name.chars().filter(|c| !c.is_control()).take(80).collect(),
             scope,
             created: now(),
-            digest: digest(&token),
+            digest: sha256(&token),
         };
         let text = json!({
             "name": paired.name, "scope": scope.as_str(), "created": paired.created,
@@ -149,13 +149,13 @@ impl TokenStore {
         let code = secret()?;
         let expires = now() + CODE_LIFE.as_secs();
         let text = json!({ "name": name, "scope": scope.as_str(), "expires": expires });
-        create(&self.directory.join("codes").join(digest(&code)), text.to_string().as_bytes())?;
+        create(&self.directory.join("codes").join(sha256(&code)), text.to_string().as_bytes())?;
         Ok(code)
     }
 
     /// Exchanges a code for a token of its own. `None` if there is no such code, or it was used, or it is too old.
     pub fn exchange(&self, code: &str) -> io::Result<Option<(PairedToken, String)>> {
-        let path = self.directory.join("codes").join(digest(code));
+        let path = self.directory.join("codes").join(sha256(code));
         let Some(text) = small(&path) else { return Ok(None) };
         // Of two requests with one code, only one can remove it.
         if fs::remove_file(&path).is_err() {
@@ -213,15 +213,6 @@ fn secret() -> io::Result<String> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
     Ok(hex(&bytes))
-}
-
-fn digest(text: &str) -> String {
-    hex(&Sha256::digest(text.as_bytes()))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 fn now() -> u64 {
@@ -290,7 +281,7 @@ mod tests {
     fn an_expired_pairing_code_is_refused() {
         let (_directory, store) = store();
         let code = store.issue_code("phone", TokenScope::Approve).expect("a code");
-        let path = store.directory.join("codes").join(digest(&code));
+        let path = store.directory.join("codes").join(sha256(&code));
         let old = json!({ "name": "phone", "scope": "approve", "expires": now() - 1 });
         fs::write(&path, old.to_string()).expect("a writable file");
         assert_eq!(store.exchange(&code).expect("a store"), None);

@@ -6,6 +6,7 @@
 mod search;
 
 use agentry_policy::{Action, LayerSource, Section, Verdict, VerdictReason};
+use agentry_text::report::cut;
 use agentry_text::tree_rules::DUPLICATE_KEY;
 use agentry_text::{FileId, Findings, json};
 use serde_json::Value;
@@ -61,6 +62,9 @@ pub struct GuardAnswer {
     pub code: u8,
 }
 
+/// The most characters of each part of a reason, which hooks and models have to read.
+const LONGEST: usize = 500;
+
 /// Explains a verdict to the model and the user: `denied by git push*:deny: git push origin`. Text from the
 /// model comes last.
 pub fn why(verdict: &Verdict) -> String {
@@ -81,15 +85,17 @@ pub fn why(verdict: &Verdict) -> String {
     // A built-in reason is a sentence; any other reason is the text of a rule.
     let by = if *layer == LayerSource::BuiltIn { ":" } else { " by" };
     let note = note.as_ref().map_or_else(String::new, |note| format!(" ({note})"));
-    let (rule, note, segment) = (short(rule), short(&note), short(segment));
+    let (rule, note, segment) = (cut(rule, LONGEST), cut(&note, LONGEST), cut(segment, LONGEST));
     format!("{word}{by} {rule}{note}: {segment}")
 }
 
-/// Cuts a text: hooks and models have to read the answer.
-fn short(text: &str) -> String {
-    const MOST: usize = 500;
-    let cut: String = text.chars().take(MOST).collect();
-    if cut.len() < text.len() { format!("{cut}…") } else { cut }
+/// Quotes a path as one word for a shell.
+pub fn shell_word(path: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    if !path.is_empty() && path.chars().all(plain) {
+        return path.to_owned();
+    }
+    format!("'{}'", path.replace('\'', r"'\''"))
 }
 
 /// Parses a question as JSON. A duplicate key is an error, since the harness might read the other value.

@@ -8,7 +8,7 @@ use agentry_policy::{
     Action, PathAnchors, Pattern, PatternKind, PatternRule, Permissions, PolicyRule, RuleList,
     Section, SectionRules,
 };
-use agentry_text::Spanned;
+use agentry_text::{Spanned, path};
 
 use crate::Target;
 use crate::draft::{at, inside};
@@ -316,6 +316,5 @@ fn tidy(written: &mut SectionRules) {
 
 fn is_inside(example: &ExampleSubject) -> bool {
     let ExampleSubject::Text(text) = example else { return false };
-    let below = text.strip_prefix(&PathAnchors::default().workspace);
-    below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    path::is_inside(text, &PathAnchors::default().workspace)
 }

@@ -202,10 +202,9 @@ impl RenderSubject {
         self.path.replace(ends_a_line, "?")
     }
 
-    /// Joins the parts of these kinds to a prompt, with an empty line between parts and LF line ends.
-    pub fn prompt(&self, kinds: &[PromptTextKind]) -> String {
-        let texts = self.parts.iter().filter(|part| kinds.contains(&part.kind));
-        let whole = texts.map(|part| part.text.trim()).collect::<Vec<_>>().join("\n\n");
+    /// Joins all parts to a prompt, with an empty line between parts and LF line ends.
+    pub fn prompt(&self) -> String {
+        let whole = self.parts.iter().map(|part| part.text.trim()).collect::<Vec<_>>().join("\n\n");
         with_lf(&whole).into_owned()
     }
 

@@ -184,7 +184,7 @@ fn spelled(pattern: &str) -> Vec<String> {
     for (at, word) in words.iter().enumerate() {
         let last = at + 1 == words.len();
         let many = word.len() > 1 && word.bytes().all(|byte| byte == b'*');
-        let word = collapse(word);
+        let word = collapsed(word);
         let mut next = Vec::new();
         for text in out {
             let space = if text.is_empty() { "" } else { " " };
@@ -200,10 +200,10 @@ fn spelled(pattern: &str) -> Vec<String> {
     out
 }
 
-/// Replaces each run of `*` by one.
-fn collapse(word: &str) -> String {
-    let mut out = String::with_capacity(word.len());
-    for c in word.chars() {
+/// Replaces each run of `*` by one, which matches the same.
+pub(crate) fn collapsed(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
         if c != '*' || !out.ends_with('*') {
             out.push(c);
         }

@@ -10,6 +10,7 @@ pub mod credentials;
 mod cursor;
 pub mod data;
 pub mod diagnostic;
+pub mod digest;
 pub mod edit;
 pub mod hygiene;
 pub mod json;

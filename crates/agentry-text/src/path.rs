@@ -20,6 +20,12 @@ pub fn climbs(path: &str) -> bool {
     path.split(['/', '\\']).any(|part| part == "..")
 }
 
+/// Reports whether `path` is the directory `root` or below it, judged by names alone.
+pub fn is_inside(path: &str, root: &str) -> bool {
+    path.strip_prefix(root.trim_end_matches('/'))
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// Reports whether `path` starts at the root or a home directory, and is not relative.
 pub fn is_rooted(path: &str) -> bool {
     path.starts_with(['/', '~'])
@@ -60,6 +66,11 @@ pub fn join(dir: &str, path: &str) -> String {
         (dir, path) if dir.ends_with('/') => format!("{dir}{path}"),
         (dir, path) => format!("{dir}/{path}"),
     }
+}
+
+/// Joins the names of fields: `path.key`; `key` alone at the top.
+pub fn dotted(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
 /// Returns the relative path from the directory `from` to `to`, both absolute: `../b/c`.
@@ -152,6 +163,21 @@ mod tests {
         }
         for (path, parts) in [("a", ("", "a")), ("/a", ("/", "a")), ("d/e/a", ("d/e", "a"))] {
             assert_eq!(split(path), parts, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_inside_by_whole_names() {
+        let cases = [
+            ("/w", "/w", true),
+            ("/w/a", "/w/", true),
+            ("/wa", "/w", false),
+            ("/a", "/", true),
+            ("a/b", "a", true),
+            ("a", "", false),
+        ];
+        for (path, root, inside) in cases {
+            assert_eq!(is_inside(path, root), inside, "{path:?} {root:?}");
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::limits;
+use crate::report::cut;
 use crate::rule::LintRule;
 use crate::source::Span;
 use crate::tree::{TreeEntry, TreeMap};
@@ -101,9 +102,5 @@ impl ParseProblems {
 /// Returns the user's text in backticks, on one line and truncated.
 pub(crate) fn short(written: &str) -> String {
     const LENGTH: usize = 40;
-    let mut shown: String = written.chars().take(LENGTH).collect();
-    if shown.len() < written.len() {
-        shown.push('…');
-    }
-    format!("`{}`", shown.replace(|c: char| c.is_control(), " "))
+    format!("`{}`", cut(written, LENGTH).replace(|c: char| c.is_control(), " "))
 }

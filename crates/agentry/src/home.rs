@@ -22,6 +22,13 @@ pub(crate) fn agentry_home() -> Option<PathBuf> {
     }
 }
 
+/// The directory, or a failure if the user has no home.
+pub(crate) fn home() -> Result<PathBuf, CliFailure> {
+    agentry_home().ok_or_else(|| {
+        CliFailure::new("there is no home directory").hint("set `AGENTRY_HOME` to a directory")
+    })
+}
+
 /// The user's state directory, which is no part of the home: `$XDG_STATE_HOME/agentry`, else `~/.local/state/agentry`.
 pub(crate) fn state_directory() -> Option<PathBuf> {
     let given = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);

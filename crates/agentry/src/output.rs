@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+pub(crate) use agentry_compile::text::report::cut;
 use agentry_compile::text::report::{human::ReportStyle, json, visible};
-pub(crate) use agentry_runtime::conversation::cut;
 use serde_json::Value;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 

@@ -10,8 +10,7 @@ use crate::store_reference::StoredAgent;
 use crate::world::{
     DirectoryEntry, EntryKind, FileTree, MachineFacts, ReadError, WalkedPath, World, WorldServices,
 };
-use agentry_text::path::join;
-use agentry_text::path::normal;
+use agentry_text::path::{is_inside, join, normal};
 
 /// The files of a stored agent below `root`.
 pub(super) struct StoredWorld<'w> {
@@ -37,10 +36,7 @@ impl<'w> StoredWorld<'w> {
 
     /// Whether a path stays below `root`.
     fn holds(&self, path: &str) -> bool {
-        normal(path).is_some_and(|path| {
-            path.strip_prefix(&self.root)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        })
+        normal(path).is_some_and(|path| is_inside(&path, &self.root))
     }
 }
 

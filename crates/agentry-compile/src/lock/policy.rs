@@ -7,13 +7,13 @@
 //! base 2: edit src/**:ask               a rule of the second layer from bases
 //! ```
 
-use agentry_model::{Agent, digest};
+use agentry_model::Agent;
 use agentry_policy::compare::{SectionDiff, section_diffs};
 use agentry_policy::{
     Action, Judge, LayerSource, PathAnchors, PatternRule, Permissions, PolicyLayer, Section,
     SectionRules, layer, written,
 };
-use agentry_text::{FileId, Span, Spanned};
+use agentry_text::{FileId, Span, Spanned, digest};
 
 /// The lines of an agent's policy; `dir` is its directory in the workspace.
 pub(super) fn lines(agent: &Agent, dir: &str) -> Vec<String> {
@@ -39,7 +39,7 @@ pub(super) fn lines(agent: &Agent, dir: &str) -> Vec<String> {
 
 /// `sha256:…` of the lines.
 pub(super) fn digest_of(lines: &[String]) -> String {
-    digest::bytes(lines.join("\n").as_bytes())
+    digest::of(lines.join("\n"))
 }
 
 /// The changes from the `old` lines to the `new` ones, section by section. `None` if a line cannot be

@@ -4,10 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use agentry_model::digest::hex;
 use agentry_targets::is_written_by;
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 use super::merge_record::{MergeHunk, MergeRecord};
 
@@ -40,11 +38,6 @@ pub struct LedgerEntry {
     pub sha256: String,
     /// How it was merged into a shared file, which may also hold the user's settings.
     pub merge: Option<MergeRecord>,
-}
-
-/// The digest of bytes, as hexadecimal digits.
-pub fn sha256(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
 }
 
 impl RenderLedger {
@@ -228,7 +221,7 @@ mod tests {
             path: path.to_owned(),
             target: "opencode".to_owned(),
             agent: "a.agent".to_owned(),
-            sha256: sha256(b"x"),
+            sha256: agentry_text::digest::sha256(b"x"),
             merge,
         }
     }

@@ -28,7 +28,7 @@ pub use drift::drift;
 pub use explain::{ExplainedRules, ExplainedSection};
 pub use file_search::searched;
 pub use guard::{GuardedAgent, guard, judged, shell_word};
-pub use ledger::{LedgerEntry, RenderLedger, sha256};
+pub use ledger::{LedgerEntry, RenderLedger};
 pub use merge_record::{MergeHunk, MergeRecord};
 pub use plan::{
     FilePlan, PlanSituation, PlannedChange, PlannedChangeKind, PresentFile, RefusedFile,

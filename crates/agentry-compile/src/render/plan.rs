@@ -7,9 +7,10 @@ mod stale_files;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use agentry_text::digest::sha256;
 use rayon::prelude::*;
 
-use super::ledger::{LedgerEntry, RenderLedger, sha256};
+use super::ledger::{LedgerEntry, RenderLedger};
 use super::merge_record::{UnmergedFile, merge, unmerge};
 
 /// A file that should exist.

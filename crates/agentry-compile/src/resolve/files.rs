@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agentry_model::digest;
+use agentry_text::digest;
 use agentry_text::path::{absolute, join};
 use agentry_text::{Findings, SourceFile, Spanned, limits};
 
@@ -47,7 +47,7 @@ pub(super) fn files(
     for SkillFile { root, path, shown } in packs {
         if let Some(rest) = shown.strip_prefix("~/") {
             let bytes = world.read(root, path, limits::FILE_BYTES);
-            found.extend(bytes.map(|bytes| (format!("~/{rest}"), digest::bytes(&bytes))));
+            found.extend(bytes.map(|bytes| (format!("~/{rest}"), digest::of(&bytes))));
         } else {
             gathering.read(&mut found, root, path);
         }
@@ -73,7 +73,7 @@ impl FileGathering<'_> {
 
     /// A file that was read with the definition, so that it is not read again.
     fn source(&self, source: &SourceFile) -> Option<(String, String)> {
-        let digest = source.digest(digest::bytes)?.to_owned();
+        let digest = source.digest(|bytes| digest::of(bytes))?.to_owned();
         // Files of a stored base have no path in the workspace.
         let is_stored = self.compiled.bases.iter().any(|base| {
             let rest = source.path.strip_prefix(base.path.as_str());
@@ -92,7 +92,7 @@ impl FileGathering<'_> {
         let read = |root: &str| self.world.read(root, path, limits::FILE_BYTES);
         // A link may leave the agent's directory, but not the workspace.
         if let Ok(bytes) = read(root).or_else(|_| read(&self.compiled.workspace)) {
-            found.insert(name, digest::bytes(&bytes));
+            found.insert(name, digest::of(&bytes));
         }
     }
 }

@@ -2,9 +2,9 @@
 //! names.
 
 use agentry_formats::skill::{self, SkillDialect, SkillNeeds};
-use agentry_model::{Agent, SkillPack, SkillStep, digest};
+use agentry_model::{Agent, SkillPack, SkillStep};
 use agentry_text::path::{is_plain, split};
-use agentry_text::{FileId, Findings, SourceFile, Spanned, limits};
+use agentry_text::{FileId, Findings, SourceFile, Spanned, digest, limits};
 
 use super::files::PlannedFile;
 use super::packs::{self, InstalledSkill};
@@ -148,7 +148,7 @@ fn pinned(world: &dyn World, place: &InstalledSkill) -> Vec<PlannedFile> {
     let mut pinned: Vec<PlannedFile> = files
         .map(|file| {
             let read = world.read(&file.root, &file.path, MOST_PINNED);
-            let digest = read.map_or_else(|error| error.to_string(), |bytes| digest::bytes(&bytes));
+            let digest = read.map_or_else(|error| error.to_string(), |bytes| digest::of(&bytes));
             PlannedFile { path: below(&file.path), digest }
         })
         .collect();

@@ -2,7 +2,7 @@
 
 use agentry_compile::targets::{LossKind, ProjectRendering, RenderScope, RenderedAgent};
 
-use crate::{Wish, agent, chiron, file, rendering, report_of};
+use crate::{Wish, agent, chiron, file, rendering, report_of, section};
 
 const HARNESS: &str = "claude-code";
 
@@ -21,11 +21,6 @@ pub(crate) fn several(agents: &[(&str, &str)], wish: Wish<'_>) -> ProjectRenderi
 pub(crate) fn settings(rendering: &ProjectRendering) -> String {
     let found = rendering.shared.iter().find(|file| file.path == ".claude/settings.json");
     found.map(|file| file.text().to_owned()).unwrap_or_default()
-}
-
-/// A section in agent-toml.
-fn section(name: &str, intent: &str, rules: &[&str]) -> String {
-    format!("[permissions.{name}]\nintent = \"{intent}\"\nrules = {rules:?}\n")
 }
 
 /// The rules in the settings for a tool: `allow Bash`.
@@ -56,7 +51,7 @@ fn has(rendered: &RenderedAgent, tool: &str) -> bool {
     field(rendered, "tools").split(", ").any(|it| it == tool)
 }
 
-fn lost(rendered: &RenderedAgent, kind: LossKind, field: &str) -> bool {
+pub(crate) fn lost(rendered: &RenderedAgent, kind: LossKind, field: &str) -> bool {
     rendered.losses.iter().any(|loss| loss.kind == kind && loss.field == field)
 }
 

@@ -8,14 +8,10 @@ use proptest::test_runner::{Config, TestRunner};
 use crate::back::{assert_stable, definition, imported};
 use crate::claude_code::{one, settings, several};
 use crate::policies::{cases, permissions, subject_of};
-use crate::{Wish, agent, file, report_of};
+use crate::{Wish, agent, file, report_of, section};
 
 const HARNESS: &str = "claude-code";
 const PATH: &str = ".claude/settings.json";
-
-fn section(name: &str, intent: &str, rules: &[&str]) -> String {
-    format!("[permissions.{name}]\nintent = \"{intent}\"\nrules = {rules:?}\n")
-}
 
 #[test]
 fn existing_settings_are_kept() {

@@ -56,6 +56,11 @@ use agentry_compile::targets::{
 };
 use agentry_compile::{MemoryWorld, discover, read, subject};
 
+/// A section of permissions in agent-toml.
+pub(crate) fn section(name: &str, intent: &str, rules: &[&str]) -> String {
+    format!("[permissions.{name}]\nintent = \"{intent}\"\nrules = {rules:?}\n")
+}
+
 /// An agent in agent-toml, with these lines after its name and description.
 pub(crate) fn agent(name: &str, lines: &str) -> Vec<(String, String)> {
     let head = format!("name = \"{name}\"\ndescription = \"Answers questions\"\n");

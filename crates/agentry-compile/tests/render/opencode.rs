@@ -2,7 +2,7 @@
 
 use agentry_compile::targets::RenderScope;
 
-use crate::{Wish, agent, chiron, file, one, rendering, report_of};
+use crate::{Wish, agent, chiron, file, one, rendering, report_of, section};
 
 const FILE: &str = ".opencode/agents/helper.md";
 
@@ -25,10 +25,6 @@ fn losses(lines: &str) -> String {
 
 fn bash(intent: &str, rules: &[&str]) -> String {
     format!("[permissions.bash]\nintent = \"{intent}\"\nrules = {rules:?}\n")
-}
-
-fn section(name: &str, intent: &str, rules: &[&str]) -> String {
-    format!("[permissions.{name}]\nintent = \"{intent}\"\nrules = {rules:?}\n")
 }
 
 #[test]

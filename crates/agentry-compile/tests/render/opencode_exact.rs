@@ -8,12 +8,7 @@ use agentry_compile::targets::proof::{PolicyProof, within};
 use agentry_compile::targets::{HarnessTool, LossKind, RenderSubject, RenderedAgent, target};
 
 use crate::property::read_back;
-use crate::{GUARD, Wish, agent, file, one, rendering, report_of, subjects};
-
-/// One section with its intent and rules.
-fn section(section: &str, intent: &str, rules: &[&str]) -> String {
-    format!("[permissions.{section}]\nintent = \"{intent}\"\nrules = {rules:?}\n")
-}
+use crate::{GUARD, Wish, agent, file, one, rendering, report_of, section, subjects};
 
 /// The sections that are compared by name: an automaton cannot know which names exist.
 const NAMES: [Section; 3] = [Section::Mcp, Section::Tool, Section::Skill];

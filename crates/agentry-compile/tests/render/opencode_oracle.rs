@@ -16,7 +16,7 @@ use crate::policies::{agent, cases, samples, subject_of};
 pub(crate) type Ruled = (String, String, Action);
 
 /// The verdict of the last rule whose key and pattern match.
-fn answer(rules: &[Ruled], permission: &str, text: &str) -> Action {
+pub(crate) fn answer(rules: &[Ruled], permission: &str, text: &str) -> Action {
     let matching = |(key, pattern, _): &&Ruled| fits(key, permission) && fits(pattern, text);
     rules.iter().rev().find(matching).map_or(Action::Ask, |(_, _, action)| *action)
 }

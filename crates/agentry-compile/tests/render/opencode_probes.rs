@@ -12,7 +12,7 @@ use proptest::sample::select;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
 use crate::back::{definition, imported};
-use crate::opencode_oracle::{Ruled, fits};
+use crate::opencode_oracle::{Ruled, answer};
 use crate::policies::cases;
 use crate::{Wish, rendering};
 
@@ -57,11 +57,6 @@ fn rules(text: &str) -> Vec<Ruled> {
         }
     }
     all
-}
-
-fn answer(rules: &[Ruled], permission: &str, text: &str) -> Action {
-    let matching = |(key, pattern, _): &&Ruled| fits(key, permission) && fits(pattern, text);
-    rules.iter().rev().find(matching).map_or(Action::Ask, |(_, _, action)| *action)
 }
 
 const COMMANDS: &[&str] = &[

@@ -4,12 +4,7 @@ use agentry_compile::targets::{ProjectRendering, TARGETS};
 
 use crate::back::imported;
 use crate::claude_code::{settings, several};
-use crate::{Wish, agent, chiron, file, one, rendering, report_of};
-
-/// A section in agent-toml.
-fn section(name: &str, intent: &str, rules: &[&str]) -> String {
-    format!("[permissions.{name}]\nintent = \"{intent}\"\nrules = {rules:?}\n")
-}
+use crate::{Wish, agent, chiron, file, one, rendering, report_of, section};
 
 /// Every file of a rendering with its text.
 fn all(rendering: &ProjectRendering) -> Vec<(&str, &str)> {

@@ -4,17 +4,8 @@ use agentry_compile::targets::{
     LossKind, ProjectRendering, RenderScope, RenderedAgent, RenderedFile, TARGETS,
 };
 
-use crate::claude_code::{settings, several};
-use crate::{Wish, agent, chiron, file, one, rendering, report_of};
-
-/// A section in agent-toml.
-fn section(name: &str, intent: &str, rules: &[&str]) -> String {
-    format!("[permissions.{name}]\nintent = \"{intent}\"\nrules = {rules:?}\n")
-}
-
-fn lost(rendered: &RenderedAgent, kind: LossKind, field: &str) -> bool {
-    rendered.losses.iter().any(|loss| loss.kind == kind && loss.field == field)
-}
+use crate::claude_code::{lost, settings, several};
+use crate::{Wish, agent, chiron, file, one, rendering, report_of, section};
 
 /// An agent of Codex, and the rules that all agents share there.
 fn codex(lines: &str) -> (RenderedAgent, String) {

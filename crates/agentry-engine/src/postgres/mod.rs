@@ -17,14 +17,13 @@ use agentry_runtime::engine::{
     SharedReceipt,
 };
 use agentry_runtime::tool::BoxedFuture;
+use agentry_text::digest;
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
 pub use connection::PostgresFailure;
 use connection::{Connections, QueryFailure};
-
-use crate::memory::digest;
 
 /// The values of a statement.
 type Values<'a, const N: usize> = [&'a (dyn ToSql + Sync); N];
@@ -297,7 +296,7 @@ impl SharedEngine for PostgresEngine {
 
     fn put<'a>(&'a self, bytes: &'a [u8]) -> EngineFuture<'a, String> {
         Box::pin(async move {
-            let digest = digest(bytes);
+            let digest = digest::of(bytes);
             let put = self.connections.execute(statements::PUT, &[&digest, &bytes]).await;
             put?;
             Ok(digest)

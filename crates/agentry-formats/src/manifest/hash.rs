@@ -1,9 +1,8 @@
 //! `ag1:`, the hash by which the reference implementation identifies a manifest: 48 bits of the SHA-256 of
 //! its fields. It helps to find a manifest, but is too short to prove that it is unchanged.
 
-use agentry_model::digest::hex;
+use agentry_text::digest::sha256;
 use agentry_text::{Findings, SourceFile, Span, TreeEntry, TreeKey, TreeNode, TreeValue, path};
-use sha2::{Digest as _, Sha256};
 
 use super::canonical;
 use super::load::{LoadedManifest, MAIN_FILES, load};
@@ -44,7 +43,7 @@ pub(super) fn of(loaded: &LoadedManifest) -> Result<ManifestHash, HashRefusal> {
         return Err(HashRefusal { span: *span, field: String::new(), reason });
     }
     let canonical = canonical::print(&schema::apply(&with_texts(loaded))?);
-    let digest = hex(&Sha256::digest(canonical.as_bytes()));
+    let digest = sha256(&canonical);
     // 12 hexadecimal digits are the 48 bits of the hash.
     let hash = format!("ag1:{}", digest.get(..12).unwrap_or_default());
     Ok(ManifestHash { hash, canonical })

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use agentry_text::path::dotted;
 use agentry_text::{Data, Span, TreeEntry, TreeKey, TreeMap, TreeNode, TreeValue, coercion};
 
 use super::canonical;
@@ -238,7 +239,7 @@ fn block(
     path: &str,
 ) -> Result<Data, HashRefusal> {
     let field = |(name, shape): &'static (&'static str, SchemaShape)| {
-        let path = join(path, name);
+        let path = dotted(path, name);
         let value = match written(map, name) {
             Some(value) => shaped(shape, value, &path)?,
             None => default(shape, node, &path)?,
@@ -258,7 +259,7 @@ fn written<'n>(map: &'n TreeMap, name: &str) -> Option<&'n TreeNode> {
 }
 
 fn list(item: &'static SchemaShape, items: &[TreeNode], path: &str) -> Result<Data, HashRefusal> {
-    let each = |(at, node): (usize, &TreeNode)| shaped(item, node, &join(path, &at.to_string()));
+    let each = |(at, node): (usize, &TreeNode)| shaped(item, node, &dotted(path, &at.to_string()));
     items.iter().enumerate().map(each).collect::<Result<_, _>>().map(Data::List)
 }
 
@@ -274,7 +275,7 @@ fn named(value: &'static SchemaShape, map: &TreeMap, path: &str) -> Result<Data,
     let mut out = Vec::with_capacity(last.len());
     for (at, TreeEntry { key, value: node }) in map.entries.iter().enumerate() {
         if last.get(key.text.as_str()) == Some(&at) {
-            out.push((key.text.clone(), shaped(value, node, &join(path, &key.text))?));
+            out.push((key.text.clone(), shaped(value, node, &dotted(path, &key.text))?));
         }
     }
     Ok(Data::Map(out))
@@ -282,7 +283,7 @@ fn named(value: &'static SchemaShape, map: &TreeMap, path: &str) -> Result<Data,
 
 fn key_refusal(key: &TreeKey, path: &str) -> HashRefusal {
     let reason = "named by a string".to_owned();
-    HashRefusal { span: key.span, field: join(path, &key.text), reason }
+    HashRefusal { span: key.span, field: dotted(path, &key.text), reason }
 }
 
 /// Converts any value to JSON: infinities become null, dates and keys become strings.
@@ -307,7 +308,7 @@ fn any_map(map: &TreeMap, path: &str) -> Result<Data, HashRefusal> {
     let mut texts: Vec<String> = Vec::with_capacity(map.entries.len());
     for TreeEntry { key, value } in &map.entries {
         let text = key_text(key);
-        let value = any(value, &join(path, &text))?;
+        let value = any(value, &dotted(path, &text))?;
         if equal.set(identity(key), value) {
             texts.push(text);
         }
@@ -392,8 +393,4 @@ fn float(node: &TreeNode) -> Option<f64> {
 
 fn boolean(node: &TreeNode) -> Option<bool> {
     agentry_text::record::as_bool(node, agentry_text::table::Coercion::Lax)
-}
-
-fn join(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }

@@ -1,6 +1,7 @@
 //! Fields that the format does not define: kept with their paths and otherwise ignored.
 
 use agentry_model::Agent;
+use agentry_text::path::dotted;
 use agentry_text::table::{UnknownKeys, is_extension};
 use agentry_text::{FieldKind, FieldTable, Spanned, TreeEntry, TreeNode};
 
@@ -26,9 +27,9 @@ fn table(table: &'static FieldTable, node: &TreeNode, path: &str, agent: &mut Ag
     {
         match table.field(&key.text) {
             Some(field) if !has_fields(&field.kind) => {}
-            Some(field) => kind(&field.kind, value, &join(path, &key.text), agent),
+            Some(field) => kind(&field.kind, value, &dotted(path, &key.text), agent),
             None => {
-                let path = join(path, &key.text);
+                let path = dotted(path, &key.text);
                 let data = Spanned::new(value.to_data(), value.span);
                 // A key of `extensions` wins over the same key at the top level.
                 let known = agent.extensions.iter().any(|(name, _)| *name == path);
@@ -55,19 +56,15 @@ fn kind(kind: &'static FieldKind, node: &TreeNode, path: &str, agent: &mut Agent
         FieldKind::Block(block) => table(block, node, path, agent),
         FieldKind::List(item) => {
             for (at, node) in node.as_list().unwrap_or_default().iter().enumerate() {
-                self::kind(item, node, &join(path, &at.to_string()), agent);
+                self::kind(item, node, &dotted(path, &at.to_string()), agent);
             }
         }
         FieldKind::Map(value) => {
             let entries = node.as_map().map(|map| map.entries.as_slice()).unwrap_or_default();
             for entry in entries {
-                self::kind(value, &entry.value, &join(path, &entry.key.text), agent);
+                self::kind(value, &entry.value, &dotted(path, &entry.key.text), agent);
             }
         }
         _ => {}
     }
-}
-
-fn join(path: &str, key: &str) -> String {
-    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }

@@ -1,6 +1,7 @@
 //! The proposals of a home: made, stored, accepted, rejected. The one way on which an agent's files change without a person's
 //! hand.
 
+use agentry_compile::text::path::is_inside;
 use agentry_compile::{EvolutionMode, EvolutionRules};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -217,10 +218,7 @@ impl<'a> ProposalLedger<'a> {
         (old, new): (&AgentTree, &AgentTree),
     ) -> Result<(), String> {
         let is_linked = |(path, entry): (&String, &TreeFile)| {
-            let is_above = file
-                .strip_prefix(path.as_str())
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-            is_above && entry.mode == TreeMode::Link
+            is_inside(file, path) && entry.mode == TreeMode::Link
         };
         if old.files.iter().any(is_linked) {
             return Err(format!("`{file}` is or leads through a link"));

@@ -109,7 +109,7 @@ impl AccountReader {
 
     fn note(&mut self, event: &RunEvent) {
         match event {
-            RunEvent::Said { text } if self.account.first_message.is_none() => {
+            RunEvent::UserSent { text } if self.account.first_message.is_none() => {
                 self.account.first_message = Some(text.clone());
             }
             RunEvent::Turned(turn) => {

@@ -16,13 +16,14 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use agentry_compile::text::digest;
 use agentry_registry::{KeyRing, SecretKey};
 use chrono::Utc;
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
 
 use super::draft::{ChainPlace, ReceiptDraft, ReceiptFiring, ReceiptStatus};
 use super::head_copy::{HeadCopy, HeadStep, KeptHead};
-use super::sealing::{seal, sha256, sign_head};
+use super::sealing::{seal, sign_head};
 use super::{KEY_NAME, ReceiptError, body_text};
 use crate::database;
 use crate::layout::HomeLayout;
@@ -349,7 +350,7 @@ fn stage_one(
     let id = new_id();
     let fields = draft.fields(&ChainPlace { id: &id, count, previous, public_key });
     let text = seal(&body_text::write(&fields), key);
-    let hash = sha256(text.as_bytes());
+    let hash = digest::of(text.as_bytes());
     let upsert = "INSERT OR REPLACE INTO receipt_heads (chain, count, hash, signature)
         VALUES (?1, ?2, ?3, ?4)";
     let signature = sign_head(key, chain, count, &hash);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Component;
 
-use sha2::{Digest as _, Sha256};
+use agentry_compile::text::digest::sha256;
 
 use crate::layout::{HomeLayout, identifier_of, is_identifier};
 
@@ -34,7 +34,7 @@ impl AgentChain {
         };
         let mut slug = identifier_of(name).unwrap_or_else(|| "agent".to_owned());
         slug.truncate(NAME_LENGTH);
-        let mut digits = super::sealing::hex_digits(&Sha256::digest(place));
+        let mut digits = sha256(place);
         digits.truncate(DIGITS);
         // No identifier has a `~`, so this is never the id of an installed agent.
         Self(format!("{slug}~{digits}"))

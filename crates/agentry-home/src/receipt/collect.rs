@@ -2,8 +2,8 @@
 
 use std::fs;
 
+use agentry_compile::text::report::cut;
 use agentry_runtime::RunEnding;
-use agentry_runtime::conversation::cut;
 use agentry_runtime::journal::{
     self, JournalError, JournalFollower, RunDescription, RunState, RunSummary,
 };

@@ -9,14 +9,12 @@
 //! replace it.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use agentry_compile::text::digest::sha256;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
-
-use super::sealing::hex_digits;
 
 /// The most bytes of a copy.
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
@@ -65,7 +63,7 @@ impl HeadCopy {
     pub fn new(state: &Path, home: &Path) -> Self {
         let home = fs::canonicalize(home).unwrap_or_else(|_| home.to_owned());
         let home = home.to_string_lossy().into_owned();
-        let mut name = hex_digits(&Sha256::digest(&home));
+        let mut name = sha256(&home);
         name.truncate(DIGITS);
         Self { path: state.join("receipt-heads").join(format!("{name}.json")), home }
     }
@@ -119,13 +117,8 @@ impl HeadCopy {
         let mut copied = self.read()?;
         copied.home.clone_from(&self.home);
         change(&mut copied);
-        let part = self.path.with_extension("part");
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        agentry_posix::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let text = serde_json::to_string(&copied).map_err(io::Error::other)?;
-        options.open(&part)?.write_all(text.as_bytes())?;
-        fs::rename(part, &self.path)
+        agentry_runtime::replace_private_file(&self.path, text)
     }
 
     fn read(&self) -> io::Result<CopiedHeads> {

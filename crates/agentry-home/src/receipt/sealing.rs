@@ -1,7 +1,7 @@
 //! The seal of a receipt: its digest and its signature, as the last two lines of its text.
 
+use agentry_compile::text::digest::{self, hex};
 use agentry_registry::{PublicKey, SecretKey};
-use sha2::{Digest as _, Sha256};
 
 const DIGEST: &str = "digest: \"";
 const SIGNATURE: &str = "signature: \"";
@@ -10,8 +10,8 @@ const SIGNATURE_DIGITS: usize = 128;
 
 /// Adds digest and signature to the body of a receipt.
 pub(super) fn seal(body: &str, key: &SecretKey) -> String {
-    let digest = sha256(body.as_bytes());
-    let signature = hex_digits(&key.sign(&receipt_message(&digest)));
+    let digest = digest::of(body.as_bytes());
+    let signature = hex(&key.sign(&receipt_message(&digest)));
     format!("{body}{DIGEST}{digest}\"\n{SIGNATURE}{signature}\"\n")
 }
 
@@ -34,7 +34,7 @@ impl<'a> SealedText<'a> {
 
     /// Returns whether the digest is that of the body.
     pub(super) fn has_own_digest(&self) -> bool {
-        self.digest == sha256(self.body.as_bytes())
+        self.digest == digest::of(self.body.as_bytes())
     }
 
     /// Returns whether this key signed it.
@@ -45,7 +45,7 @@ impl<'a> SealedText<'a> {
 
 /// Signs the head of a chain, so that it cannot be set to another value without the key.
 pub(super) fn sign_head(key: &SecretKey, chain: &str, count: u64, hash: &str) -> String {
-    hex_digits(&key.sign(&head_message(chain, count, hash)))
+    hex(&key.sign(&head_message(chain, count, hash)))
 }
 
 /// Returns whether this key signed the head of a chain.
@@ -67,16 +67,6 @@ fn receipt_message(digest: &str) -> Vec<u8> {
 
 fn head_message(chain: &str, count: u64, hash: &str) -> Vec<u8> {
     format!("agentry receipt head 1\n{chain}\n{count}\n{hash}\n").into_bytes()
-}
-
-/// `sha256:` and the digest of these bytes.
-pub(super) fn sha256(bytes: &[u8]) -> String {
-    format!("sha256:{}", hex_digits(&Sha256::digest(bytes)))
-}
-
-/// Bytes as lower-case digits.
-pub(super) fn hex_digits(bytes: &[u8]) -> String {
-    agentry_compile::model::digest::hex(bytes)
 }
 
 /// The bytes of a signature: exactly its digits, in lower case.

@@ -10,6 +10,7 @@
 //! A process that dies after 2 leaves the receipt in the engine, from where the next one takes it in. So an engine that was
 //! set back or altered shows: what a home has taken in, it verifies without the engine.
 
+use agentry_compile::text::digest;
 use agentry_registry::PublicKey;
 use agentry_runtime::engine::SharedReceipt;
 use rusqlite::{OptionalExtension as _, TransactionBehavior, params};
@@ -20,7 +21,7 @@ use super::chain::AgentChain;
 use super::draft::{ChainPlace, ReceiptDraft, ReceiptFiring};
 use super::file::MOST_BYTES;
 use super::head_copy::{HeadStep, KeptHead};
-use super::sealing::{SealedText, seal, sha256, sign_head};
+use super::sealing::{SealedText, seal, sign_head};
 use super::{ReceiptError, body_text};
 use crate::layout::is_identifier;
 
@@ -136,7 +137,7 @@ impl ReceiptBook {
         let wrong = |why: &str| shared(chain, format!("receipt {} {why}", receipt.number));
         let (fields, key) = checked(chain, receipt, before.as_ref()).map_err(wrong)?;
         let failed = || ReceiptError::database(&self.path);
-        let hash = sha256(receipt.text.as_bytes());
+        let hash = digest::of(receipt.text.as_bytes());
         let own = self.key.public();
         let change = self.database.transaction_with_behavior(TransactionBehavior::Immediate);
         let change = change.map_err(failed())?;

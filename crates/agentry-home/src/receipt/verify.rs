@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use agentry_compile::text::digest;
 use agentry_registry::{KeyRing, PublicKey};
 use rayon::prelude::*;
 use rusqlite::{Connection, OptionalExtension as _};
@@ -11,7 +12,7 @@ use serde_json::Value;
 use super::chain::AgentChain;
 use super::file::{ReceiptFile, receipt_files};
 use super::head_copy::{HeadCopy, KeptHead};
-use super::sealing::{SealedText, is_signed_head, sha256};
+use super::sealing::{SealedText, is_signed_head};
 use super::{KEY_NAME, ReceiptError, book};
 use crate::database;
 use crate::layout::HomeLayout;
@@ -335,7 +336,7 @@ impl<'a> PlacedReceipt<'a> {
     fn of(file: &'a ReceiptFile) -> Option<Self> {
         let count = file.field("count")?.as_u64()?;
         let previous = file.field("previous").and_then(Value::as_str).map(str::to_owned);
-        let hash = sha256(file.text.as_ref().ok()?.as_bytes());
+        let hash = digest::of(file.text.as_ref().ok()?.as_bytes());
         Some(Self { file, count, previous, hash })
     }
 }

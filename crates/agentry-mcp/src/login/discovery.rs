@@ -1,6 +1,7 @@
 //! Who gives logins for a server: the server names an issuer, and the issuer describes itself. Each step is
 //! checked against the one before, so that no other server can take part.
 
+use agentry_text::path::is_inside;
 use serde_json::Value;
 use url::Url;
 
@@ -192,11 +193,9 @@ fn well_known(url: &Url, name: &str, path: &str) -> Url {
 /// Whether a name of a server is that of this address: the same origin, and a path above it.
 fn covers(resource: &str, url: &Url) -> bool {
     let Ok(named) = Url::parse(resource) else { return false };
-    let above = named.path().trim_end_matches('/');
-    let rest = url.path().strip_prefix(above);
     named.origin() == url.origin()
         && named.query().is_none_or(|query| url.query() == Some(query))
-        && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        && is_inside(url.path(), named.path())
 }
 
 fn texts(value: Option<&Value>) -> Option<Vec<String>> {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agentry_rpc::RpcError;
+use agentry_text::digest::hex;
 use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, oneshot};
 
@@ -89,5 +90,5 @@ pub(super) fn random_state() -> Result<String, RpcError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)
         .map_err(|error| RpcError::new(agentry_rpc::codes::INTERNAL, error.to_string()))?;
-    Ok(bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}")))
+    Ok(hex(&bytes))
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentry_commands::{ProgramTrait, has_trait};
+use agentry_text::report::cut;
 
 use brush_parser::ast::Pipeline;
 
@@ -27,7 +28,7 @@ const MAX_WORK: usize = 40;
 /// How many bytes known variables may insert, per byte of the line.
 const MAX_GROWTH: usize = 16;
 
-/// How many characters of a part are stored for display.
+/// How many characters of a part are stored for display: the parts of a long command must not all repeat it.
 const MAX_TEXT: usize = 400;
 
 /// A call of a function, which is a command if the function is gone by then.
@@ -178,7 +179,7 @@ impl<'c> ShellAnalyser<'c> {
     /// Adds a part, and returns its index.
     pub(super) fn push(&mut self, text: &str, what: PartEffect, state: &ShellState) -> usize {
         self.steps += 1;
-        self.parts.push(LinePart { text: clipped(text), bases: state.bases.clone(), what });
+        self.parts.push(LinePart { text: cut(text, MAX_TEXT), bases: state.bases.clone(), what });
         self.parts.len() - 1
     }
 
@@ -367,12 +368,4 @@ fn process() -> ShellWord {
 /// Whether a raw word is `NAME=value`.
 fn is_assignment(raw: &str) -> bool {
     raw.split_once('=').is_some_and(|(name, _)| is_name(name.strip_suffix('+').unwrap_or(name)))
-}
-
-/// Shortens a text, because the parts of a long command must not all repeat it.
-fn clipped(text: &str) -> String {
-    match text.char_indices().nth(MAX_TEXT) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
 }

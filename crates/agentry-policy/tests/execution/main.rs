@@ -20,6 +20,8 @@ mod generator;
 mod oracle;
 mod rule_sets;
 mod sandbox;
+#[path = "../table/mod.rs"]
+mod table;
 mod vectors;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,9 +2,10 @@
 
 use std::fs;
 
-use agentry_policy::{Judge, LayerSource, PathAnchors, Permissions, SectionRules, layer};
-use agentry_text::{FileId, Span, Spanned};
+use agentry_policy::Judge;
 use toml::Value;
+
+use crate::table::{judge, list};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/commands");
 /// Longer lines are skipped, because they take time and find nothing.
@@ -44,26 +45,4 @@ fn group(value: &Value) -> Group {
     let name = value.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
     let lines = lines.filter(|line| line.len() < MAX_LINE).collect();
     Group { name, judge: judge(value.get("rules").expect("rules")), lines }
-}
-
-fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
-    value.get(key).and_then(Value::as_array).into_iter().flatten()
-}
-
-/// Makes a judge from `{bash: {intent, rules}, …}`.
-fn judge(rules: &Value) -> Judge {
-    let nowhere = Span::start_of(FileId(0));
-    let at = |text: &Value| Spanned::new(text.as_str().expect("a rule").to_owned(), nowhere);
-    let section = |(name, section): (&String, &Value)| SectionRules {
-        section: Spanned::new(name.parse().expect("a section"), nowhere),
-        intent: section
-            .get("intent")
-            .map(|intent| at(intent).map(|word| word.parse().expect("an action"))),
-        rules: list(section, "rules")
-            .map(|rule| at(rule).map(|text| text.parse().expect("a rule")))
-            .collect(),
-    };
-    let sections = rules.as_table().expect("sections").iter().map(section).collect();
-    let places = PathAnchors::default();
-    Judge::new(vec![layer(LayerSource::Permissions, &Permissions { sections }, &places)], places)
 }

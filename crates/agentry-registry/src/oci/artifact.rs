@@ -1,10 +1,10 @@
 //! The OCI manifest of an agent: the object's manifest as its config, and one layer per file.
 
+use agentry_compile::text::digest;
 use agentry_compile::text::limits;
 use serde_json::{Map, Value, json};
 
 use super::error::OciError;
-use crate::digest;
 use crate::gather::MOST_BYTES;
 use crate::manifest::{ObjectFile, ObjectManifest};
 

@@ -15,10 +15,11 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use agentry_compile::text::digest;
+
 use super::artifact::AgentArtifact;
 use super::error::OciError;
 use super::location::OciReference;
-use crate::digest;
 use crate::durable_write::step;
 use crate::error::StoreError;
 use crate::manifest::ObjectFile;

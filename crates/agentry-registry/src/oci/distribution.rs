@@ -1,5 +1,6 @@
 //! The requests of the distribution API: manifests, blobs and tags.
 
+use agentry_compile::text::digest;
 use reqwest::header::{HeaderMap, HeaderName, LINK, LOCATION};
 use reqwest::{Method, Response, StatusCode};
 use serde_json::Value;
@@ -7,7 +8,6 @@ use serde_json::Value;
 use super::artifact::{BlobDescriptor, INDEX};
 use super::connection::{ByteWatch, RegistryConnection, RegistryRequest};
 use super::error::OciError;
-use crate::digest;
 use crate::durable_write::step;
 
 /// The most bytes of an OCI manifest or index, as the specification recommends.

@@ -4,8 +4,9 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
+use agentry_compile::text::digest;
+
 use super::error::OciError;
-use crate::digest;
 
 /// How a reference starts.
 const SCHEME: &str = "oci://";

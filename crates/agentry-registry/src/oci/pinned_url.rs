@@ -1,12 +1,13 @@
 //! `https://…/helper.agent#sha256:…`: a definition of one file on the web, pinned to the digest of the agent.
 
+use agentry_compile::text::digest;
 use reqwest::Method;
 use url::Url;
 
 use super::connection::{RegistryConnection, RegistryRequest};
 use super::error::OciError;
 use super::location::OciReference;
-use crate::{digest, path};
+use crate::path;
 
 /// A file of the web, and the agent that is expected there.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,13 +5,13 @@
 
 use std::time::Duration;
 
+use agentry_compile::text::digest;
 use serde_json::{Value, json};
 
 use super::artifact::{self, BlobDescriptor, EMPTY_BYTES, INDEX, MANIFEST};
 use super::connection::RegistryConnection;
 use super::distribution::lists_referrers;
 use super::error::OciError;
-use crate::digest;
 
 /// The kind of a signature.
 pub(crate) const SIGNATURE: &str = "application/vnd.agentry.signature.v1";

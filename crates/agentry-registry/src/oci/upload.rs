@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use agentry_compile::text::digest;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::json;
 
@@ -11,7 +12,6 @@ use super::artifact::{self, AGENT, BlobDescriptor, MANIFEST};
 use super::connection::RegistryConnection;
 use super::error::OciError;
 use super::referrers::{self, PROVENANCE, SIGNATURE};
-use crate::digest;
 use crate::manifest::ObjectManifest;
 use crate::sign::ObjectSignature;
 

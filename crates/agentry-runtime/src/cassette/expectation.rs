@@ -19,7 +19,7 @@ impl ExpectedConversation {
     /// Applies an event.
     pub(super) fn event(&mut self, event: &RunEvent) {
         match event {
-            RunEvent::Said { text } => self.messages.push(Arc::new(Message::user(text))),
+            RunEvent::UserSent { text } => self.messages.push(Arc::new(Message::user(text))),
             RunEvent::Turned(turn) => {
                 self.calls = turn.message.calls().map(|call| call.id.clone()).collect();
                 self.results.clear();

@@ -179,7 +179,7 @@ impl Tape {
             return Ok(());
         }
         let slot = match &happened.event {
-            RunEvent::Said { .. } => {
+            RunEvent::UserSent { .. } => {
                 self.user_messages.push_back(happened);
                 return Ok(());
             }

@@ -86,7 +86,7 @@ trait TapeWorld {
 /// A driver: carries out effects until none is left.
 fn drive(agent: &Agent, world: &mut dyn TapeWorld) -> Result<StepState, CassetteDifference> {
     let mut state = StepState::default();
-    let mut events: Vec<RunEvent> = vec![RunEvent::Said { text: agent.prompt.clone() }];
+    let mut events: Vec<RunEvent> = vec![RunEvent::UserSent { text: agent.prompt.clone() }];
     while !events.is_empty() {
         let event = events.remove(0);
         world.happened(&event);
@@ -388,7 +388,8 @@ fn a_replay_repeats_requests_refused_by_a_limit() {
     recorder.sent();
     recorder.happened(&compacted).expect("a line");
     recorder.happened(&asking(9)).expect("a line");
-    let message_event = TimedEvent { at: NOW, event: RunEvent::Said { text: "more".to_owned() } };
+    let message_event =
+        TimedEvent { at: NOW, event: RunEvent::UserSent { text: "more".to_owned() } };
     recorder.happened(&message_event).expect("a line");
     recorder.happened(&asking(10)).expect("a line");
     recorder.finish().expect("a cassette");

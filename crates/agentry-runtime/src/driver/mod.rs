@@ -172,7 +172,7 @@ impl RunDriver {
     /// Sends a message to the agent, and runs until it has nothing left to do.
     pub async fn send_message(&mut self, text: String) -> Result<RunEnding, BrokenRun> {
         self.drop_late_cancels();
-        self.happen(RunEvent::Said { text })?;
+        self.happen(RunEvent::UserSent { text })?;
         self.go().await
     }
 

@@ -61,7 +61,7 @@ impl ReplayedWorld {
     /// Returns the user's next message.
     pub fn next_user_message(&self) -> Option<String> {
         match self.tape().next_user_message()?.event {
-            RunEvent::Said { text } => Some(text),
+            RunEvent::UserSent { text } => Some(text),
             _ => None,
         }
     }
@@ -236,10 +236,5 @@ impl Approver for ReplayedWorld {
                 ApprovalAnswer::Park => ApprovalReply::Park,
             }
         })
-    }
-
-    fn answer<'a>(&'a self, _: &'a str, _: &'a [String]) -> BoxedFuture<'a, Option<String>> {
-        // Calls are not run, so no tool asks.
-        Box::pin(std::future::ready(None))
     }
 }

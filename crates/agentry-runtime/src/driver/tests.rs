@@ -159,10 +159,6 @@ impl Approver for Answers {
         let reply = self.0.lock().unwrap().pop_front().unwrap_or(ApprovalReply::No(None));
         Box::pin(std::future::ready(reply))
     }
-
-    fn answer<'a>(&'a self, _: &'a str, _: &'a [String]) -> BoxedFuture<'a, Option<String>> {
-        Box::pin(std::future::ready(None))
-    }
 }
 
 #[derive(Clone, Default)]

@@ -12,7 +12,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest as _, Sha256};
+use agentry_compile::text::digest;
 
 use super::{FileUplink, images};
 use crate::private_files;
@@ -103,7 +103,7 @@ fn take_in_lines(
     let here = fs::read_to_string(&path).unwrap_or_default();
     let known: Vec<&str> = here.lines().collect();
     let is_known = |at: usize, digest: &str| {
-        known.get(at).is_some_and(|line| digest_of(line.as_bytes()) == digest)
+        known.get(at).is_some_and(|line| digest::of(line.as_bytes()) == digest)
     };
     if known.len() >= lines.len() && (0..lines.len()).all(|at| is_known(at, &lines[at].1)) {
         return Ok(());
@@ -121,36 +121,21 @@ fn take_in_lines(
 
 /// Where a shared file lies; `None` for a line of the index, and for a name that this program does not give.
 fn local_path(directory: &Path, name: &str) -> Option<PathBuf> {
-    let is_hex = |text: &str| {
-        text.len() == DIGITS && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-    };
     let is_plain = |text: &str| {
         let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'.';
         !text.is_empty() && !text.starts_with('.') && text.bytes().all(is_sign)
     };
     if let Some(digest) = name.strip_prefix(IMAGE) {
-        return is_hex(digest).then(|| images(directory).join(digest));
+        return digest::is_hex(digest, DIGITS).then(|| images(directory).join(digest));
     }
     let output = name.strip_prefix(OUTPUT).filter(|name| is_plain(name))?;
     Some(directory.join(OUTPUT).join(output))
 }
 
-fn digest_of(bytes: &[u8]) -> String {
-    format!("sha256:{}", crate::undo::hex(&Sha256::digest(bytes)))
-}
-
-/// Writes a file under another name first, so that a reader never finds half of it.
+/// Writes a file and its missing directories.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    use std::io::Write as _;
-    let directory = path.parent().unwrap_or(Path::new("/"));
-    private_files::directories(directory)?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let part = directory.join(format!(".{name}.{}.part", std::process::id()));
-    let mut options = fs::OpenOptions::new();
-    let mut file = private_files::file(&part, options.write(true).create(true).truncate(true))?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(&part, path)
+    private_files::directories(path.parent().unwrap_or(Path::new("/")))?;
+    private_files::replace(path, bytes)
 }
 
 #[cfg(test)]
@@ -177,9 +162,9 @@ mod tests {
         fn take_in(&self, directory: &Path) {
             let files = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let attached: Vec<_> =
-                files.iter().map(|(name, bytes)| (name.clone(), digest_of(bytes))).collect();
+                files.iter().map(|(name, bytes)| (name.clone(), digest::of(bytes))).collect();
             let mut get = |digest: &str| {
-                let found = files.values().find(|bytes| digest_of(bytes) == digest);
+                let found = files.values().find(|bytes| digest::of(bytes) == digest);
                 found.cloned().ok_or_else(|| digest.to_owned())
             };
             take_in_files(directory, &attached, &mut get).expect("files");

@@ -60,7 +60,7 @@ fn all() -> Vec<TimedEvent> {
             models: 2,
             window: None,
         },
-        RunEvent::Said { text: "hi\u{0}\n\u{1F600}".to_owned() },
+        RunEvent::UserSent { text: "hi\u{0}\n\u{1F600}".to_owned() },
         RunEvent::TurnFailed(failure),
         RunEvent::Waited,
         RunEvent::Turned(ModelTurn { message, usage, truncated: false, model: 1 }),
@@ -110,7 +110,7 @@ fn secrets_are_redacted_in_the_journal() {
     let description = RunDescription { prompt: Some("use hunter2hunter2".to_owned()), ..about() };
     let mut journal = Journal::create(home.path(), &description, redactor()).expect("a journal");
     let text = "my key is hunter2hunter2, and ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8".to_owned();
-    journal.append(&happened([RunEvent::Said { text }])[0], false).expect("a row");
+    journal.append(&happened([RunEvent::UserSent { text }])[0], false).expect("a row");
     let ending = RunEnding::Failed { why: "hunter2hunter2 was refused".to_owned() };
     journal.finished(&ending).expect("a note");
     let id = journal.id().to_owned();
@@ -127,7 +127,7 @@ fn secrets_are_redacted_in_the_journal() {
     let (_, about, events) = Journal::open(home.path(), &id, redactor()).expect("a journal");
     assert_eq!(about.prompt.as_deref(), Some("use [redacted: KEY]"));
     let text = "my key is [redacted: KEY], and [redacted: a GitHub token]".to_owned();
-    assert_eq!(events, happened([RunEvent::Said { text }]));
+    assert_eq!(events, happened([RunEvent::UserSent { text }]));
 }
 
 #[test]
@@ -262,7 +262,8 @@ fn damaged_journal_pages_never_panic() {
 #[test]
 fn the_state_of_a_run_is_read_from_its_events() {
     let began = || all().remove(0);
-    let message_event = || TimedEvent { at: NOW, event: RunEvent::Said { text: "hi".to_owned() } };
+    let message_event =
+        || TimedEvent { at: NOW, event: RunEvent::UserSent { text: "hi".to_owned() } };
     let turned = || {
         let message = Message { role: MessageRole::Assistant, blocks: Vec::new() };
         let turn = ModelTurn { message, usage: TokenUsage::default(), truncated: false, model: 0 };

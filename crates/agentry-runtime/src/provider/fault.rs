@@ -1,5 +1,6 @@
 //! Interprets failures: which status or error in a stream is temporary, and how long to wait.
 
+use agentry_compile::text::report::cut;
 use chrono::NaiveDateTime;
 use reqwest::StatusCode;
 use reqwest::header::HeaderMap;
@@ -176,11 +177,7 @@ pub(super) fn shown(words: &str) -> String {
     if words.is_empty() {
         return "it gives no reason".to_owned();
     }
-    let mut short: String = words.chars().take(MOST_WORDS).collect();
-    if short.len() < words.len() {
-        short.push('…');
-    }
-    short
+    cut(words, MOST_WORDS)
 }
 
 #[cfg(test)]

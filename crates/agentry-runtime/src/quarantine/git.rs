@@ -3,7 +3,9 @@
 use std::fs;
 use std::io;
 use std::io::ErrorKind::{NotADirectory, NotFound};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
+
+use agentry_posix::lexical;
 
 use crate::protected_paths::names_in_repository;
 
@@ -137,14 +139,7 @@ pub(super) fn is_harmless(path: &Path, bytes: &[u8]) -> bool {
 /// Returns whether a `.git` file points to the worktrees or submodules of a repository around it.
 fn leads_inside(path: &Path, text: &str) -> bool {
     let Some(target) = text.trim_end().strip_prefix("gitdir: ") else { return false };
-    let mut real = path.parent().map(Path::to_owned).unwrap_or_default();
-    for part in Path::new(target).components() {
-        match part {
-            Component::ParentDir => drop(real.pop()),
-            Component::CurDir => {}
-            other => real.push(other),
-        }
-    }
+    let real = lexical(&path.parent().unwrap_or(Path::new("")).join(target));
     let Some(git) = real.ancestors().find(|it| it.file_name().is_some_and(|it| it == ".git"))
     else {
         return false;

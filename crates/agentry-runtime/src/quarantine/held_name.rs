@@ -1,6 +1,7 @@
 //! A path in the workspace that is reached without following links. Commands that still run could replace
 //! a directory by a link.
 
+use agentry_compile::text::digest::hex;
 use agentry_posix::fd::OwnedFd;
 use agentry_posix::held_path;
 use agentry_posix::unix::fs::{PermissionsExt as _, symlink};
@@ -11,8 +12,6 @@ use std::path::{Component, Path, PathBuf};
 
 use agentry_posix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 use agentry_posix::io::Errno;
-
-use crate::undo::hex;
 
 /// A name in a directory that is held open. Unreadable directories on the way stay readable as long as this
 /// lives.

@@ -6,10 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use agentry_compile::text::digest::sha256;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
-
-use crate::undo::hex;
 
 /// The note, in the directory of a run.
 const NOTE: &str = "recorded.json";
@@ -22,7 +20,7 @@ struct RecordedFile {
 
 /// Notes that the run with this directory is about to copy `from` to `path`.
 pub fn note(run: &Path, from: &Path, path: &Path) -> io::Result<()> {
-    let digest = hex(&Sha256::digest(fs::read(from)?));
+    let digest = sha256(fs::read(from)?);
     let recorded = RecordedFile { path: path.to_owned(), digest };
     fs::write(run.join(NOTE), serde_json::to_vec(&recorded)?)
 }

@@ -7,9 +7,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use agentry_compile::text::digest::sha256;
 use agentry_compile::text::report::visible;
 use agentry_sandbox::is_placeholder;
-use sha2::{Digest as _, Sha256};
 
 use super::held_name::{HeldPlace, open_up};
 use super::report::{QuarantineAct, QuarantineReport};
@@ -18,7 +18,6 @@ use super::{git, leftover, recording};
 use crate::commands::WriteReach;
 use crate::protected_paths::walk::ChangeStamp;
 use crate::protected_paths::{ProtectedKind, fold, why_protected};
-use crate::undo::hex;
 
 /// The most bytes of images in one run.
 const MOST_OF_IMAGES: u64 = 512 << 20;
@@ -352,7 +351,7 @@ impl Quarantine {
         let kept =
             fs::create_dir_all(&images).and_then(|()| snapshot::bytes(path)).and_then(|bytes| {
                 // The file was changed after its digest was taken, so the image would be wrong.
-                if hex(&Sha256::digest(&bytes)) != *digest {
+                if sha256(&bytes) != *digest {
                     return Err(io::Error::other("another process writes to it"));
                 }
                 let length = bytes.len() as u64;

@@ -1,5 +1,6 @@
 //! Takes a snapshot: finds what exists under protected names where commands may write.
 
+use agentry_compile::text::digest::sha256;
 use agentry_posix::unix::fs::MetadataExt as _;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};
@@ -11,7 +12,6 @@ use std::path::{Path, PathBuf};
 use agentry_posix::fs::{Mode, OFlags};
 use agentry_sandbox::is_placeholder;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use super::git;
 use crate::commands::WriteReach;
@@ -19,7 +19,6 @@ use crate::protected_paths::walk::{
     ChangeStamp, FileClocks, NextDirectory, VisitedDirectory, WalkEntry, WorkspaceWalk,
 };
 use crate::protected_paths::{fold, is_bare, is_entry};
-use crate::undo::hex;
 
 /// The most bytes of a file that is read and stored as an image.
 pub(super) const LONGEST: u64 = 64 << 20;
@@ -172,7 +171,7 @@ impl FileContents {
         let Ok(bytes) = bytes(path) else {
             return Some(SeenThing::Unread(format!("{stamp:?} {mode:o}")));
         };
-        let digest = hex(&Sha256::digest(bytes));
+        let digest = sha256(bytes);
         // Only cached if the clock of the file system is fine enough to show the next change.
         if clock_trust.contents {
             self.known.insert(path.to_owned(), (stamp, digest.clone()));

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use agentry_compile::policy::commands::variables::{VariableEffect, setting_to};
-
-use crate::undo::hex;
+use agentry_compile::text::digest::hex;
 
 /// A known secret: the value of a granted variable, or the key of a provider.
 #[derive(Clone)]

@@ -103,7 +103,7 @@ fn event_of(words: &[&str]) -> RunEvent {
     let some_id = || id().expect("a call");
     let answered = |answer| RunEvent::Answered { id: id(), answer };
     match *verb {
-        "said" => RunEvent::Said { text: rest.join(" ") },
+        "said" => RunEvent::UserSent { text: rest.join(" ") },
         "turn" => RunEvent::Turned(turn(rest)),
         "fail" => {
             let kind = match rest.first() {

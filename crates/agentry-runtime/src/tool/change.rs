@@ -2,24 +2,21 @@
 //! undone later.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use agentry_compile::policy::Section;
-use similar::TextDiff;
 
 use super::editor_files::FileBefore;
 use super::files::{self, FileStamp, touch};
 use super::replace::{remove, replace};
 use super::{ToolHost, output_cap};
 use crate::event::CallJudgement;
+use crate::file_diff::file_diff;
 
 /// The most bytes of one diff.
 const MOST_OF_DIFF: usize = 16_000;
 /// Why a change does not take place that an editor cannot make.
 const UNSAVED: &str =
     "it has changes in the editor that are not saved: change it alone, with `edit`";
-/// The time limit for finding the shortest diff.
-const PATIENCE: Duration = Duration::from_millis(300);
 
 /// The content of one file before and after a change.
 #[derive(Debug)]
@@ -39,25 +36,8 @@ pub(super) struct ToolFileChange {
 impl ToolFileChange {
     /// Returns the change as a unified diff.
     pub(super) fn diff(&self) -> String {
-        let none = "/dev/null".to_owned();
-        let old = self.before.as_ref().map(|before| before.bytes.as_slice());
-        let new = self.after.as_deref();
-        let header = (
-            old.map_or(none.clone(), |_| format!("a/{}", self.name)),
-            new.map_or(none, |_| format!("b/{}", self.name)),
-        );
-        let texts =
-            (str::from_utf8(old.unwrap_or_default()), str::from_utf8(new.unwrap_or_default()));
-        let (Ok(old), Ok(new)) = texts else {
-            return format!("--- {}\n+++ {}\nit is not text\n", header.0, header.1);
-        };
-        let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
-        let text = diff.unified_diff().header(&header.0, &header.1).to_string();
-        if text.len() <= MOST_OF_DIFF {
-            return text;
-        }
-        let start = output_cap::start(&text, MOST_OF_DIFF);
-        format!("{start}\n[{} bytes of the diff are left out]\n", text.len() - start.len())
+        let before = self.before.as_ref().map(|before| before.bytes.as_slice());
+        file_diff(&self.name, before, self.after.as_deref(), MOST_OF_DIFF)
     }
 
     fn apply(&self, host: &dyn ToolHost) -> std::io::Result<()> {

@@ -18,11 +18,6 @@ pub(super) fn outputs(run: &Path) -> PathBuf {
     run.join("outputs")
 }
 
-/// Formats a number of lines: `1 line`, `2 lines`.
-pub(super) fn lines(number: usize) -> String {
-    format!("{number} {}", if number == 1 { "line" } else { "lines" })
-}
-
 /// Cuts the middle of a text that is too long.
 pub(super) fn text(text: &str) -> String {
     if text.len() <= MOST {

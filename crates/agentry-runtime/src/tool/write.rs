@@ -1,6 +1,7 @@
 //! `write`: writes a whole file.
 
 use agentry_compile::policy::Section;
+use agentry_compile::text::report::counted;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -8,7 +9,6 @@ use super::change::{ToolFileChange, carry_out};
 use super::files::{self, touch};
 use super::{
     BoxedFuture, BuiltInTool, CallLocation, ToolHost, ToolOutput, ToolSpec, ToolTouch, arguments,
-    output_cap,
 };
 use crate::event::CallClass;
 
@@ -77,7 +77,7 @@ fn write(given: &Value, host: &dyn ToolHost) -> Result<String, String> {
         Some(_) => "replaced",
         None => "made",
     };
-    let message = format!("{done} `{name}`: {}", output_cap::lines(content.lines().count()));
+    let message = format!("{done} `{name}`: {}", counted(content.lines().count(), "line"));
     let after = Some(content.into_bytes());
     carry_out(&[ToolFileChange { name, path, before, after, like: None }], host)?;
     Ok(message)

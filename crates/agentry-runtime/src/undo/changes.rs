@@ -6,21 +6,19 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use similar::{ChangeTag, TextDiff};
+use similar::ChangeTag;
 
 use super::index::UndoIndex;
 use super::restore::PlacedChange;
 use super::{PathImage, there};
+use crate::file_diff;
 use crate::tool::files;
 
 /// The largest file whose lines are compared.
 const MOST_BYTES: u64 = 512 * 1024;
 /// The longest diff of all files.
 const MOST_DIFF: usize = 2 * 1024 * 1024;
-/// The time limit for finding the shortest difference.
-const PATIENCE: Duration = Duration::from_millis(300);
 
 /// A file that a run changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,7 +86,7 @@ fn compared(path: PathBuf, before: (&Path, &PathImage), now: &PathImage) -> RunF
         let diff = format!("--- {from}\n+++ {to}\nthe contents are not text, or too long\n");
         return RunFileChange { path, added: 0, removed: 0, diff };
     };
-    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(&old, &new);
+    let diff = file_diff::by_lines(&old, &new);
     let count = |tag: ChangeTag| diff.iter_all_changes().filter(|it| it.tag() == tag).count();
     let (added, removed) = (count(ChangeTag::Insert), count(ChangeTag::Delete));
     let diff = diff.unified_diff().header(&from, &to).to_string();

@@ -17,6 +17,7 @@ mod index;
 mod restore;
 mod turn;
 
+use agentry_compile::text::digest::hex;
 use agentry_posix::unix::ffi::OsStringExt as _;
 use agentry_posix::unix::fs::PermissionsExt as _;
 use std::collections::BTreeMap;
@@ -204,12 +205,6 @@ fn digest(mut file: File) -> io::Result<String> {
         }
     }
     Ok(hex(&hasher.finalize()))
-}
-
-/// Formats bytes as hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// Normalises a path to one spelling: absolute, without `.`; an error if it has `..`.

@@ -105,10 +105,6 @@ impl Approver for Looks {
             ApprovalReply::Yes
         }))
     }
-
-    fn answer<'a>(&'a self, _: &'a str, _: &'a [String]) -> BoxedFuture<'a, Option<String>> {
-        Box::pin(std::future::ready(None))
-    }
 }
 
 fn note(directory: &Path, file: &str, line: &str) {

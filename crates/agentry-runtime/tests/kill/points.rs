@@ -116,10 +116,6 @@ impl Approver for Answers {
         assert!(about_call, "{asked:?}");
         Box::pin(std::future::ready(self.0.clone()))
     }
-
-    fn answer<'a>(&'a self, _: &'a str, _: &'a [String]) -> BoxedFuture<'a, Option<String>> {
-        Box::pin(std::future::ready(None))
-    }
 }
 
 /// The process: `scenario` is the tool, the error strategy, the user, and where it dies.

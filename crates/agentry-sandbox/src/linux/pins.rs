@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use agentry_posix::lexical;
+
 /// The limit of links on the way to one protected path.
 const MOST_LINKS: usize = 16;
 
@@ -75,7 +77,8 @@ fn pin(
             if !rest.as_os_str().is_empty() {
                 target.push(rest);
             }
-            return pin(&plain(&target), writes, last, left, pins);
+            // After a link, `..` may lead elsewhere; the caller therefore pins the canonical path as well.
+            return pin(&lexical(&target), writes, last, left, pins);
         }
         let is_last = part == path;
         if is_last && last == PinKind::ReadOnly && writable {
@@ -85,20 +88,6 @@ fn pin(
         }
     }
     Ok(())
-}
-
-/// Normalises a path without `.` and `..`. After a link, `..` leads elsewhere; the caller therefore pins
-/// the canonical path as well.
-fn plain(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            std::path::Component::ParentDir => drop(out.pop()),
-            std::path::Component::CurDir => {}
-            other => out.push(other),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::render_result::{
     LossKind, ProjectRendering, RenderSettings, RenderedAgent, RenderedFile,
 };
 use crate::skills;
-use crate::subject::{BundledSkill, PromptTextKind, RenderSubject};
+use crate::subject::{BundledSkill, RenderSubject};
 
 pub(super) fn render(
     subjects: &[RenderSubject],
@@ -43,8 +43,7 @@ fn agent(subject: &RenderSubject, settings: &RenderSettings<'_>) -> RenderedAgen
 }
 
 fn body(subject: &RenderSubject) -> String {
-    let prompt =
-        subject.prompt(&[PromptTextKind::Prompt, PromptTextKind::Context, PromptTextKind::Rules]);
+    let prompt = subject.prompt();
     let prompt = prompt.replace("\r\n", "\n");
     let parts = [Some(prompt), in_words(subject)];
     let parts = parts.iter().flatten().map(|part| part.trim_start_matches('\u{feff}').trim());

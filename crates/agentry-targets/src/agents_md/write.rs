@@ -8,7 +8,7 @@ use crate::prose_rules::{in_words, unenforced};
 use crate::render_result::{
     ProjectRendering, RenderScope, RenderSettings, RenderedAgent, RenderedFile,
 };
-use crate::subject::{PromptTextKind, RenderSubject};
+use crate::subject::RenderSubject;
 
 /// The sentence before the sections of several agents.
 const SEVERAL: &str = "Each section below is for one agent: follow the one of the agent that you are \
@@ -80,8 +80,7 @@ fn section(subject: &RenderSubject, out: &mut RenderedAgent) -> String {
         (Some(shown), Some(purpose)) => Some(format!("{shown}: {purpose}")),
         (one, other) => one.or(other).map(str::to_owned),
     };
-    let prompt =
-        subject.prompt(&[PromptTextKind::Prompt, PromptTextKind::Context, PromptTextKind::Rules]);
+    let prompt = subject.prompt();
     let prompt = prompt.replace("\r\n", "\n");
     unenforced(subject, "programs that read AGENTS.md", out);
     report_losses(FIELDS, subject, out);

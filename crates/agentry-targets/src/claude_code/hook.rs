@@ -4,6 +4,7 @@
 use agentry_text::Data;
 use serde_json::{Value, json};
 
+use crate::guard::shell_word;
 use crate::subject::RenderSubject;
 
 /// The start of every command that Agentry writes.
@@ -15,7 +16,7 @@ pub(super) const AGENTS: &str = ".claude/agentry-guard.json";
 
 /// The hook of one agent. A failure denies the call: by the exit code, and by `onFailure`.
 pub(super) fn of_agent(subject: &RenderSubject) -> Data {
-    let path = quoted(subject.guarded_path());
+    let path = shell_word(subject.guarded_path());
     let project = "\"$CLAUDE_PROJECT_DIR\"";
     // Exit code 2 denies the call, even where `agentry` is not installed.
     let command = format!(
@@ -72,14 +73,4 @@ pub(super) fn is_ours(entry: &Value) -> bool {
             && hook.get("onFailure").is_some_and(|what| what == "block")
     };
     all && hooks.is_some_and(|hooks| hooks.iter().any(ours))
-}
-
-/// Quotes a path as one word for a shell.
-fn quoted(path: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
-    if path.chars().all(plain) {
-        path.to_owned()
-    } else {
-        format!("'{}'", path.replace('\'', r"'\''"))
-    }
 }

@@ -24,7 +24,7 @@ use crate::render_result::{
 use crate::rivals::FilesByName;
 use crate::servers::{self, VariableStyle};
 use crate::skills;
-use crate::subject::{PromptTextKind, RenderSubject};
+use crate::subject::RenderSubject;
 
 /// The directory in which Claude Code finds skills.
 const SKILLS: &str = ".claude/skills";
@@ -273,8 +273,7 @@ fn write(agent: &ClaudeAgent<'_>, settings: &RenderSettings<'_>) -> RenderedAgen
             out.refuse("permissions", message, Some("render it for the project"));
         }
     }
-    let body =
-        subject.prompt(&[PromptTextKind::Prompt, PromptTextKind::Context, PromptTextKind::Rules]);
+    let body = subject.prompt();
     let metadata = fields::write(FIELDS, (subject, NAME), computed, &mut out);
     losses::running(&metadata, &mut out);
     match agent_file::write(&subject.origin(), &metadata, &body) {

@@ -21,7 +21,7 @@ use crate::render::{each, each_of};
 use crate::render_result::{
     LossKind, ProjectRendering, RenderSettings, RenderedAgent, RenderedFile, SharedLine,
 };
-use crate::subject::{PromptTextKind, RenderSubject};
+use crate::subject::RenderSubject;
 use crate::{loss, skills};
 
 /// Directories in which Codex finds skills itself.
@@ -114,8 +114,7 @@ fn agent(
     let mut out = RenderedAgent::default();
     let setup = chosen(subject, rules, settings);
     let web = searches(|sections| free(subject, sections, settings));
-    let prompt =
-        subject.prompt(&[PromptTextKind::Prompt, PromptTextKind::Context, PromptTextKind::Rules]);
+    let prompt = subject.prompt();
     // Codex ignores an agent without instructions.
     let prompt_text = Some(prompt.trim()).filter(|text| !text.is_empty());
     let prompt_text = prompt_text.unwrap_or_else(|| subject.description());

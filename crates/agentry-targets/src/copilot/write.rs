@@ -19,7 +19,7 @@ use crate::render_result::{
     LossKind, ProjectRendering, RenderScope, RenderSettings, RenderedAgent, RenderedFile,
 };
 use crate::servers::VariableStyle;
-use crate::subject::{PromptTextKind, RenderSubject};
+use crate::subject::RenderSubject;
 use crate::{front_matter, loss, servers, skills};
 
 /// The longest prompt that Copilot accepts, in characters.
@@ -47,8 +47,7 @@ fn agent(subject: &RenderSubject, settings: &RenderSettings<'_>) -> RenderedAgen
     }
     let metadata = fields::write(FIELDS, (subject, NAME), computed, &mut out);
     losses(subject, &metadata, &mut out);
-    let body =
-        subject.prompt(&[PromptTextKind::Prompt, PromptTextKind::Context, PromptTextKind::Rules]);
+    let body = subject.prompt();
     length(&body, &mut out);
     let text = front_matter::write(&subject.origin(), &metadata, &body);
     let [project, user] = [".github", ".copilot"];

@@ -16,7 +16,7 @@ use crate::render::each;
 use crate::render_result::{
     LossKind, ProjectRendering, RenderScope, RenderSettings, RenderedAgent, RenderedFile,
 };
-use crate::subject::{PromptTextKind, RenderSubject};
+use crate::subject::RenderSubject;
 use crate::{front_matter, loss, skills};
 
 /// Directories in which Cursor finds skills itself.
@@ -111,7 +111,7 @@ fn as_rule(
 }
 
 fn prompt(subject: &RenderSubject) -> String {
-    subject.prompt(&[PromptTextKind::Prompt, PromptTextKind::Context, PromptTextKind::Rules])
+    subject.prompt()
 }
 
 fn without(metadata: Data, names: &[&str]) -> Data {

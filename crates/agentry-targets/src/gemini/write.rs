@@ -18,7 +18,7 @@ use crate::render_result::{
 };
 use crate::rivals::{self, AgentLanguage};
 use crate::servers::VariableStyle;
-use crate::subject::{PromptTextKind, RenderSubject};
+use crate::subject::RenderSubject;
 use crate::{loss, servers, skills};
 
 /// Directories in which Gemini finds skills itself.
@@ -75,8 +75,7 @@ fn agent(subject: &RenderSubject, settings: &RenderSettings<'_>) -> RenderedAgen
     losses(subject, settings, &model, &mut out);
     let needs = if enforced { format!("\n{NEEDS}{rules_path}") } else { String::new() };
     let origin = format!("{}{needs}", subject.origin());
-    let body =
-        subject.prompt(&[PromptTextKind::Prompt, PromptTextKind::Context, PromptTextKind::Rules]);
+    let body = subject.prompt();
     let text = front_matter::write(&origin, &metadata, &body);
     out.files.push(RenderedFile::new(path(&subject.name), text));
     if settings.shared {

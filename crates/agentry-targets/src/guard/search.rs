@@ -2,6 +2,8 @@
 //!
 //! Every guard, and the code that explains a guard's answer, reads a glob with [`FileSearch::each`].
 
+use agentry_text::path::is_inside;
+
 use super::{by_names, literal};
 
 /// The most globs of one list that are read; a longer list counts as a search of everything.
@@ -85,9 +87,9 @@ fn one(path: &str, directory: &str, glob: &str) -> Vec<FileSearch> {
     for above in ancestors(&start).chain(ancestors(&current)) {
         let found = FileSearch::glob(above, glob.trim_start_matches('/'));
         let led = by_names(&found.directory, "/");
-        if is_within(&led, &start) {
+        if is_inside(&led, &start) {
             out.push(FileSearch { directory: led, ..found });
-        } else if is_within(&start, &led) {
+        } else if is_inside(&start, &led) {
             out.push(FileSearch { directory: start.clone(), ..found });
         }
     }
@@ -104,11 +106,6 @@ fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     let mut all: Vec<&str> = ends.filter_map(|at| path.get(..at)).collect();
     all.extend(["/", path]);
     all.into_iter().rev()
-}
-
-fn is_within(path: &str, directory: &str) -> bool {
-    let rest = path.strip_prefix(directory.trim_end_matches('/'));
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Splits a list of globs: some tools separate them by spaces, or by commas outside braces.

@@ -7,6 +7,7 @@
 //! ```
 
 use agentry_policy::{Action, Section, Verdict};
+use agentry_text::path::is_inside;
 use serde_json::{Value, json};
 
 use super::names::sanitised;
@@ -173,9 +174,8 @@ fn other(tool: &str, servers: Option<&Value>) -> OpencodeCalls {
 
 /// Whether a path is inside a directory, judged by names alone.
 fn within(path: &str, directory: &str) -> bool {
-    let below = path.strip_prefix(directory.trim_end_matches('/'));
     let climbs = path.split('/').any(|part| part == "..");
-    !climbs && below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    !climbs && is_inside(path, directory)
 }
 
 fn answer(verdict: &Verdict) -> GuardAnswer {

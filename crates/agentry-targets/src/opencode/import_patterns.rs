@@ -5,7 +5,8 @@
 use agentry_policy::{Action, PatternKind, Section};
 
 use super::files::OUTPUT;
-use super::paths::{collapsed, end_of_name};
+use super::paths::end_of_name;
+use crate::wildcard::collapsed;
 use crate::wildcard::{around, is_special};
 
 /// The most patterns that one pattern may expand to.

@@ -9,6 +9,7 @@ use agentry_policy::PathAnchors;
 use super::ruleset::WILDCARDS;
 use crate::encoding::MatchBounds;
 use crate::model::{escape, regex_of_path};
+use crate::wildcard::collapsed;
 use crate::wildcard::{ANYTHING, NOTHING};
 
 /// Expands `~` and `$HOME` at the start of any pattern.
@@ -136,17 +137,6 @@ fn other_places() -> String {
     });
     let others: Vec<String> = known.chain([format!("{}[^/]+", escape(&root))]).collect();
     format!("(?:{})/", others.join("|"))
-}
-
-/// Replaces each run of `*` by one, which matches the same.
-pub(super) fn collapsed(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c != '*' || !out.ends_with('*') {
-            out.push(c);
-        }
-    }
-    out
 }
 
 /// Returns what a pattern about directories outside matches, including everything below them.

@@ -19,7 +19,7 @@ use crate::render_result::{
     LossKind, ProjectRendering, RenderScope, RenderSettings, RenderedAgent, RenderedFile,
 };
 use crate::skills;
-use crate::subject::{BundledSkill, PromptTextKind, RenderSubject};
+use crate::subject::{BundledSkill, RenderSubject};
 
 /// Directories of a project in which OpenCode finds skills itself.
 const SKILLS: &[&str] =
@@ -76,8 +76,7 @@ fn agent(subject: &RenderSubject, settings: &RenderSettings<'_>) -> RenderedAgen
     let metadata = metadata(subject, settings, &mut out);
     report_losses(FIELDS, subject, &mut out);
     shared_servers(subject, &mut out);
-    let body =
-        subject.prompt(&[PromptTextKind::Prompt, PromptTextKind::Context, PromptTextKind::Rules]);
+    let body = subject.prompt();
     let text = front_matter::write(&subject.origin(), &metadata, &body);
     let path = format!("{home}/agents/{}.md", subject.name);
     others(subject, settings, &path, &mut out);

@@ -21,7 +21,7 @@ use crate::render::each_of;
 use crate::render_result::{
     LossKind, ProjectRendering, RenderScope, RenderSettings, RenderedAgent, RenderedFile,
 };
-use crate::subject::{PromptTextKind, RenderSubject};
+use crate::subject::RenderSubject;
 use crate::{loss, skills};
 
 /// Directories of a project in which Pi finds skills itself.
@@ -72,8 +72,7 @@ fn agent(
     fields.extend(shown(subject, can_read, &place, out));
     fields.extend(budget(subject, out));
     report_losses(FIELDS, subject, out);
-    let body =
-        subject.prompt(&[PromptTextKind::Prompt, PromptTextKind::Context, PromptTextKind::Rules]);
+    let body = subject.prompt();
     let body = body.trim_start_matches('\u{feff}');
     match agent_file::write(&subject.origin(), &fields, body) {
         Ok(text) => out.files.push(RenderedFile::new(place.agent.clone(), text)),

@@ -71,6 +71,14 @@ impl fmt::Display for CheckSummary {
     }
 }
 
+/// Returns at most `most` characters of a text, and `…` if that is not all.
+pub fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
 /// Returns a count with its noun: `1 error`, `2 errors`.
 pub fn counted<N: Copy + fmt::Display + PartialEq + From<u8>>(count: N, what: &str) -> String {
     let plural = if count == N::from(1) { "" } else { "s" };

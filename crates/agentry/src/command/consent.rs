@@ -1,5 +1,6 @@
 //! `agentry consent`: lists and revokes what the user accepted before first runs.
 
+use agentry_compile::text::digest;
 use agentry_compile::text::report::visible;
 use agentry_compile::text::suggestion::did_you_mean;
 use agentry_runtime::consent::{ConsentStore, UserConsent};
@@ -8,13 +9,13 @@ use agentry_runtime::standing_approval::{StandingApproval, StandingStore};
 use serde_json::json;
 
 use crate::args::{ConsentArguments, ConsentCommand, ResultFormat};
-use crate::home::agentry_home;
+use crate::home::home;
 use crate::output::{
     CliFailure, CliOutcome, ExitKind, columns, error_text, note, print, print_json, remark,
 };
 
 pub(crate) fn run(args: &ConsentArguments) -> CliOutcome {
-    let home = agentry_home().ok_or_else(|| CliFailure::new("there is no home directory"))?;
+    let home = home()?;
     let consents = ConsentStore::of(&home);
     match &args.command {
         ConsentCommand::List { format } => {
@@ -58,10 +59,9 @@ fn list(consents: &[UserConsent], standing: &[StandingApproval], format: ResultF
         ResultFormat::Human => {
             let row = |it: &UserConsent| {
                 let how = if it.unconfined { "unconfined" } else { "confined" };
-                let digest: String = it.digest.chars().take("sha256:".len() + 12).collect();
                 vec![
                     it.name.clone(),
-                    digest,
+                    digest::short(&it.digest),
                     how.into(),
                     DisplayTime(it.at).to_string(),
                     it.agent.clone(),

@@ -10,8 +10,9 @@ use agentry_registry::{CollectedGarbage, GarbageCollection};
 use serde_json::{Value, json};
 
 use crate::args::{GcArguments, ResultFormat};
-use crate::command::store::{failed, home, open_if_any};
+use crate::command::store::{failed, open_if_any};
 use crate::disk::DiskWorld;
+use crate::home::home;
 use crate::output::{CliFailure, CliOutcome, ExitKind, print, print_json, remark};
 
 /// The file of a workspace that lists the agents it needs.

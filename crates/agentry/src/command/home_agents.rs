@@ -11,9 +11,8 @@ use agentry_home::repository::AgentTree;
 use agentry_home::{AgentHome, AgentRecord, AgentUnderLock, HomeError, HomeLayout, InstalledAgent};
 
 use crate::command::read_definition;
-use crate::command::store::home;
 use crate::disk::DiskWorld;
-use crate::home::current_user;
+use crate::home::{current_user, home};
 use crate::output::CliFailure;
 
 /// The layout of the home, which must be the user's own.

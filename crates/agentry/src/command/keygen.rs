@@ -4,8 +4,9 @@ use agentry_compile::FileTree as _;
 use agentry_registry::KeyRing;
 
 use crate::args::KeygenArguments;
-use crate::command::store::{failed, home};
+use crate::command::store::failed;
 use crate::disk::DiskWorld;
+use crate::home::home;
 use crate::output::{CliOutcome, ExitKind, note, print};
 
 pub(crate) fn run(args: &KeygenArguments) -> CliOutcome {

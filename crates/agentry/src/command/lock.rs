@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use agentry_compile::lock::{self, LockChange, LockError, LockedAgent, Lockfile};
-use agentry_compile::text::path::{join, split};
+use agentry_compile::text::path::{is_inside, join, split};
 use agentry_compile::text::{Diagnostic, SourceFiles};
 use agentry_compile::{
     CompiledAgent, EntryKind, FileTree as _, FoundAgent, WorkspaceConfig, discover,
@@ -82,11 +82,8 @@ fn or_gone(disk: &DiskWorld, failure: CliFailure) -> CliFailure {
     let (whole, top) = (disk.absolute(&path), disk.absolute(&root));
     // A lock lists paths relative to its workspace.
     let key = whole.strip_prefix(top.trim_end_matches('/')).unwrap_or(&whole).trim_matches('/');
-    let is_key = |other: &str| {
-        other.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
     match lock::read(disk, &root) {
-        Ok(Some(file)) if file.keys().any(is_key) => {
+        Ok(Some(file)) if file.keys().any(|other| is_inside(other, key)) => {
             CliFailure { message: format!("`{path}` is locked, but gone"), ..failure }
                 .hint("`agentry lock` without arguments forgets it")
         }

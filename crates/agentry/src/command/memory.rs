@@ -16,11 +16,12 @@ use serde_json::{Value, json};
 
 use super::suggestion::one_of;
 use crate::args::{MemoryAddArguments, MemoryAgent, MemoryArguments, MemoryCommand, ResultFormat};
-use crate::command::run::memory::{announce_index, places, seconds, wanted};
+use crate::command::run::memory::{announce_index, places, wanted};
 use crate::command::run::prepared_agent::variable;
+use crate::command::run::session::seconds;
 use crate::command::{find_one, home_agents, usable};
 use crate::disk::DiskWorld;
-use crate::home::{agentry_home, current_user};
+use crate::home::{current_user, home};
 use crate::output::{
     CliFailure, CliOutcome, ExitKind, columns, cut, error_text, note, print, print_json, remark,
 };
@@ -222,9 +223,7 @@ fn named_user(name: &str) -> Result<UserName, CliFailure> {
 
 /// The memories of an agent in runs of a user.
 fn opened_for(agent: &str, user: UserName) -> Result<OpenedMemory, CliFailure> {
-    let home = agentry_home().ok_or_else(|| {
-        CliFailure::new("there is no home directory").hint("set `AGENTRY_HOME` to a directory")
-    })?;
+    let home = home()?;
     let layout = HomeLayout::new(&home);
     let disk = DiskWorld::default();
     let in_home = layout.agent(agent);

@@ -8,8 +8,9 @@ use serde_json::json;
 
 use crate::args::{PushArguments, ResultFormat};
 use crate::command::registry::remote_failed;
-use crate::command::store::{failed, gathered, home, missed, open, open_if_any};
+use crate::command::store::{failed, gathered, missed, open, open_if_any};
 use crate::disk::DiskWorld;
+use crate::home::home;
 use crate::output::{CliFailure, CliOutcome, ExitKind, print, print_json, remark};
 use crate::registries::{fetch_base, permit_plain_http, remote_agents};
 

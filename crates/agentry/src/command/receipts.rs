@@ -16,7 +16,7 @@ use crate::args::{ReceiptsAgentArguments, ReceiptsArguments, ReceiptsCommand, Re
 use crate::command::runs::{admit_owner, described};
 use crate::command::suggestion::one_of;
 use crate::engine;
-use crate::home::agentry_home;
+use crate::home::home;
 use crate::output::{
     CliFailure, CliOutcome, ExitKind, columns, error_text, note, print, print_json, remark,
 };
@@ -40,9 +40,7 @@ pub(crate) fn run(args: &ReceiptsArguments) -> CliOutcome {
 }
 
 fn layout() -> Result<HomeLayout, CliFailure> {
-    let home = agentry_home().ok_or_else(|| {
-        CliFailure::new("there is no home directory").hint("set `AGENTRY_HOME` to a directory")
-    })?;
+    let home = home()?;
     Ok(HomeLayout::new(home))
 }
 

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use agentry_compile::model::ModelTier;
+use agentry_compile::text::digest;
 use agentry_compile::text::report::visible;
 use agentry_compile::{
     CandidateOrigin, CandidateOutcome, CompiledAgent, ModelCandidate, PlannedSkill, PlannedTool,
@@ -31,8 +32,8 @@ pub(crate) fn human(
     section(&mut out, &title, candidates(&plan.models));
     section(&mut out, "skills", plan.skills.iter().map(skill).collect());
     section(&mut out, "tools", plan.tools.iter().map(tool).collect());
-    let digest = |digest: &str| digest.chars().take("sha256:".len() + 12).collect::<String>();
-    let file = |file: &agentry_compile::PlannedFile| vec![digest(&file.digest), file.path.clone()];
+    let file =
+        |file: &agentry_compile::PlannedFile| vec![digest::short(&file.digest), file.path.clone()];
     section(&mut out, "files", plan.files.iter().map(file).collect());
     out
 }

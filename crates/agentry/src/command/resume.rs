@@ -22,7 +22,7 @@ use crate::command::run::session::{RunSession, SessionSetting};
 use crate::command::run::{admitted, control, function, may_leave_sandbox, models, pipeline};
 use crate::command::runs::{failed, find};
 use crate::engine;
-use crate::home::{agentry_home, current_user};
+use crate::home::{current_user, home};
 use crate::output::{CliFailure, CliOutcome, error_text, remark};
 
 pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &ResumeArguments) -> CliOutcome {
 }
 
 fn carry_on(args: &ResumeArguments) -> CliOutcome {
-    let home = agentry_home().ok_or_else(|| CliFailure::new("there is no home directory"))?;
+    let home = home()?;
     recording::collect(&HomeLayout::new(&home));
     engine::refresh(&home)?;
     let id = find(&home, &args.id)?;
@@ -103,7 +103,7 @@ fn carry_on(args: &ResumeArguments) -> CliOutcome {
 
 /// The prompt of a run whose process ended before it was sent.
 fn unsent_prompt(about: &RunDescription, happened: &[TimedEvent]) -> Option<String> {
-    let is_message = |it: &TimedEvent| matches!(it.event, RunEvent::Said { .. });
+    let is_message = |it: &TimedEvent| matches!(it.event, RunEvent::UserSent { .. });
     let is_function = about.settings.function.is_some();
     about.prompt.clone().filter(|_| !is_function && !happened.iter().any(is_message))
 }

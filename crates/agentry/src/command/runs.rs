@@ -8,7 +8,7 @@ mod tail;
 mod undo;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use agentry_compile::text::report::visible;
 use agentry_home::HomeLayout;
@@ -24,7 +24,7 @@ use super::receipts::recording;
 use super::suggestion::one_of;
 use crate::args::{ResultFormat, RunsArguments, RunsCommand};
 use crate::engine;
-use crate::home::{agentry_home, current_user};
+use crate::home::{current_user, home};
 use crate::output::{
     CliFailure, CliOutcome, ExitKind, columns, cut, note, print, print_json, remark,
     terminal_columns,
@@ -196,12 +196,6 @@ fn name(run: &RunSummary) -> String {
     }
 }
 
-fn home() -> Result<PathBuf, CliFailure> {
-    agentry_home().ok_or_else(|| {
-        CliFailure::new("there is no home directory").hint("set `AGENTRY_HOME` to a directory")
-    })
-}
-
 /// Finds the run that the user means.
 pub(crate) fn find(home: &Path, given: &str) -> Result<String, CliFailure> {
     let id = journal::find(home, given).map_err(|error| {
@@ -250,7 +244,7 @@ pub(crate) fn admit_owner(id: &str, owner: &str) -> Result<(), CliFailure> {
 pub(crate) fn first_message(home: &Path, id: &str) -> Option<String> {
     let events = JournalFollower::open(home, id).and_then(|(mut follow, _)| follow.more()).ok()?;
     events.into_iter().find_map(|happened| match happened.event {
-        RunEvent::Said { text } => text.lines().next().map(str::to_owned),
+        RunEvent::UserSent { text } => text.lines().next().map(str::to_owned),
         _ => None,
     })
 }

@@ -16,7 +16,7 @@ use crate::command::guard::protected_paths;
 use crate::command::run::prepared_agent::surroundings;
 use crate::command::{find_one, reported, usable, work_here};
 use crate::disk::DiskWorld;
-use crate::home::agentry_home;
+use crate::home::home;
 use crate::output::{CliFailure, CliOutcome, ExitKind, columns, print, print_json};
 
 pub(crate) fn run(args: &SandboxArguments) -> CliOutcome {
@@ -34,7 +34,7 @@ fn explained(args: &SandboxExplainArguments) -> CliOutcome {
     let judge = judge(&disk, &mut compiled).map_err(|findings| {
         reported(&findings, &compiled.sources, "the user's policy has errors")
     })?;
-    agentry_home().ok_or_else(|| CliFailure::new("there is no home directory"))?;
+    home()?;
     let protected = protected_paths(&disk, &compiled);
     let confined = confinement(&judge, &surroundings(&disk, &compiled, &protected));
     let program = this_program()?;

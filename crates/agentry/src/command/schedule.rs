@@ -13,9 +13,9 @@ use agentry_home::schedule::{LedgerError, ScheduleLedger};
 use serde_json::{Value, json};
 
 use crate::args::{ResultFormat, ScheduleArguments, ScheduleCommand};
-use crate::command::run::session::now;
+use crate::command::run::session::seconds;
 use crate::command::suggestion::one_of;
-use crate::home::agentry_home;
+use crate::home::{agentry_home, home};
 use crate::output::{
     CliFailure, CliOutcome, ExitKind, columns, error_text, print, print_json, remark,
 };
@@ -124,9 +124,7 @@ pub(crate) fn forget(key: &str) -> Result<(), CliFailure> {
 
 /// The directory of schedules in the home.
 pub(crate) fn directory() -> Result<PathBuf, CliFailure> {
-    let home = agentry_home().ok_or_else(|| {
-        CliFailure::new("there is no home directory").hint("set `AGENTRY_HOME` to a directory")
-    })?;
+    let home = home()?;
     let directory = HomeLayout::new(home).schedules();
     agentry_runtime::create_private_directories(&directory).map_err(|error| {
         CliFailure::new(format!(
@@ -157,9 +155,4 @@ pub(crate) fn holders() -> Result<PathBuf, CliFailure> {
 #[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
 pub(crate) fn failed(error: LedgerError) -> CliFailure {
     CliFailure::new(error.to_string())
-}
-
-/// Seconds since the Unix epoch.
-pub(crate) fn seconds() -> i64 {
-    i64::try_from(now() / 1_000).unwrap_or(i64::MAX)
 }

@@ -36,7 +36,7 @@ use crate::args::{AskFallback, RunsAtStop, ServeArguments, ServeCommand, millise
 use crate::command::receipts::recording;
 use crate::command::reported;
 use crate::disk::DiskWorld;
-use crate::home::agentry_home;
+use crate::home::home;
 use crate::output::{CliFailure, CliOutcome, ExitKind, complain, error_text, note, print, remark};
 use engine_runs::EngineRuns;
 use schedule_loop::ScheduleLoop;
@@ -83,9 +83,7 @@ fn on_signal(act: impl FnMut() + Send + 'static) -> Result<(), CliFailure> {
 
 /// The directory of the server in the home.
 pub(super) fn directory() -> Result<PathBuf, CliFailure> {
-    let home = agentry_home().ok_or_else(|| {
-        CliFailure::new("there is no home directory").hint("set `AGENTRY_HOME` to a directory")
-    })?;
+    let home = home()?;
     Ok(home.join("serve"))
 }
 

@@ -3,8 +3,9 @@
 use agentry_registry::{KeyRing, ObjectManifest};
 
 use crate::args::SignArguments;
-use crate::command::store::{failed, home, object, open};
+use crate::command::store::{failed, object, open};
 use crate::disk::DiskWorld;
+use crate::home::home;
 use crate::output::{CliOutcome, ExitKind, note, print};
 
 pub(crate) fn run(args: &SignArguments) -> CliOutcome {

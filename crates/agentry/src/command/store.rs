@@ -1,6 +1,6 @@
 //! What the store commands share: opening the store, finding agents in it, reporting its errors.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use agentry_compile::text::path::split;
 use agentry_compile::{FoundAgent, World, signing};
@@ -13,16 +13,9 @@ use crate::command::suggestion::one_of;
 use crate::command::{find_one, reported, show_errors};
 use crate::command::{home_agents, registry};
 use crate::disk::DiskWorld;
-use crate::home::agentry_home;
+use crate::home::home;
 use crate::output::CliFailure;
 use crate::registries::{open_store, signing_settings, with_option};
-
-/// The home directory of Agentry.
-pub(super) fn home() -> Result<PathBuf, CliFailure> {
-    agentry_home().ok_or_else(|| {
-        CliFailure::new("there is no home directory").hint("set `AGENTRY_HOME` to a directory")
-    })
-}
 
 /// The store, or a failure if there is none.
 pub(super) fn open() -> Result<AgentStore, CliFailure> {

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 
 use crate::args::{ResultFormat, VerifyArguments};
 use crate::command::registry::{pulled, remote_failed};
-use crate::command::store::{failed, home, object, open, trust};
+use crate::command::store::{failed, object, open, trust};
 use crate::disk::DiskWorld;
+use crate::home::home;
 use crate::output::{CliFailure, CliOutcome, ExitKind, print, print_json, remark};
 use crate::registries::{permit_plain_http, remote_agents, repository_trust};
 

@@ -82,6 +82,14 @@ fn an_editor_that_refuses_to_save_fails_the_call() {
 
 const RUNNER: &str = "name = \"writer\"\ndescription = \"Runs commands\"\n\n[permissions.bash]\nintent = \"allow\"\n";
 
+/// An agent that runs commands, and that the user has agreed to.
+fn agreed_runner(server: &Server) -> Test {
+    let test = Test::new().file("writer/agent.toml", RUNNER);
+    let test = test.file("writer/system-prompt.md", "You run commands.\n");
+    with(&test, server, &["run", "writer", "hi", "--yes"]).exits(0);
+    test
+}
+
 /// Starts what the editor was asked to show in a terminal.
 fn shown_in_terminal(asked: &Value) -> std::process::Child {
     let params = &asked["params"];
@@ -103,9 +111,7 @@ fn a_terminal_of_the_editor_shows_a_command() {
         Turn::call("bash", json!({"command": command})).into(),
         Turn::text("Done.").into(),
     ]);
-    let test = Test::new().file("writer/agent.toml", RUNNER);
-    let test = test.file("writer/system-prompt.md", "You run commands.\n");
-    with(&test, &server, &["run", "writer", "hi", "--yes"]).exits(0);
+    let test = agreed_runner(&server);
     let mut editor = able_editor(&test, &server);
     let session = opened(&mut editor, &test);
     let turn = prompt(&mut editor, &session, "run");
@@ -142,9 +148,7 @@ fn a_closed_terminal_stops_the_turn() {
         Turn::call("bash", json!({"command": "echo begun; sleep 600"})).into(),
         Turn::text("Never.").into(),
     ]);
-    let test = Test::new().file("writer/agent.toml", RUNNER);
-    let test = test.file("writer/system-prompt.md", "You run commands.\n");
-    with(&test, &server, &["run", "writer", "hi", "--yes"]).exits(0);
+    let test = agreed_runner(&server);
     let mut editor = able_editor(&test, &server);
     let session = opened(&mut editor, &test);
     let turn = prompt(&mut editor, &session, "run");
@@ -171,9 +175,7 @@ fn a_failing_terminal_leaves_the_output_in_the_call() {
         Turn::call("bash", json!({"command": "echo one"})).into(),
         Turn::text("Done.").into(),
     ]);
-    let test = Test::new().file("writer/agent.toml", RUNNER);
-    let test = test.file("writer/system-prompt.md", "You run commands.\n");
-    with(&test, &server, &["run", "writer", "hi", "--yes"]).exits(0);
+    let test = agreed_runner(&server);
     let mut editor = able_editor(&test, &server);
     let session = opened(&mut editor, &test);
     let turn = prompt(&mut editor, &session, "run");

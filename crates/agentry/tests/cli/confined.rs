@@ -7,7 +7,8 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::json;
 
-use crate::server::{Asked, Protocol, Reply, Server, Turn};
+use crate::run::{keyed, with};
+use crate::server::{Asked, Reply, Server, Turn};
 use crate::terminal::wait_for;
 use crate::test::{Ran, Test};
 
@@ -36,22 +37,12 @@ fn model() -> Server {
     Server::answering(answer)
 }
 
-/// The program with a key and the server as its provider.
-fn program(test: &Test, server: &Server, args: &[&str]) -> Command {
-    let mut command = test.command(args);
-    command.env("ANTHROPIC_API_KEY", "key-of-the-test").env("PATH", "/usr/bin:/bin");
-    command.env("ANTHROPIC_BASE_URL", server.base(Protocol::Anthropic));
-    command
-}
-
 fn run(test: &Test, server: &Server, agent: &str, line: &str) -> Ran {
-    let args = ["run", agent, line, "--yes"];
-    let output = program(test, server, &args).output().expect("the program runs");
-    test.ended(&args.join(" "), &output)
+    with(test, server, &["run", agent, line, "--yes"])
 }
 
 fn start(test: &Test, server: &Server, line: &str) -> Child {
-    let mut command = program(test, server, &["run", "worker", line, "--yes"]);
+    let mut command = keyed(test, server, &["run", "worker", line, "--yes"]);
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program runs")
 }
 
@@ -254,7 +245,7 @@ fn without_namespaces_commands_run_under_landlock() {
     ];
     for (line, expected) in cases {
         let args = ["run", "worker", line, "--yes"];
-        let command = program(&test, &server, &args);
+        let command = keyed(&test, &server, &args);
         let output = without_namespaces(&command).output().expect("the program runs");
         let ran = test.ended(&args.join(" "), &output).exits(0);
         assert!(ran.stdout.contains(expected) && !ran.stdout.contains("made"), "{line}: {ran}");
@@ -282,16 +273,16 @@ fn the_run_reports_its_sandbox() {
     let doctor = test.run("doctor --format json").json();
     let args = ["run", "worker", "go", "--yes", "--format", "json"];
     if let Some(back_end) = doctor["back_end"].as_str() {
-        names_its_sandbox(&test, &mut program(&test, &server, &args), [back_end, back_end]);
+        names_its_sandbox(&test, &mut keyed(&test, &server, &args), [back_end, back_end]);
     }
     let free = [&args[..], &["--unconfined"]].concat();
-    let mut free = program(&test, &server, &free);
+    let mut free = keyed(&test, &server, &free);
     names_its_sandbox(&test, &mut free, ["none", "nothing (--unconfined)"]);
     test.write(
         "worker/agent.toml",
         WORKER.replace("bash]\nintent = \"allow", "bash]\nintent = \"deny"),
     );
-    let mut still = program(&test, &server, &args);
+    let mut still = keyed(&test, &server, &args);
     names_its_sandbox(&test, &mut still, ["no commands", "it runs no commands"]);
     // Without namespaces.
     test.write("worker/agent.toml", WORKER.replace("Works", "Works on"));
@@ -299,7 +290,7 @@ fn the_run_reports_its_sandbox() {
     doctor.env("PATH", "/usr/bin:/bin");
     let output_text = without_namespaces(&doctor).output().expect("the program runs").stdout;
     if String::from_utf8_lossy(&output_text).contains("\"back_end\": \"landlock\"") {
-        let mut command = without_namespaces(&program(&test, &server, &args));
+        let mut command = without_namespaces(&keyed(&test, &server, &args));
         names_its_sandbox(&test, &mut command, ["landlock", "landlock"]);
     }
 }
@@ -326,7 +317,7 @@ fn without_placeholders_the_workspace_is_read_only() {
     set(0o555);
     let server = model();
     let args = ["run", "worker", "sh try.sh", "--yes"];
-    let output = as_user("true", &program(&test, &server, &args)).output();
+    let output = as_user("true", &keyed(&test, &server, &args)).output();
     set(0o755);
     let ran = test.ended(&args.join(" "), &output.expect("the program runs")).exits(0);
     assert!(ran.stdout.ends_with("Read-only file system\none\n"), "{ran}");

@@ -53,6 +53,22 @@ pub(crate) fn playing(scripts: Vec<(&'static str, Vec<Turn>)>) -> Server {
     })
 }
 
+/// Runs `a` to its end; if it is killed at the third request, it is resumed.
+pub(crate) fn run_tree(test: &Test, server: &Server, is_killed: bool) {
+    let args = ["run", "a", "go", "--yes"];
+    if !is_killed {
+        with(test, server, &args).exits(0);
+        return;
+    }
+    let mut command = keyed(test, server, &args);
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let mut child = child.expect("it runs");
+    wait_for("the grandchild", || server.count() == 3);
+    child.kill().expect("it is killed");
+    child.wait().expect("an end");
+    with(test, server, &["resume", "last"]).exits(0);
+}
+
 pub(crate) fn runs(test: &Test) -> Vec<Value> {
     test.run("runs --format json").json().as_array().expect("a list").clone()
 }
@@ -462,18 +478,7 @@ fn a_grandchild_obeys_every_policy_above_it() {
             "home/.config/agentry/config.toml",
             "[policy.edit]\nintent = \"allow\"\nrules = [\"mine/**:deny\"]\n\n[policy.delegate]\nintent = \"allow\"\n",
         );
-        let args = ["run", "a", "go", "--yes"];
-        if is_killed {
-            let mut command = keyed(&test, &server, &args);
-            let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-            let mut child = child.expect("it runs");
-            wait_for("the grandchild", || server.count() == 3);
-            child.kill().expect("it is killed");
-            child.wait().expect("an end");
-            with(&test, &server, &["resume", "last"]).exits(0);
-        } else {
-            with(&test, &server, &args).exits(0);
-        }
+        run_tree(&test, &server, is_killed);
         for (path, is_written) in TRIED {
             assert_eq!(test.has(path), is_written, "{path}, killed: {is_killed}");
         }

@@ -1,12 +1,10 @@
 //! What bounds delegates: the policy of their parent, or a declared ceiling that the user agreed to.
 #![cfg(target_os = "linux")]
 
-use std::process::Stdio;
-
-use crate::delegation::{WRITES, agent, asking_agent, delegate, playing, runs, write};
-use crate::run::{keyed, with};
+use crate::delegation::{WRITES, agent, asking_agent, delegate, playing, run_tree, runs, write};
+use crate::run::with;
 use crate::server::{Reply, Server, Turn};
-use crate::terminal::{Terminal, wait_for};
+use crate::terminal::Terminal;
 use crate::test::Test;
 
 /// A manifest that may only read, and names a helper that may write.
@@ -135,18 +133,7 @@ fn a_resumed_grandchild_stays_under_the_ceiling() {
                 "home/.config/agentry/config.toml",
                 "[policy.edit]\nintent = \"allow\"\nrules = [\"mine/**:deny\"]\n\n[policy.delegate]\nintent = \"allow\"\n",
             );
-            let args = ["run", "a", "go", "--yes"];
-            if is_killed {
-                let mut command = keyed(&test, &server, &args);
-                let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-                let mut child = child.expect("it runs");
-                wait_for("the grandchild", || server.count() == 3);
-                child.kill().expect("it is killed");
-                child.wait().expect("an end");
-                with(&test, &server, &["resume", "last"]).exits(0);
-            } else {
-                with(&test, &server, &args).exits(0);
-            }
+            run_tree(&test, &server, is_killed);
             let written: Vec<bool> = paths.iter().map(|path| test.has(path)).collect();
             let all = [&expected[..], &[true]].concat();
             assert_eq!(written, all, "root {root}, middle {middle}, killed {is_killed}");

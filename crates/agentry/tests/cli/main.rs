@@ -113,8 +113,6 @@ mod store_crash;
 mod store_gc;
 mod store_reference;
 mod talk;
-#[cfg(feature = "otel")]
-mod telemetry;
 mod terminal;
 mod test;
 mod tools;

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::run::{keyed, with};
-use crate::server::{Reply, Server, Turn};
+use crate::server::{Server, Turn};
+use crate::skills::playing;
 use crate::test::{Ran, Test};
 
 const AGENT: &str = r#"{ "name": "Bot", "version": "1.0.0", "role": "assistant" }"#;
@@ -42,10 +43,6 @@ fn texts(listed: &Value) -> Vec<&str> {
 
 fn home(test: &Test) -> PathBuf {
     test.path("home/.agentry")
-}
-
-fn playing(turns: impl IntoIterator<Item = Turn>) -> Server {
-    Server::playing(turns.into_iter().map(Reply::from))
 }
 
 /// Runs the agent for a user against the server.

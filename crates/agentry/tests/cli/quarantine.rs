@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::server::{Protocol, Reply, Server, Turn};
-use crate::test::{Ran, Test};
+use crate::run::{keyed, with};
+use crate::server::{Reply, Server, Turn};
+use crate::skills::results;
+use crate::test::Test;
 
 const WORKER: &str = "name = \"worker\"\ndescription = \"Works\"\n\n\
     [permissions.bash]\nintent = \"allow\"\n\n[permissions.edit]\nintent = \"allow\"\n";
@@ -46,25 +48,6 @@ fn model(
     })
 }
 
-fn program(test: &Test, server: &Server, args: &[&str]) -> Command {
-    let mut command = test.command(args);
-    command.env("ANTHROPIC_API_KEY", "key-of-the-test").env("PATH", "/usr/bin:/bin");
-    command.env("ANTHROPIC_BASE_URL", server.base(Protocol::Anthropic));
-    command
-}
-
-fn run(test: &Test, server: &Server, args: &[&str]) -> Ran {
-    let output = program(test, server, args).output().expect("the program runs");
-    test.ended(&args.join(" "), &output)
-}
-
-/// The results in the last request.
-fn results(server: &Server) -> Vec<String> {
-    let asked = server.asked();
-    let last = asked.last().expect("a request");
-    last.results.iter().map(|(_, text)| text.clone()).collect()
-}
-
 fn write(root: &Path, name: &str, text: &str) {
     let path = root.join(name);
     fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
@@ -85,7 +68,7 @@ fn a_recording_beside_the_agent_is_not_quarantined() {
     let path = "worker.cassette.jsonl";
     for word in ["first", "second"] {
         let server = model(&["echo hello"], |_| {});
-        let ran = run(&test, &server, &["run", "worker", word, "--yes", "--record", path]);
+        let ran = with(&test, &server, &["run", "worker", word, "--yes", "--record", path]);
         assert!(!ran.exits(0).stderr.contains("warning"), "{word}");
         let recorded = test.read(path);
         assert!(recorded.contains(word) && recorded.contains("hello"), "{word}: {recorded}");
@@ -113,7 +96,7 @@ fn files_made_by_the_user_are_not_quarantined() {
             fs::remove_file(root.join("sub/agentry.toml")).expect("removed");
         }
     });
-    let ran = run(&test, &server, &["run", "worker", "go", "--yes"]).exits(0);
+    let ran = with(&test, &server, &["run", "worker", "go", "--yes"]).exits(0);
     assert_eq!(results(&server), ["one\n", "two\n", "three\n"]);
     assert!(!ran.stderr.contains("warning"), "{ran}");
     for name in MINE.iter().filter(|name| **name != "sub/agentry.toml") {
@@ -135,7 +118,7 @@ fn externally_replaced_files_are_protected_again() {
         write(&root, ".git/config.lock", "[core]\n\tbare = false\n");
         fs::rename(root.join(".git/config.lock"), root.join(".git/config")).expect("renamed");
     });
-    run(&test, &server, &["run", "worker", "go", "--yes"]).exits(0);
+    with(&test, &server, &["run", "worker", "go", "--yes"]).exits(0);
     let results = results(&server);
     assert_eq!(results.len(), LINES.len());
     for result in results {
@@ -155,7 +138,7 @@ fn protected_files_made_by_a_command_are_quarantined() {
     for format in ["human", "json"] {
         let server = model(&["sh try.sh"], |_| {});
         let args = ["run", "worker", "go", "--yes", "--format", format];
-        let output = program(&test, &server, &args).output().expect("the program runs");
+        let output = keyed(&test, &server, &args).output().expect("the program runs");
         let output_text = String::from_utf8_lossy(&output.stdout).into_owned();
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{stderr}");
@@ -210,7 +193,7 @@ fn quarantine_follows_killed_and_background_commands() {
         2 => Turn::call("bash", json!({ "command": "sleep 0.6; ls -d late" })).into(),
         _ => Turn::text("finished").into(),
     });
-    run(&test, &server, &["run", "worker", "go", "--yes"]).exits(0);
+    with(&test, &server, &["run", "worker", "go", "--yes"]).exits(0);
     let results = results(&server);
     assert!(results[0].contains("`sub/agentry.toml` was moved away"), "{results:?}");
     assert!(!test.has("sub/agentry.toml"));
@@ -346,7 +329,7 @@ fn unreadable_files_are_quarantined_too() {
         }
         Turn::call("bash", json!({ "command": format!("sh {at}.sh") })).into()
     });
-    let command = program(&test, &server, &["run", "worker", "go", "--yes"]);
+    let command = keyed(&test, &server, &["run", "worker", "go", "--yes"]);
     let output = as_user(&command).output().expect("the program runs");
     test.ended("run", &output).exits(0);
     let results = results(&server);
@@ -365,7 +348,7 @@ fn an_unreadable_directory_is_opened_for_quarantine() {
     let shut = std::os::unix::fs::PermissionsExt::from_mode(0o311);
     fs::set_permissions(test.path("mine"), shut).expect("shut");
     let server = model(&["sh try.sh"], |_| {});
-    let command = program(&test, &server, &["run", "worker", "go", "--yes"]);
+    let command = keyed(&test, &server, &["run", "worker", "go", "--yes"]);
     let output = as_user(&command).output().expect("the program runs");
     test.ended("run", &output).exits(0);
     let result = results(&server).remove(0);
@@ -381,7 +364,7 @@ fn a_killed_run_is_reported_once_in_its_workspace() {
     let Some(test) = worker() else { return };
     let (server, slow) = (model(&["true"], |_| {}), model(&["touch ready; sleep 600"], |_| {}));
     let args = ["run", "worker", "go", "--yes", "--format", "json"];
-    let mut command = program(&test, &slow, &args);
+    let mut command = keyed(&test, &slow, &args);
     command.stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().expect("started");
     wait_for(|| test.has("ready"));
@@ -400,15 +383,15 @@ fn a_killed_run_is_reported_once_in_its_workspace() {
         assert!(!test.run(line).stderr.contains(&id), "{line}");
         stays();
     }
-    let replayed = run(&test, &server, &["run", "worker", "--replay", "worker.cassette.jsonl"]);
+    let replayed = with(&test, &server, &["run", "worker", "--replay", "worker.cassette.jsonl"]);
     assert!(!replayed.stderr.contains(&id), "{replayed}");
     // Another workspace of the same user.
     let other = worker().expect("it worked before");
-    let mut elsewhere = program(&other, &server, &["run", "worker", "go", "--yes"]);
+    let mut elsewhere = keyed(&other, &server, &["run", "worker", "go", "--yes"]);
     let elsewhere = elsewhere.env("HOME", test.path("home")).output().expect("the program runs");
     assert!(!String::from_utf8_lossy(&elsewhere.stderr).contains("warning"), "{elsewhere:?}");
     stays();
-    let ran = run(&test, &server, &["run", "worker", "go", "--yes"]).exits(0);
+    let ran = with(&test, &server, &["run", "worker", "go", "--yes"]).exits(0);
     for (name, what) in mine.iter().zip(["appeared", "was changed", "appeared", "appeared"]) {
         let line = format!("warning: `{name}` {what} since a command of the run `{id}` was killed");
         assert!(ran.stderr.contains(&line), "{line}: {ran}");
@@ -423,7 +406,7 @@ fn a_killed_run_is_reported_once_in_its_workspace() {
     assert_eq!(receipt["attempts"]["count"], 4, "{receipt}");
     assert_eq!((&first[0]["file"], &first[0]["outcome"]), (&json!(".mcp.json"), &json!("left")));
     for args in [["run", "worker", "go", "--yes"].as_slice(), &["resume", &id]] {
-        let ran = run(&test, &server, args);
+        let ran = with(&test, &server, args);
         assert!(!ran.stderr.contains("was killed"), "{ran}");
         stays();
     }

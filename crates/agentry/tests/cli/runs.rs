@@ -65,7 +65,7 @@ fn events() -> Vec<RunEvent> {
             models: 1,
             window: None,
         },
-        RunEvent::Said { text: "write it".to_owned() },
+        RunEvent::UserSent { text: "write it".to_owned() },
         turned(&["call-1"]),
         RunEvent::Judged { id: id.clone(), verdict, reason, class: CallClass::Write },
         RunEvent::Started { id: id.clone() },

@@ -16,8 +16,7 @@ mod signatures;
 #[path = "../cli/test.rs"]
 mod test;
 
-use agentry_compile::model::digest::hex;
-use sha2::{Digest as _, Sha256};
+use agentry_compile::text::digest::of as sha256;
 
 use scripted::ScriptedRegistry;
 use test::{HELPER, Test};
@@ -28,9 +27,4 @@ fn pushed() -> (Test, ScriptedRegistry) {
     let test = Test::new().file("helper.agent", HELPER);
     test.run(&format!("push helper.agent oci://{}/team/helper", registry.host())).exits(0);
     (test, registry)
-}
-
-/// `sha256:…` of some bytes.
-fn sha256(bytes: &[u8]) -> String {
-    format!("sha256:{}", hex(&Sha256::digest(bytes)))
 }

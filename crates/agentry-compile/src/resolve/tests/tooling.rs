@@ -183,7 +183,7 @@ fn every_contributing_file_has_a_digest() {
         ]
     );
     let notes = &plan.files[2].digest;
-    assert_eq!(*notes, agentry_model::digest::bytes(b"Notes.\n"));
+    assert_eq!(*notes, agentry_text::digest::of("Notes.\n"));
     assert!(notes.starts_with("sha256:") && notes.len() == 71, "{notes}");
 }
 

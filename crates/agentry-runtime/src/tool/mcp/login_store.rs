@@ -2,7 +2,6 @@
 //! only this user can read.
 
 use agentry_posix::unix::fs::PermissionsExt as _;
-use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -10,9 +9,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use agentry_mcp::{LoginStore, SavedLogin};
-use sha2::{Digest as _, Sha256};
 use url::Url;
 
+use super::pin_store::file_name;
 use crate::private_files;
 
 /// The program for the keyring of a desktop.
@@ -39,11 +38,7 @@ impl UserLogins {
     }
 
     fn file(&self, resource: &Url) -> PathBuf {
-        let mut name = String::new();
-        for byte in Sha256::digest(resource.as_str()).iter().take(16) {
-            let _ = write!(name, "{byte:02x}");
-        }
-        self.directory.join(format!("{name}.json"))
+        self.directory.join(format!("{}.json", file_name(resource.as_str())))
     }
 
     fn find_in_file(&self, resource: &Url) -> io::Result<Option<Vec<u8>>> {
@@ -66,15 +61,7 @@ impl UserLogins {
 
     fn keep_in_file(&self, resource: &Url, text: &[u8]) -> io::Result<()> {
         private_files::directories(&self.directory)?;
-        let path = self.file(resource);
-        let new = path.with_extension(format!("{}.new", std::process::id()));
-        // A file that is left of a killed process may have other permissions.
-        let _ = fs::remove_file(&new);
-        let mut file =
-            private_files::file(&new, fs::OpenOptions::new().write(true).create_new(true))?;
-        file.write_all(text)?;
-        file.sync_all()?;
-        fs::rename(new, path)
+        private_files::replace(&self.file(resource), text)
     }
 }
 

@@ -1,8 +1,6 @@
 //! The names under which a model sees the tools of servers.
 
-use std::fmt::Write as _;
-
-use sha2::{Digest as _, Sha256};
+use agentry_compile::text::digest::sha256;
 
 /// The most characters of a name that models accept.
 const MOST: usize = 64;
@@ -20,10 +18,8 @@ pub fn offered_name(server: &str, tool: &str) -> String {
     if name.len() <= MOST {
         return name;
     }
-    let mut hash = String::new();
-    for byte in Sha256::digest(format!("{server}/{tool}")).iter().take(HASH / 2) {
-        let _ = write!(hash, "{byte:02x}");
-    }
+    let mut hash = sha256(format!("{server}/{tool}"));
+    hash.truncate(HASH);
     let start: String = name.chars().take(MOST - HASH - 1).collect();
     format!("{start}_{hash}")
 }

@@ -1,12 +1,11 @@
 //! The pins of a user: one file per agent and server, below Agentry's home directory.
 
-use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use agentry_compile::text::digest::sha256;
 use agentry_mcp::ServerPin;
-use sha2::{Digest as _, Sha256};
 
 use crate::private_files;
 
@@ -37,17 +36,8 @@ impl PinStore {
     /// Stores a pin.
     pub fn keep(&self, pin: &ServerPin) -> io::Result<()> {
         private_files::directories(&self.directory)?;
-        let path = self.path(&pin.server);
-        // Written beside and renamed, so that another process never reads half a pin.
-        let new = path.with_extension(format!("{}.new", std::process::id()));
         let text = serde_json::to_string_pretty(pin).map_err(io::Error::other)?;
-        let mut file = private_files::file(
-            &new,
-            fs::OpenOptions::new().write(true).create(true).truncate(true),
-        )?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(new, path)
+        private_files::replace(&self.path(&pin.server), text)
     }
 
     fn path(&self, server: &str) -> PathBuf {
@@ -56,12 +46,10 @@ impl PinStore {
 }
 
 /// A name that every file system accepts.
-fn file_name(name: &str) -> String {
-    let mut out = String::new();
-    for byte in Sha256::digest(name).iter().take(16) {
-        let _ = write!(out, "{byte:02x}");
-    }
-    out
+pub(super) fn file_name(name: &str) -> String {
+    let mut digits = sha256(name);
+    digits.truncate(32);
+    digits
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Finds where the hunks of a patch belong, and applies them.
 
+use agentry_compile::text::report::counted;
+
 use super::parse::{PatchHunk, PatchLineKind};
 
 /// Ways to compare two lines, the strictest first; the first that finds a match counts.
@@ -61,7 +63,7 @@ fn place(lines: &[&str], mut from: usize, hunk: &PatchHunk) -> Result<usize, Str
     }
     find(lines, from, &old).ok_or_else(|| {
         let first = old.iter().find(|line| !line.trim().is_empty()).copied().unwrap_or_default();
-        let count = crate::tool::output_cap::lines(old.len());
+        let count = counted(old.len(), "line");
         format!("{count}, from `{}` on, not there; read the file again", first.trim())
     })
 }

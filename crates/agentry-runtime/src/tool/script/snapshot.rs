@@ -4,14 +4,13 @@
 use std::io::Read as _;
 
 use agentry_compile::policy::Section;
+use agentry_compile::text::digest::sha256;
 use serde_json::{Map, Value, json};
-use sha2::{Digest as _, Sha256};
 
 use super::super::files::{self, touch};
 use super::super::read::{readable, touched};
 use super::super::write::WriteTool;
 use super::super::{BuiltInTool as _, CallLocation, ToolHost, ToolTouch};
-use crate::undo::hex;
 
 /// The name of the protocol, which the script gets with its files.
 const PROTOCOL: &str = "snapshot-v1";
@@ -144,6 +143,6 @@ impl FileSnapshot {
 
 /// One file, without its path.
 fn snapshot(text: &str) -> Value {
-    let digest = hex(&Sha256::digest(text));
+    let digest = sha256(text);
     json!({ "size": text.len(), "sha256": digest, "content": text })
 }

@@ -15,7 +15,7 @@ pub(super) fn updates(events: &[TimedEvent], workspace: &Path) -> Vec<SessionUpd
 
 fn update(event: &RunEvent, workspace: &Path) -> Vec<SessionUpdate> {
     match event {
-        RunEvent::Said { text } => vec![SessionUpdate::UserText(clean(text))],
+        RunEvent::UserSent { text } => vec![SessionUpdate::UserText(clean(text))],
         RunEvent::Turned(turn) => {
             turn.message.blocks.iter().filter_map(|it| block(it, workspace)).collect()
         }

@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agentry_compile::render::{LedgerEntry, RenderLedger, sha256};
+use agentry_compile::render::{LedgerEntry, RenderLedger};
 use agentry_compile::targets::{HarnessPlace, PlaceRole, target};
+use agentry_compile::text::digest::sha256;
 use agentry_compile::text::path::join;
 use agentry_compile::text::{Severity, limits};
 use agentry_compile::{EntryKind, FileTree as _, ReadError, WorkspaceConfig};

@@ -1,9 +1,9 @@
 //! What takes part in a workspace, each with its digest and where it comes from.
 
 use agentry_compile::lock::{LockedAgent, LockedServer};
-use agentry_compile::text::limits;
 use agentry_compile::text::path::join;
-use agentry_compile::{BaseAgent, CompiledAgent, FileTree as _, FoundHarnessFile, render};
+use agentry_compile::text::{digest, limits};
+use agentry_compile::{BaseAgent, CompiledAgent, FileTree as _, FoundHarnessFile};
 use agentry_registry::AgentStore;
 use serde_json::{Value, json};
 
@@ -144,7 +144,7 @@ fn digest_below(now: &LockedAgent, path: &str) -> Option<String> {
     let is_below = |file: &str| file == path || file.starts_with(&format!("{dir}/"));
     let files = now.files.iter().chain(&now.base_files).filter(|file| is_below(&file.path));
     let lines: Vec<String> = files.map(|file| format!("{} {}\n", file.path, file.digest)).collect();
-    (!lines.is_empty()).then(|| format!("sha256:{}", render::sha256(lines.concat().as_bytes())))
+    (!lines.is_empty()).then(|| digest::of(lines.concat()))
 }
 
 fn base_digest(now: &LockedAgent, base: &str) -> Option<String> {
@@ -156,7 +156,7 @@ fn base_digest(now: &LockedAgent, base: &str) -> Option<String> {
 fn server_digest(server: &LockedServer) -> String {
     let LockedServer { name, command, args, url, env, headers, pins: _ } = server;
     let text = json!([name, command, args, url, env, headers]).to_string();
-    format!("sha256:{}", render::sha256(text.as_bytes()))
+    digest::of(text)
 }
 
 /// A file that a harness reads and a person wrote.
@@ -171,7 +171,7 @@ pub(super) fn of_harness_file(
         kind: found.kind.as_str().to_owned(),
         name: name.to_owned(),
         path: found.path.clone(),
-        digest: bytes.map(|bytes| format!("sha256:{}", render::sha256(&bytes))),
+        digest: bytes.map(digest::of),
         origin: "workspace".to_owned(),
         signers: None,
         agent: None,

@@ -1,6 +1,7 @@
 //! The one command that adds the guard, where only it can check the rules exactly.
 
 use agentry_compile::render::TargetRun;
+use agentry_compile::targets::guard::shell_word;
 use agentry_compile::targets::{LossKind, RenderLoss, RenderedAgent};
 
 use crate::args::RenderArguments;
@@ -20,17 +21,8 @@ pub(super) fn command(args: &RenderArguments, targets: &[&str]) -> Option<String
         return None;
     }
     let mut words = vec!["agentry render --guard".to_owned()];
-    words.extend(args.agents.iter().map(|path| quoted(path)));
+    words.extend(args.agents.iter().map(|path| shell_word(path)));
     words.push(format!("--target {}", targets.join(",")));
-    words.extend(args.output.iter().map(|dir| format!("-o {}", quoted(dir))));
+    words.extend(args.output.iter().map(|dir| format!("-o {}", shell_word(dir))));
     Some(words.join(" "))
-}
-
-/// Quotes a path as one word for a shell.
-fn quoted(path: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
-    if !path.is_empty() && path.chars().all(plain) {
-        return path.to_owned();
-    }
-    format!("'{}'", path.replace('\'', r"'\''"))
 }

@@ -8,7 +8,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use agentry_compile::render::sha256;
+use agentry_compile::text::digest::{hex, sha256};
 use agentry_compile::{AnswerRecord, FileTree as _, is_unchanged};
 use serde_json::Value;
 
@@ -151,7 +151,7 @@ fn key() -> Option<String> {
     }
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).ok()?;
-    let key = agentry_compile::model::digest::hex(&seed);
+    let key = hex(&seed);
     fs::create_dir_all(path.parent()?).ok()?;
     let mut options = fs::OpenOptions::new();
     // If another process creates the key meanwhile, this run works without a cache.

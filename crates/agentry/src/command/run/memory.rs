@@ -24,7 +24,7 @@ use super::declared_tools::{DeclaredTools, MissingTool};
 use super::delegation::reach::reachable;
 use super::memory_tools::memory_tools;
 use super::prepared_agent::PreparedAgent;
-use super::session::now;
+use super::session::seconds;
 use super::skills::is_left_out;
 use crate::disk::{DiskWorld, kept_root};
 use crate::home::current_user;
@@ -227,11 +227,6 @@ pub(crate) fn may_converse(ground: &PreparedAgent) -> Result<(), CliFailure> {
     let message =
         format!("`{}` holds no conversation: its `memory.working` is `none`", ground.path());
     Err(CliFailure::new(message).hint("run it anew with each prompt").refused())
-}
-
-/// Seconds since 1970.
-pub(crate) fn seconds() -> i64 {
-    i64::try_from(now() / 1000).unwrap_or(i64::MAX)
 }
 
 /// Whether an agent has a memory, or why it cannot have the one that it declares.

@@ -15,7 +15,7 @@ use agentry_runtime::tool::{
 };
 use serde_json::{Value, json};
 
-use super::memory::seconds;
+use super::session::seconds;
 
 /// The most memories that one call returns.
 const MOST_FOUND: usize = 10;

@@ -38,7 +38,7 @@ use crate::command::guard::{project_root, protected_in};
 use crate::command::render::lock_check::{RenderLocks, UnlockedAgent};
 use crate::command::{find_one, home_agents, mask_note, reported, usable, work_here};
 use crate::disk::{DiskWorld, kept_root};
-use crate::home::{agentry_home, sweep};
+use crate::home::{agentry_home, home, sweep};
 use crate::output::{CliFailure, remark};
 
 /// An agent that is ready to run.
@@ -117,7 +117,7 @@ impl PreparedAgent {
         format: Option<Format>,
         project: Option<&str>,
     ) -> Result<Self, CliFailure> {
-        let home = agentry_home().ok_or_else(|| CliFailure::new("there is no home directory"))?;
+        let home = home()?;
         let disk = Arc::new(DiskWorld::default());
         let found = find_one(&disk, path, format)?;
         let mut compiled = usable(&disk, &found)?;

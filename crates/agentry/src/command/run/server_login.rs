@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentry_compile::text::report::visible;
+use agentry_compile::text::report::{counted, visible};
 use agentry_mcp::{
     ClientFuture, ClientRuntime, LoginBrowser, McpClient, McpFailure, ServerConfig, StartPace,
 };
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &ToolsLoginArguments) -> CliOutcome {
         let connected = runtime()?.block_on(connect(&threads, &plan));
         match connected {
             Ok(tools) => {
-                let count = if tools == 1 { "1 tool".to_owned() } else { format!("{tools} tools") };
+                let count = counted(tools, "tool");
                 print(&format!("you are logged in to `{}`, which has {count}\n", plan.name));
                 return Ok(ExitKind::Done);
             }

@@ -644,7 +644,13 @@ pub(super) fn broken(BrokenRun(why): BrokenRun) -> CliFailure {
     CliFailure::new(format!("the run cannot be written down: {why}")).finding()
 }
 
+/// Milliseconds since the Unix epoch.
 pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Seconds since the Unix epoch.
+pub(crate) fn seconds() -> i64 {
+    i64::try_from(now() / 1_000).unwrap_or(i64::MAX)
 }

@@ -1,19 +1,18 @@
 //! `agentry runs prune`: removes old runs.
 
-use std::time::{Duration, SystemTime};
-
 use agentry_runtime::journal::{self, PrunedRun};
 use serde_json::{Value, json};
 
-use super::{entry, failed, home, name};
+use super::{entry, failed, name};
 use crate::args::{ResultFormat, RunsPruneArguments};
+use crate::command::run::session::now;
 use crate::engine;
+use crate::home::home;
 use crate::output::{CliOutcome, ExitKind, print, print_json, remark};
 
 pub(super) fn run(args: &RunsPruneArguments) -> CliOutcome {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let before = now.checked_sub(args.older_than).unwrap_or(Duration::ZERO);
-    let before = u64::try_from(before.as_millis()).unwrap_or(u64::MAX);
+    let age = u64::try_from(args.older_than.as_millis()).unwrap_or(u64::MAX);
+    let before = now().saturating_sub(age);
     let pruned = journal::prune(&home()?, before, args.dry_run, &engine::remove).map_err(failed)?;
     match args.format {
         ResultFormat::Json => {

@@ -84,7 +84,7 @@ fn event(happened: &TimedEvent) -> String {
         | RunEvent::Asking { .. }
         | RunEvent::Started { .. }
         | RunEvent::Waited => String::new(),
-        RunEvent::Said { text } => indented("> ", text),
+        RunEvent::UserSent { text } => indented("> ", text),
         RunEvent::Turned(turn) => turned(turn),
         RunEvent::TurnFailed(failure) => failed("", failure),
         RunEvent::Called { within, call: ToolCall { id, tool, arguments, .. } } => {

@@ -4,9 +4,10 @@ use std::io::Write as _;
 
 use serde_json::json;
 
-use super::{find, home};
+use super::find;
 use crate::args::{ResultFormat, RunsResultArguments};
 use crate::engine::git_workspace;
+use crate::home::home;
 use crate::output::{CliFailure, CliOutcome, ExitKind, note, print, print_json, remark};
 
 pub(super) fn run(args: &RunsResultArguments) -> CliOutcome {

@@ -9,8 +9,9 @@ use agentry_runtime::{RunSpending, TimedEvent};
 use serde_json::json;
 
 use super::report::{self, RunStory};
-use super::{failed, find, home, started};
+use super::{failed, find, started};
 use crate::args::{ResultFormat, RunsShowArguments};
+use crate::home::home;
 use crate::output::{CliFailure, CliOutcome, ExitKind, columns, print, print_json};
 
 /// The levels of delegates below a run.

@@ -6,8 +6,9 @@ use agentry_runtime::RunEffect;
 use agentry_runtime::journal::JournalFollower;
 
 use super::report::{self, RunStory};
-use super::{failed, find, home};
+use super::{failed, find};
 use crate::args::{ResultFormat, RunsTailArguments};
+use crate::home::home;
 use crate::output::{CliOutcome, ExitKind, print, remark};
 
 /// The polling interval of the journal.

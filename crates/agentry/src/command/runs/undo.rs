@@ -10,10 +10,11 @@ use agentry_runtime::undo::{UndoOutcome, undo};
 use agentry_runtime::{MessageBlock, RunEvent, TimedEvent};
 use serde_json::{Value, json};
 
-use super::{failed, find, home};
+use super::{failed, find};
 use crate::args::{ResultFormat, RunsUndoArguments};
 use crate::command::run::session::now;
 use crate::engine;
+use crate::home::home;
 use crate::output::{CliFailure, CliOutcome, ExitKind, print, print_json, remark};
 
 pub(super) fn run(args: &RunsUndoArguments) -> CliOutcome {

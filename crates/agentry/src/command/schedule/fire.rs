@@ -9,11 +9,11 @@ use agentry_runtime::engine::FiringKey;
 use agentry_runtime::journal::{self, JournalFollower, RunFiring, RunState};
 
 use super::found_schedules::{FoundSchedule, of_agent};
-use super::{failed, firing_receipts, holders, named, open_ledger, seconds};
+use super::{failed, firing_receipts, holders, named, open_ledger};
 use crate::args::{AskFallback, FireArguments, RunArguments, RunFormat, SpendingArguments};
 use crate::command::run::limits::millionths;
 use crate::command::run::prepared_agent::PreparedAgent;
-use crate::command::run::session::now;
+use crate::command::run::session::{now, seconds};
 use crate::engine;
 use crate::home::agentry_home;
 use crate::output::{CliFailure, CliOutcome, ExitKind, error_text, remark};

@@ -10,7 +10,7 @@ use agentry_home::schedule::{PlanMemo, WatchedSchedule};
 
 use rayon::prelude::*;
 
-use super::seconds;
+use crate::command::run::session::seconds;
 use crate::command::{
     find, find_here, find_one, home_agents, read_definition, usable, without_errors,
 };

@@ -4,8 +4,8 @@ use agentry_compile::text::report::visible;
 use serde_json::{Value, json};
 
 use super::found_schedules::{FoundSchedule, found};
-use super::seconds;
 use crate::args::{ResultFormat, ScheduleNextArguments};
+use crate::command::run::session::seconds;
 use crate::output::{ExitKind, columns, note, print, print_json};
 
 /// The times without `-n` and `--to`.

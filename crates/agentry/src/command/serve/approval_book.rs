@@ -1,9 +1,7 @@
 //! The pending approvals, and their answers. Every approval is a file, so that a server that starts
 //! again knows what it asked and what it was told.
 
-use agentry_posix::unix::fs::OpenOptionsExt as _;
 use std::collections::{BTreeMap, HashSet};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -377,15 +375,9 @@ impl ApprovalBook {
 
     fn save(&self, record: &ApprovalRecord) {
         let path = self.directory.join(format!("{}.json", record.id));
-        let part = self.directory.join(format!(".{}.part", record.id));
-        let mut options = std::fs::OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(0o600);
         let text = serde_json::to_string(record).unwrap_or_default();
-        let written = options.open(&part).and_then(|mut file| file.write_all(text.as_bytes()));
         // What cannot be written is known until this process ends, and the journal has the run itself.
-        if written.is_ok() {
-            let _ = std::fs::rename(&part, &path);
-        }
+        let _ = agentry_runtime::replace_private_file(&path, text);
     }
 }
 

@@ -122,7 +122,7 @@ impl RunFeed {
             return serde_json::to_value(output).ok();
         }
         match &happened.event {
-            RunEvent::Said { text } => Some(json!({ "type": "said", "text": text })),
+            RunEvent::UserSent { text } => Some(json!({ "type": "said", "text": text })),
             RunEvent::Delegated { id, run, spent } => {
                 Some(json!({ "type": "delegated", "id": id, "run": run, "spent": spent }))
             }

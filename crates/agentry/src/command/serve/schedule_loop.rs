@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use agentry_compile::text::report::visible;
+use agentry_compile::text::report::{counted, visible};
 use agentry_home::schedule::{
     FiringHolder, FiringIdentity, FiringRow, FiringStarter, FiringState, KeeperReport,
     ScheduleChange, ScheduleKeeper, is_alive, process_of,
@@ -13,10 +13,10 @@ use agentry_home::schedule::{
 use agentry_runtime::journal::DisplayTime;
 
 use crate::args::AskFallback;
-use crate::command::run::session::now;
+use crate::command::run::session::{now, seconds};
 use crate::command::sandbox::this_program;
 use crate::command::schedule::found_schedules::FoundSchedule;
-use crate::command::schedule::{failed, firing_receipts, holders, open_ledger, seconds};
+use crate::command::schedule::{failed, firing_receipts, holders, open_ledger};
 use crate::engine;
 use crate::output::{CliFailure, error_text, print, remark};
 
@@ -131,8 +131,7 @@ fn reload(
 /// Shows what is kept.
 fn introduce(schedules: &[FoundSchedule]) {
     let count = schedules.iter().filter(|schedule| schedule.is_enabled).count();
-    let plural = if count == 1 { "" } else { "s" };
-    print(&format!("{} keeping {count} schedule{plural}\n", DisplayTime(now())));
+    print(&format!("{} keeping {}\n", DisplayTime(now()), counted(count, "schedule")));
     for schedule in schedules.iter().filter(|schedule| schedule.is_enabled) {
         let next = schedule.next().unwrap_or_else(|| "never".to_owned());
         let (name, agent) = (visible(&schedule.name), visible(&schedule.agent));

@@ -82,11 +82,9 @@ impl StartKeys {
         let entry = |it: &KeyedStart| json!({ "request": it.request, "run": it.run, "at": it.at });
         let entries: serde_json::Map<_, _> =
             known.iter().map(|(key, it)| (key.clone(), entry(it))).collect();
-        // The directory is private; what cannot be kept is known until this process ends.
-        let part = self.path.with_extension("part");
-        if std::fs::write(&part, Value::Object(entries).to_string()).is_ok() {
-            let _ = std::fs::rename(&part, &self.path);
-        }
+        // What cannot be kept is known until this process ends.
+        let text = Value::Object(entries).to_string();
+        let _ = agentry_runtime::replace_private_file(&self.path, text);
     }
 }
 

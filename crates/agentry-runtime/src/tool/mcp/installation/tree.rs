@@ -5,6 +5,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use agentry_posix::lexical;
+
 use super::{MOST_HOPS, ProgramFiles, ProgramPlaces, interpreter};
 
 /// Gathers the files of a program.
@@ -122,19 +124,6 @@ fn hops(path: &Path) -> Vec<PathBuf> {
     }
     out.extend(fs::canonicalize(path).ok());
     out.dedup();
-    out
-}
-
-/// A path without `.` and `..`.
-fn lexical(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            std::path::Component::ParentDir => drop(out.pop()),
-            std::path::Component::CurDir => {}
-            other => out.push(other),
-        }
-    }
     out
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use agentry_compile::delegates::{MOST_DELEGATES, MOST_DEPTH};
+use agentry_compile::text::digest;
 use agentry_runtime::consent::ConsentListing;
 
 use super::ceiling::DelegationCeiling;
@@ -28,7 +29,7 @@ impl ReachableDelegate {
         let bound =
             if *has_own_policy { "under its own policy" } else { "within that of its parent" };
         let path = ground.path();
-        let digest: String = ground.digest.chars().take("sha256:".len() + 12).collect();
+        let digest = digest::short(&ground.digest);
         let head = format!("`{chain}`: {path} ({digest}), {bound}");
         let listing =
             ConsentListing { delegates: Vec::new(), ..listing(ground, String::new(), Vec::new()) };

@@ -1,4 +1,12 @@
-//! The spans that a collector receives for a run.
+//! The spans that a collector receives for a run. A test of its own: only this one is compiled with the feature `otel`.
+#![expect(clippy::expect_used, reason = "a test that cannot be set up has failed")]
+
+#[allow(dead_code, reason = "the server of the other tests; not all of it is needed here")]
+#[path = "../../agentry-runtime/tests/server/mod.rs"]
+mod server;
+#[allow(dead_code, reason = "the builder of the other tests; not all of it is needed here")]
+#[path = "cli/test.rs"]
+mod test;
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -6,8 +14,8 @@ use std::thread;
 
 use serde_json::json;
 
-use crate::server::{Protocol, Server, Turn};
-use crate::test::Test;
+use server::{Protocol, Server, Turn};
+use test::Test;
 
 /// Accepts one request and answers with success; returns its first line and its body.
 fn collector() -> (String, thread::JoinHandle<(String, Vec<u8>)>) {
