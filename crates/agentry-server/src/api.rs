@@ -20,7 +20,7 @@ use crate::route::{
     RouteMatch, RouteMethod,
 };
 use crate::scope::TokenScope;
-use crate::token_store::{KnownToken, TokenStore};
+use crate::token_store::{KnownToken, TokenStore, TokenWatch};
 use crate::{completion, mcp_endpoint, metrics, openapi, page};
 
 /// The most bytes of a request's body.
@@ -65,7 +65,12 @@ impl ApiServer {
         B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send,
     {
         let server = Arc::clone(&self);
-        let reply = self.admit(request).await.unwrap_or_else(|refused| *refused);
+        // A proxy in front may have found another end of such a body: what follows on the connection is not trusted.
+        let has_chunks = request.headers().contains_key(header::TRANSFER_ENCODING);
+        let mut reply = self.admit(request).await.unwrap_or_else(|refused| *refused);
+        if has_chunks {
+            reply.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
         server.counters.count(reply.status());
         reply
     }
@@ -87,7 +92,22 @@ impl ApiServer {
         } else {
             gate::admit_token(&self.tokens, &parts.headers)?
         };
-        let scope = token.scope;
+        let watch = TokenWatch::new(&self.tokens, &token.id);
+        let reply = self.answer_known(token, (parts, body), found).await?;
+        Ok(reply::while_known(reply, watch))
+    }
+
+    /// Answers a request whose token is known, or that needs none.
+    async fn answer_known<B>(
+        self: Arc<Self>,
+        token: KnownToken,
+        (parts, body): (hyper::http::request::Parts, B),
+        found: RouteMatch,
+    ) -> Result<ServerReply, Box<ServerReply>>
+    where
+        B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send,
+    {
+        let (path, scope) = (parts.uri.path(), token.scope);
         if let Some(fragment) = path.strip_prefix("/page/").filter(|_| parts.method == Method::GET)
         {
             let query = parts.uri.query().unwrap_or_default();
@@ -129,7 +149,9 @@ impl ApiServer {
                 }
                 _ => refused(StatusCode::BAD_REQUEST, "invalid", &why),
             })?;
-            input.key = idempotency_key(&parts.headers)?;
+            // A key belongs to the client that chose it.
+            let key = idempotency_key(&parts.headers)?;
+            input.key = key.map(|key| format!("{} {key}", token.id));
         }
         self.perform(route, &input, &parts.headers).await
     }
@@ -223,15 +245,15 @@ impl ApiServer {
         headers: &HeaderMap,
         write: fn(Option<u64>, &Value) -> Option<String>,
     ) -> Result<ServerReply, Box<ServerReply>> {
-        let after = match headers.get("last-event-id") {
-            None => 0,
-            Some(id) => {
-                id.to_str().ok().and_then(|id| id.trim().parse().ok()).ok_or_else(|| {
-                    let message = "`Last-Event-ID` is not the number of an event";
-                    refused(StatusCode::BAD_REQUEST, "invalid", message)
-                })?
-            }
+        let after = match gate::single(headers, "last-event-id") {
+            Ok(None) => Some(0),
+            Ok(Some(id)) => id.trim().parse().ok(),
+            Err(()) => None,
         };
+        let after = after.ok_or_else(|| {
+            let message = "`Last-Event-ID` is not the number of an event";
+            refused(StatusCode::BAD_REQUEST, "invalid", message)
+        })?;
         Ok(reply::stream(events::frames(self.feed(run, after)?, write)))
     }
 
@@ -373,11 +395,14 @@ fn check_fields(fields: &[BodyField], body: &Map<String, Value>) -> Result<(), S
 }
 
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Box<ServerReply>> {
-    let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
-    let key = key.to_str().ok().filter(|key| (1..=200).contains(&key.len()));
-    let message = "`Idempotency-Key` must have 1 to 200 characters";
-    let key = key.ok_or_else(|| refused(StatusCode::BAD_REQUEST, "invalid", message))?;
-    Ok(Some(key.to_owned()))
+    match gate::single(headers, "idempotency-key") {
+        Ok(None) => Ok(None),
+        Ok(Some(key)) if (1..=200).contains(&key.len()) => Ok(Some(key.to_owned())),
+        Ok(Some(_)) | Err(()) => {
+            let message = "`Idempotency-Key` must be one text of 1 to 200 characters";
+            Err(refused(StatusCode::BAD_REQUEST, "invalid", message))
+        }
+    }
 }
 
 /// The header that names the next part of a list.

@@ -81,7 +81,10 @@ pub(crate) fn admit_caller<B>(
 }
 
 /// The one value of a header. Two values are an error, because another program could have read the other one.
-fn single(headers: &HeaderMap, name: header::HeaderName) -> Result<Option<&str>, ()> {
+pub(crate) fn single(
+    headers: &HeaderMap,
+    name: impl header::AsHeaderName,
+) -> Result<Option<&str>, ()> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (None, _) => Ok(None),

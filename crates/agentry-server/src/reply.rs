@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use futures_util::{Stream, StreamExt as _};
+use futures_util::{Stream, StreamExt as _, TryStreamExt as _};
 use http_body_util::{BodyExt as _, Full, StreamBody, combinators::UnsyncBoxBody};
 use hyper::body::{Bytes, Frame};
 use hyper::header::{self, HeaderName, HeaderValue};
@@ -10,6 +10,7 @@ use hyper::{Response, StatusCode};
 use serde_json::{Value, json};
 
 use crate::host::HostError;
+use crate::token_store::TokenWatch;
 
 /// The body of every response.
 pub(crate) type ReplyBody = UnsyncBoxBody<Bytes, Infallible>;
@@ -19,6 +20,9 @@ pub(crate) type ServerReply = Response<ReplyBody>;
 /// Nothing is loaded from elsewhere, no script but ours runs, and no page frames this one.
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// The type of a response that goes on.
+const EVENT_STREAM: &str = "text/event-stream";
 
 /// The headers of every response.
 const HEADERS: [(HeaderName, &str); 7] = [
@@ -44,7 +48,19 @@ pub(crate) fn json(status: StatusCode, value: &Value) -> ServerReply {
 /// A response that goes on: server-sent events.
 pub(crate) fn stream(events: impl Stream<Item = String> + Send + 'static) -> ServerReply {
     let frames = events.map(|text| Ok(Frame::data(Bytes::from(text))));
-    with_body(StatusCode::OK, "text/event-stream", StreamBody::new(frames).boxed_unsync())
+    with_body(StatusCode::OK, EVENT_STREAM, StreamBody::new(frames).boxed_unsync())
+}
+
+/// The same response, which ends before its next event if the token is not known any more.
+pub(crate) fn while_known(reply: ServerReply, watch: TokenWatch) -> ServerReply {
+    if reply.headers().get(header::CONTENT_TYPE).is_none_or(|kind| kind != EVENT_STREAM) {
+        return reply;
+    }
+    reply.map(|body| {
+        let events = body.into_data_stream().map_ok(Frame::data);
+        let known = events.take_while(move |_| std::future::ready(watch.is_known()));
+        StreamBody::new(known).boxed_unsync()
+    })
 }
 
 fn with_body(status: StatusCode, kind: &'static str, body: ReplyBody) -> ServerReply {

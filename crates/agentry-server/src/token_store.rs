@@ -23,6 +23,8 @@ use crate::scope::TokenScope;
 
 /// How long a code of pairing is valid.
 pub const CODE_LIFE: Duration = Duration::from_mins(1);
+/// The id of the admin token.
+const ADMIN: &str = "admin";
 /// The most paired devices and programs.
 const MOST_TOKENS: usize = 200;
 /// The most bytes of a file in the directory.
@@ -37,10 +39,27 @@ pub struct TokenStore {
 /// The token of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KnownToken {
-    /// Its id; the admin token is `admin`.
+    /// Its id, or that of the admin token.
     pub(crate) id: String,
     /// What it may be used for.
     pub(crate) scope: TokenScope,
+}
+
+/// Whether the token of an answer that goes on is still known: a device that was revoked reads no further.
+pub(crate) struct TokenWatch {
+    /// The file of a paired token; `None` for the admin token and for answers without one.
+    path: Option<PathBuf>,
+}
+
+impl TokenWatch {
+    pub(crate) fn new(tokens: &TokenStore, id: &str) -> Self {
+        let is_paired = !id.is_empty() && id != ADMIN;
+        Self { path: is_paired.then(|| tokens.directory.join("tokens").join(id)) }
+    }
+
+    pub(crate) fn is_known(&self) -> bool {
+        self.path.as_ref().is_none_or(|path| path.exists())
+    }
 }
 
 /// A device or a program that was paired.
@@ -98,7 +117,7 @@ impl TokenStore {
         let digest = sha256(token);
         // Digests are compared, so that the time of the comparison reveals nothing about a token.
         if self.admin().is_ok_and(|admin| sha256(&admin) == digest) {
-            return Some(KnownToken { id: "admin".to_owned(), scope: TokenScope::Admin });
+            return Some(KnownToken { id: ADMIN.to_owned(), scope: TokenScope::Admin });
         }
         let paired = self.list().into_iter().find(|paired| paired.digest == digest)?;
         Some(KnownToken { id: paired.id, scope: paired.scope })

@@ -27,8 +27,9 @@ use super::{ServedTools, ServerService};
 use crate::connection::UNSUPPORTED_VERSION;
 use crate::protocol_era::is_spoken;
 
-/// The most sessions. One that is idle makes room.
+/// The most sessions, and the most of one owner. One that is idle makes room.
 const SESSIONS: usize = 256;
+const OWN_SESSIONS: usize = 64;
 /// How long a session without a message may be the first to go.
 const IDLE: Duration = Duration::from_mins(30);
 /// The most requests of all clients that are open at once.
@@ -178,11 +179,9 @@ impl<H: ServedTools> HttpSessions<H> {
         let result = answer.map_err(|error| refused(400, &id, error))?;
         let session = random_state().map_err(|error| refused(500, &id, error))?;
         let mut sessions = locked(&self.sessions);
-        if sessions.len() >= SESSIONS {
-            sessions.retain(|_, session| session.used.elapsed() < IDLE);
-        }
-        if sessions.len() >= SESSIONS {
-            let message = format!("there are {SESSIONS} sessions already");
+        if !make_room(&mut sessions, post.owner) {
+            let message =
+                format!("there are {SESSIONS} sessions already, or {OWN_SESSIONS} of this token");
             return Err(refused(503, &id, RpcError::new(codes::INTERNAL, message)));
         }
         let owner = post.owner.to_owned();
@@ -249,6 +248,27 @@ impl<H: ServedTools> ServedHttp for HttpSessions<H> {
         }
         true
     }
+}
+
+/// Makes room for a session of an owner; returns whether there is some. A client that disappears leaves its session, so the
+/// one that its owner used least recently ends, if nothing of it is under way.
+fn make_room<H: ServedTools>(sessions: &mut HashMap<String, HttpSession<H>>, owner: &str) -> bool {
+    if sessions.len() >= SESSIONS {
+        sessions.retain(|_, session| session.used.elapsed() < IDLE);
+    }
+    let own = sessions.iter().filter(|(_, session)| session.owner == owner);
+    let count = own.clone().count();
+    if count < OWN_SESSIONS {
+        return sessions.len() < SESSIONS;
+    }
+    // A request that is under way has its service as well.
+    let quiet = own.filter(|(_, session)| Arc::strong_count(&session.service) == 1);
+    let oldest = quiet.min_by_key(|(_, session)| session.used).map(|(id, _)| id.clone());
+    let ended = oldest.and_then(|id| sessions.remove(&id));
+    ended.is_some_and(|session| {
+        session.service.give_up();
+        true
+    })
 }
 
 /// A request on its way to its answer.

@@ -4,10 +4,10 @@
 //! One directory holds a file for each run, which is locked while the run lives. A file without a lock
 //! belongs to a killed run; the next start removes what it lists.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::os::fd::AsRawFd as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -49,6 +49,8 @@ pub(crate) struct LeftoverList {
     /// Locked while it is open.
     file: File,
     all: Vec<RunLeftover>,
+    /// The placeholders, locked while the run lasts: a run of another home, whose records are elsewhere, leaves them.
+    held: Vec<File>,
 }
 
 impl LeftoverList {
@@ -62,7 +64,7 @@ impl LeftoverList {
         let path = directory.join(format!("{}-{run}.json", std::process::id()));
         let file = File::create(&path)?;
         file.lock()?;
-        Ok(Self { directory: directory.to_owned(), path, file, all: Vec::new() })
+        Ok(Self { directory: directory.to_owned(), path, file, all: Vec::new(), held: Vec::new() })
     }
 
     /// Records leftovers before they are created. Placeholders are on the disk when this returns; the
@@ -93,23 +95,70 @@ impl LeftoverList {
     }
 
     /// Creates a recorded leftover. A placeholder of another run is shared.
-    pub(crate) fn place(&self, leaving: &RunLeftover) -> io::Result<()> {
+    pub(crate) fn place(&mut self, leaving: &RunLeftover) -> io::Result<()> {
         let _lock = lock(&self.directory)?;
         let made = match leaving {
-            RunLeftover::File(path) => place_file(path),
+            RunLeftover::File(path) => return self.place_held(path),
             RunLeftover::Directory(path) | RunLeftover::Private(path) => fs::create_dir(path),
             RunLeftover::Group(_) => Ok(()),
         };
-        match made {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            other => other,
-        }
+        unless_there(made)
     }
+
+    /// Creates a placeholder, or takes the one that is there, and locks it.
+    fn place_held(&mut self, path: &Path) -> io::Result<()> {
+        /// A placeholder that a run of another home removes more often than this refuses the run.
+        const MOST_TRIES: usize = 100;
+        for _ in 0..MOST_TRIES {
+            unless_there(place_file(path))?;
+            if !is_placeholder(path) {
+                // Another program has created the file meanwhile, or removed it.
+                match fs::symlink_metadata(path) {
+                    Ok(_) => return Ok(()),
+                    Err(_) => continue,
+                }
+            }
+            let Ok(file) = File::open(path) else { continue };
+            // Waits while another run removes it. Where files cannot be locked, all is as without a lock.
+            let _ = file.lock_shared();
+            if is_at(&file, path) {
+                self.held.push(file);
+                return Ok(());
+            }
+        }
+        Err(io::ErrorKind::NotFound.into())
+    }
+}
+
+fn unless_there(made: io::Result<()>) -> io::Result<()> {
+    match made {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        other => other,
+    }
+}
+
+/// Whether an open file is still the one at `path`.
+fn is_at(file: &File, path: &Path) -> bool {
+    let id = |found: fs::Metadata| (found.dev(), found.ino());
+    let there = fs::symlink_metadata(path).map(id).ok();
+    there.is_some() && there == file.metadata().map(id).ok()
+}
+
+/// Removes a placeholder, unless another run has locked it.
+fn remove_placeholder(path: &Path) -> io::Result<()> {
+    if !is_placeholder(path) {
+        return Ok(());
+    }
+    let file = File::open(path)?;
+    if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) || !is_at(&file, path) {
+        return Ok(());
+    }
+    fs::remove_file(path)
 }
 
 /// Creates a placeholder. It gets its name when it is whole: an empty `agentry.lock` would be read as a broken one, and
 /// nothing would remove it if this process were killed before the text is written.
-fn place_file(path: &Path) -> io::Result<()> {
+pub(super) fn place_file(path: &Path) -> io::Result<()> {
     let parent = path.parent().filter(|parent| parent.is_dir());
     match parent.map(|parent| link_nameless(parent, path)) {
         Some(Ok(())) => Ok(()),
@@ -130,6 +179,8 @@ fn link_nameless(parent: &Path, path: &Path) -> io::Result<()> {
 impl Drop for LeftoverList {
     fn drop(&mut self) {
         let Ok(_lock) = lock(&self.directory) else { return };
+        // First: of two runs that end at once, the later one finds no lock.
+        self.held.clear();
         let others = living(&self.directory, &self.path).unwrap_or_default();
         take_away(&self.all, &others);
         let _ = fs::remove_file(&self.path);
@@ -200,8 +251,7 @@ fn read(path: &Path) -> Vec<RunLeftover> {
 fn take_away(all: &[RunLeftover], others: &[RunLeftover]) {
     for leaving in all.iter().rev().filter(|leaving| !others.contains(leaving)) {
         let _ = match leaving {
-            RunLeftover::File(path) if is_placeholder(path) => fs::remove_file(path),
-            RunLeftover::File(_) => Ok(()),
+            RunLeftover::File(path) => remove_placeholder(path),
             // Fails for a directory that is not empty, which then stays.
             RunLeftover::Directory(path) => fs::remove_dir(path),
             RunLeftover::Private(path) => fs::remove_dir_all(path),
@@ -220,6 +270,33 @@ mod tests {
         leavings.record([leaving.clone()]).expect("written");
         leavings.place(&leaving).expect("placed");
         leavings
+    }
+
+    /// Homes do not see each other's records; the placeholder itself says that it is in use.
+    #[test]
+    fn a_placeholder_stays_while_a_run_of_another_home_has_it() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("agentry.lock");
+        let homes = ["first", "second"].map(|home| dir.path().join(home));
+        let first = placed(&homes[0], &path);
+        let second = placed(&homes[1], &path);
+        drop(first);
+        assert!(is_placeholder(&path), "the second run has it");
+        drop(second);
+        assert!(!path.exists(), "the last run removes it");
+        // Runs that come and go at once leave nothing, and each has its placeholder.
+        std::thread::scope(|scope| {
+            for home in &homes {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        let held = placed(home, &path);
+                        assert!(is_placeholder(&path));
+                        drop(held);
+                    }
+                });
+            }
+        });
+        assert!(!path.exists());
     }
 
     /// Another program may read a protected file at any moment, such as `agentry.lock`.
@@ -277,7 +354,7 @@ mod tests {
         let (ledger, path) = (dir.path().join("ledger"), dir.path().join("agentry.lock"));
         let run = placed(&ledger, &path);
         // A killed process runs no `drop`, but its locks are released.
-        run.file.unlock().expect("unlocked");
+        run.held.iter().chain([&run.file]).for_each(|file| file.unlock().expect("unlocked"));
         std::mem::forget(run);
         let held = lock(&ledger).expect("a lock");
         sweep(&ledger).expect("nobody waits");

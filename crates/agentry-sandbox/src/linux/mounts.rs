@@ -9,6 +9,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
+use super::leftovers::place_file;
 use super::pins::{MountPin, pins};
 use super::system::{self, CopyAttributes};
 use crate::{Confinement, NetworkAccess};
@@ -279,7 +280,8 @@ fn put(root: &Path, copy: &MountCopy) -> io::Result<()> {
         if copy.kind == MountKind::Directory {
             fs::create_dir_all(&inside)?;
         } else {
-            fs::write(&inside, "")?;
+            // It may be in a directory of the user, where an empty `agentry.lock` would be read as a broken one.
+            place_file(&inside)?;
         }
     }
     system::attach(copy.tree.as_fd(), &inside)

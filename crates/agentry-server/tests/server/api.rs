@@ -13,14 +13,15 @@ fn body_of(reply: &str) -> Value {
 #[test]
 fn a_run_starts_with_the_request_body() {
     let server = TestServer::new();
-    let token = server.token(TokenScope::Run);
+    let (paired, token) = server.tokens.issue("test", TokenScope::Run).expect("a token");
     let body = json!({ "agent": "helper", "prompt": "go" });
     let (status, reply) =
         server.send_with("POST /v1/runs", &token, "Idempotency-Key: k1\r\n", Some(&body));
     assert_eq!((status, body_of(&reply)), (200, json!({ "id": "r1" })));
     let (agent, prompt) = ("helper".to_owned(), "go".to_owned());
-    let expected =
-        HostCall::Start { agent, prompt, commit: None, key: Some("k1".to_owned()), waits: true };
+    // The key of another token is another key.
+    let key = Some(format!("{} k1", paired.id));
+    let expected = HostCall::Start { agent, prompt, commit: None, key, waits: true };
     assert_eq!(*server.host.calls.lock().expect("no panic"), [expected]);
     let unknown = json!({ "agent": "unknown", "prompt": "go" });
     let (status, reply) = server.send("POST /v1/runs", &token, Some(&unknown));

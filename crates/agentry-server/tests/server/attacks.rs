@@ -126,6 +126,66 @@ const ATTACKS: &[(&str, &str, u16)] = &[
         404,
     ),
     ("no HTTP", "\u{16}\u{3}\u{1} nonsense", 400),
+    ("our host in the line", "GET http://HOST/v1/runs HTTP/1.1\r\nHost: HOST", 401),
+    ("our host in the line only", "GET http://HOST/v1/runs HTTP/1.1\r\nHost: evil.test", 421),
+    ("a user before our host", "GET / HTTP/1.1\r\nHost: evil@HOST", 421),
+    ("our host with a dot", "GET / HTTP/1.1\r\nHost: HOST.", 421),
+    ("our address without a port", "GET / HTTP/1.1\r\nHost: 127.0.0.1", 421),
+    ("another spelling of our address", "GET / HTTP/1.1\r\nHost: 2130706433:PORT", 421),
+    ("the unspecified address", "GET / HTTP/1.1\r\nHost: 0.0.0.0:PORT", 421),
+    ("a forwarded host", "GET / HTTP/1.1\r\nHost: evil.test\r\nX-Forwarded-Host: HOST", 421),
+    ("an old version without a host", "GET /v1/runs HTTP/1.0", 421),
+    ("a tunnel", "CONNECT HOST HTTP/1.1\r\nHost: HOST", 401),
+    ("an echo", "TRACE /v1/runs HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN", 405),
+    ("only the head", "HEAD /v1/runs HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN", 405),
+    (
+        "a method that a header names",
+        "GET /v1/runs/r1/cancel HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\nX-HTTP-Method-Override: POST",
+        405,
+    ),
+    ("options of everything", "OPTIONS * HTTP/1.1\r\nHost: HOST", 401),
+    (
+        "a path with encoded dots",
+        "GET /v1/%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN",
+        404,
+    ),
+    ("a free path before another", "GET /healthz/../v1/runs HTTP/1.1\r\nHost: HOST", 401),
+    ("a free path with a parameter", "GET /healthz;/../../v1/runs HTTP/1.1\r\nHost: HOST", 401),
+    ("a space before a colon", "GET / HTTP/1.1\r\nHost: HOST\r\nOrigin : http://evil.test", 400),
+    ("a folded header", "GET / HTTP/1.1\r\nHost: HOST\r\n evil.test", 400),
+    (
+        "two lengths",
+        "POST /v1/runs HTTP/1.1\r\nHost: HOST\r\nContent-Length: 2\r\nContent-Length: 3",
+        400,
+    ),
+    ("a length with a sign", "POST /v1/runs HTTP/1.1\r\nHost: HOST\r\nContent-Length: +2", 400),
+    (
+        "chunks that are not last",
+        "POST /v1/runs HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked, identity",
+        400,
+    ),
+    ("almost chunks", "POST /v1/runs HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: xchunked", 400),
+    ("the second version of HTTP", "PRI * HTTP/2.0", 400),
+    (
+        "an event before the first",
+        "GET /v1/runs/r1/events HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\nLast-Event-ID: -1",
+        400,
+    ),
+    (
+        "an event beyond all numbers",
+        "GET /v1/runs/r1/events HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\nLast-Event-ID: 18446744073709551616",
+        400,
+    ),
+    (
+        "an event that is no number",
+        "GET /v1/runs/r1/events HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\nLast-Event-ID: 1 OR 1=1",
+        400,
+    ),
+    (
+        "two events",
+        "GET /v1/runs/r1/events HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\nLast-Event-ID: 1\r\nLast-Event-ID: 2",
+        400,
+    ),
 ];
 
 #[test]
@@ -149,27 +209,144 @@ fn every_attack_is_refused() {
     }
 }
 
+/// Every route, by the document that the server has of itself: a token of another scope never gets an answer of the host.
 #[test]
 fn tokens_are_limited_to_their_scope() {
-    use TokenScope::{Approve, Read, Run};
+    use TokenScope::{Admin, Approve, Read, Run};
     let server = TestServer::new();
-    let tokens = [Read, Approve, Run].map(|scope| server.token(scope));
+    let tokens = [Read, Approve, Run, Admin].map(|scope| server.token(scope));
+    let (approves, runs) = ([403, 200, 403, 200], [403, 403, 200, 200]);
     let start = json!({ "agent": "helper", "prompt": "go" });
-    let accept = json!({ "decision": "accept" });
+    let chat = json!({ "model": "helper", "messages": [{ "role": "user", "content": "go" }] });
     let cases = [
-        ("GET /v1/runs", None, [200, 200, 200]),
-        ("GET /metrics", None, [200, 200, 200]),
-        ("POST /v1/runs", Some(&start), [403, 403, 200]),
-        ("POST /v1/runs/r1/resume", None, [403, 403, 200]),
-        ("POST /v1/runs/r1/messages", Some(&json!({ "text": "go on" })), [403, 403, 200]),
-        ("POST /v1/approvals/r1.c1", Some(&json!({ "answer": "no" })), [403, 200, 403]),
-        ("POST /v1/agents/helper/proposals/p1", Some(&accept), [403, 200, 403]),
-        ("POST /v1/agents/helper/consent", Some(&json!({ "digest": "sha256:0" })), [403, 200, 403]),
+        ("POST /v1/runs", Some(start), runs),
+        ("POST /v1/runs/r1/resume", None, runs),
+        ("POST /v1/runs/r1/messages", Some(json!({ "text": "go on" })), runs),
+        ("POST /v1/runs/r1/cancel", None, [403, 403, 404, 404]),
+        ("POST /v1/runs/r1/undo", None, [403, 403, 500, 500]),
+        ("POST /v1/chat/completions", Some(chat), runs),
+        ("POST /v1/responses", Some(json!({ "model": "helper", "input": "go" })), runs),
+        ("POST /mcp", None, [403, 403, 406, 406]),
+        ("DELETE /mcp", None, [403, 403, 404, 404]),
+        ("POST /v1/approvals/r1.c1", Some(json!({ "answer": "no" })), approves),
+        ("POST /v1/agents/helper/proposals/p1", Some(json!({ "decision": "accept" })), approves),
+        ("POST /v1/agents/helper/consent", Some(json!({ "digest": "sha256:0" })), approves),
     ];
-    for (line, body, expected) in cases {
-        let found = tokens.each_ref().map(|token| server.send(line, token, body).0);
-        assert_eq!(found, expected, "{line}");
+    let ended = json!({ "type": "ended", "state": "done", "spent": {} });
+    *server.host.ended.lock().expect("no panic") = Some(ended);
+    for (line, body, expected) in &cases {
+        let found = tokens.each_ref().map(|token| server.send(line, token, body.as_ref()).0);
+        assert_eq!(found, *expected, "{line}");
     }
+    // What is not in the table only reads, and every token may.
+    let (_, document) = server.send("GET /openapi.json", &tokens[0], None);
+    let document = document.split_once("\r\n\r\n").expect("a body").1;
+    let document: serde_json::Value = serde_json::from_str(document).expect("JSON");
+    for (path, methods) in document["paths"].as_object().expect("paths") {
+        for method in methods.as_object().expect("methods").keys() {
+            let (method, path) = (method.to_uppercase(), path.replace("{proposal}", "p1"));
+            let is_listed = |(line, ..): &(&str, _, _)| {
+                line.split_once(' ')
+                    .is_some_and(|(its, line)| its == method && agentry_path(&path, line))
+            };
+            if path == "/v1/pair" || cases.iter().any(is_listed) {
+                continue;
+            }
+            assert_eq!(method, "GET", "{path} is not in the table");
+            let line = format!("GET {}", path.replace("{id}", "r1"));
+            for token in &tokens {
+                assert_eq!(server.send(&line, token, None).0, 200, "{line}");
+            }
+        }
+    }
+}
+
+/// Whether a path of the document is that of a request.
+fn agentry_path(pattern: &str, path: &str) -> bool {
+    let (pattern, path) = (pattern.split('/'), path.split('/'));
+    pattern.clone().count() == path.clone().count()
+        && pattern.zip(path).all(|(wanted, part)| wanted == part || wanted.starts_with('{'))
+}
+
+/// What follows a body in chunks is not a request: a proxy in front may have found another end of the body.
+#[test]
+fn a_body_in_chunks_ends_the_connection() {
+    let server = TestServer::new();
+    let token = server.token(TokenScope::Run);
+    let head = format!("Host: {}\r\nAuthorization: Bearer {token}\r\n", server.address);
+    let body = "{\"agent\":\"helper\",\"prompt\":\"go\"}";
+    let second = format!("POST /v1/runs/r1/resume HTTP/1.1\r\n{head}Content-Length: 0\r\n\r\n");
+    for lengths in ["", "Content-Length: 4\r\n", "Content-Length: 400\r\n"] {
+        let request = format!(
+            "POST /v1/runs HTTP/1.1\r\n{head}Content-Type: application/json\r\n{lengths}\
+             Transfer-Encoding: chunked\r\n\r\n{:x}\r\n{body}\r\n0\r\n\r\n{second}",
+            body.len()
+        );
+        let (status, reply) = server.raw(&request);
+        assert_eq!(status, 200, "{lengths}: {reply}");
+        assert!(reply.to_lowercase().contains("connection: close"), "{lengths}: {reply}");
+        assert_eq!(reply.matches("HTTP/1.1 ").count(), 1, "{lengths}: {reply}");
+    }
+    let calls = server.host.calls.lock().expect("no panic");
+    assert!(calls.iter().all(|call| matches!(call, HostCall::Start { .. })), "{calls:?}");
+}
+
+/// Ids reach the host as they are meant, and are never a path of the server.
+#[test]
+fn encoded_ids_stay_ids() {
+    let server = TestServer::new();
+    let token = server.token(TokenScope::Read);
+    let cases = [
+        ("%2e%2e%2f%2e%2e%2fetc%2fpasswd", Some("../../etc/passwd")),
+        ("r1%00", Some("r1\0")),
+        ("r1%2fevents", Some("r1/events")),
+        ("r1%0d%0aX-Evil:%201", Some("r1\r\nX-Evil: 1")),
+        ("%C3%BC", Some("\u{fc}")),
+        ("%c0%ae%c0%ae", None),
+        ("%ff", None),
+        ("%2", Some("%2")),
+        ("r1?", Some("r1")),
+    ];
+    for (id, expected) in cases {
+        server.host.calls.lock().expect("no panic").clear();
+        let (status, reply) = server.send(&format!("GET /v1/runs/{id}"), &token, None);
+        let is_there = expected == Some("r1");
+        assert_eq!(status, if is_there { 200 } else { 404 }, "{id}: {reply}");
+        let expected: Vec<_> =
+            expected.map(|id| HostCall::Run(id.to_owned())).into_iter().collect();
+        assert_eq!(*server.host.calls.lock().expect("no panic"), expected, "{id}");
+        let head = reply.split("\r\n\r\n").next().unwrap_or_default().to_lowercase();
+        assert!(!head.contains("x-evil"), "{id}: {head}");
+    }
+}
+
+/// Deep and strange JSON is refused, and costs nothing.
+#[test]
+fn strange_json_is_refused() {
+    let server = TestServer::new();
+    let token = server.token(TokenScope::Run);
+    let deep = 50_000;
+    let cases = [
+        ("lists in lists", format!("{{\"agent\":{}", "[".repeat(deep))),
+        ("a whole tree", format!("{}1{}", "{\"a\":".repeat(deep), "}".repeat(deep))),
+        ("a huge number", "{\"agent\":1e999999,\"prompt\":\"x\"}".to_owned()),
+        ("half a character", "{\"agent\":\"\\ud800\",\"prompt\":\"x\"}".to_owned()),
+        ("two documents", "{\"agent\":\"a\",\"prompt\":\"x\"}{}".to_owned()),
+        ("a prototype", "{\"agent\":\"a\",\"prompt\":\"x\",\"__proto__\":{}}".to_owned()),
+    ];
+    for (case, body) in cases {
+        for path in ["/v1/runs", "/v1/chat/completions", "/mcp"] {
+            let request = format!(
+                "POST {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n\
+                 Accept: application/json, text/event-stream\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+                server.address,
+                body.len()
+            );
+            let (status, reply) = server.raw(&request);
+            assert_eq!(status, 400, "{case} at {path}: {reply}");
+        }
+    }
+    assert!(server.host.calls.lock().expect("no panic").is_empty(), "nothing was started");
 }
 
 #[test]

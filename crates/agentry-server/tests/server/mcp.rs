@@ -314,3 +314,17 @@ fn a_session_is_ended_by_its_owner() {
     let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
     assert_eq!(session.post("", &list).0, 404);
 }
+
+/// A client that never ends its sessions takes no place of others.
+#[test]
+fn abandoned_sessions_make_room() {
+    let server = TestServer::new();
+    let abandoning = HttpClient::new(&server, TokenScope::Run);
+    for number in 0..300 {
+        let (status, reply) = abandoning.post("", &initialize());
+        assert_eq!(status, 200, "session {number}: {reply}");
+    }
+    let other = HttpClient::begun(&server, TokenScope::Run);
+    let listed = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
+    assert_eq!(other.post("", &listed).0, 200);
+}

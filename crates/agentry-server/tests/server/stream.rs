@@ -15,7 +15,10 @@ struct OpenStream {
 
 impl OpenStream {
     fn new(server: &TestServer, path: &str, headers: &str) -> Self {
-        let token = server.token(TokenScope::Read);
+        Self::with_token(server, &server.token(TokenScope::Read), path, headers)
+    }
+
+    fn with_token(server: &TestServer, token: &str, path: &str, headers: &str) -> Self {
         let mut stream = TcpStream::connect(server.address).expect("a server");
         stream.set_read_timeout(Some(LIMIT)).expect("a socket");
         let request = format!(
@@ -82,6 +85,25 @@ fn pieces_that_come_late_are_left_out() {
         server.host.signals.send(LiveSignal::Piece(piece(text))).expect("a reader");
     }
     assert_eq!(stream.next(), Some((None, piece("next"))));
+}
+
+/// A device that was revoked reads no further event.
+#[test]
+fn a_revoked_token_ends_its_streams() {
+    let server = TestServer::new();
+    let said = |text: &str| json!({ "type": "said", "text": text });
+    server.host.events.lock().expect("no panic").push(said("one"));
+    for path in ["/v1/runs/r1/events", "/page/runs/r1/events"] {
+        let (paired, token) = server.tokens.issue("phone", TokenScope::Read).expect("a token");
+        let mut revoked = OpenStream::with_token(&server, &token, path, "");
+        let mut other = OpenStream::new(&server, "/v1/runs/r1/events", "");
+        assert!(revoked.next().is_some() && other.next().is_some(), "{path}");
+        assert!(server.tokens.revoke(&paired.id).expect("a token"));
+        let piece = json!({ "type": "text", "text": "secret" });
+        server.host.signals.send(LiveSignal::Piece(piece.clone())).expect("a reader");
+        assert_eq!(revoked.next(), None, "{path}");
+        assert_eq!(other.next(), Some((None, piece)), "{path}");
+    }
 }
 
 /// What a signal does not announce is found nevertheless.
