@@ -121,7 +121,7 @@ impl Audit<'_> {
                 .map(|it| AuditFinding::of(it, &compiled.sources))
                 .collect();
             findings.extend(audit_finding::since_lock(&found.path, &lock, &comparison));
-            let parts = workspace_part::of_agent(self.disk, &compiled, &now, &self.signers);
+            let parts = workspace_part::of_agent(self.disk, &compiled, now, &self.signers);
             AuditResult { parts, findings }
         };
         catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| AuditResult {

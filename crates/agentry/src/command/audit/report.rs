@@ -46,7 +46,7 @@ fn row(part: &WorkspacePart) -> Vec<String> {
     let origin = match signers {
         Some(keys) if keys.is_empty() => format!("{origin}, not signed"),
         Some(keys) => format!("{origin}, signed by {}", keys.join(", ")),
-        None => origin.clone(),
+        None => origin.clone().into_owned(),
     };
     let text = |text: &str| visible(text).into_owned();
     vec![format!("{indent}{kind}"), text(name), text(path), digest, text(&origin)]
@@ -54,7 +54,7 @@ fn row(part: &WorkspacePart) -> Vec<String> {
 
 fn summary(result: &AuditResult) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    result.parts.iter().for_each(|part| *counts.entry(part.kind.as_str()).or_default() += 1);
+    result.parts.iter().for_each(|part| *counts.entry(part.kind).or_default() += 1);
     let kinds: Vec<String> = counts.iter().map(|(kind, count)| counted(*count, kind)).collect();
     let nothing = "no agent and no file of a harness";
     let parts = if kinds.is_empty() { nothing.to_owned() } else { kinds.join(", ") };

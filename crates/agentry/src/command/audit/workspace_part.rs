@@ -1,5 +1,8 @@
 //! What takes part in a workspace, each with its digest and where it comes from.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use agentry_compile::lock::{LockedAgent, LockedServer};
 use agentry_compile::text::path::join;
 use agentry_compile::text::{digest, limits};
@@ -11,21 +14,21 @@ use super::audit_finding::AuditFinding;
 use crate::command::store;
 use crate::disk::DiskWorld;
 
-/// One part.
+/// One part. A workspace has many thousands, so that their texts are shared where they are the same.
 #[derive(Debug, Clone)]
 pub(super) struct WorkspacePart {
     /// `agent`, `base`, `skill`, `server`, `rule`, or the kind of a harness' file.
-    pub(super) kind: String,
+    pub(super) kind: &'static str,
     pub(super) name: String,
     /// Its file, or that of the agent which names it.
-    pub(super) path: String,
+    pub(super) path: Arc<str>,
     pub(super) digest: Option<String>,
     /// `workspace`, `store`, `home`, `program`, `network`, `claimed` (by a person), or what else provides it.
-    pub(super) origin: String,
+    pub(super) origin: Cow<'static, str>,
     /// The keys that signed it; `None` where nothing is signed.
     pub(super) signers: Option<Vec<String>>,
     /// The agent that it is a part of.
-    pub(super) agent: Option<String>,
+    pub(super) agent: Option<Arc<str>>,
     /// Its files, which the agent's lock covers.
     pub(super) files: Vec<String>,
     /// Whether it is a file of a harness.
@@ -40,19 +43,19 @@ impl WorkspacePart {
         json!({
             "kind": kind,
             "name": name,
-            "path": path,
+            "path": **path,
             "digest": digest,
             "origin": origin,
             "signed": signers.as_ref().map(|keys| !keys.is_empty()),
             "signers": signers,
-            "agent": agent,
+            "agent": agent.as_deref(),
         })
     }
 
     /// Notes that a person claims the file, or reports that nothing proves what it says about itself.
     pub(super) fn settle(&mut self, is_claimed: bool, findings: &mut Vec<AuditFinding>) {
         if is_claimed {
-            "claimed".clone_into(&mut self.origin);
+            self.origin = Cow::Borrowed("claimed");
         } else if self.says_rendered && !findings.iter().any(|it| it.is_unclaimed(&self.path)) {
             findings.push(AuditFinding::unproved(&self.path));
         }
@@ -82,18 +85,18 @@ impl PartSigners {
 pub(super) fn of_agent(
     disk: &DiskWorld,
     compiled: &CompiledAgent,
-    now: &LockedAgent,
+    now: LockedAgent,
     signers: &PartSigners,
 ) -> Vec<WorkspacePart> {
-    let path = &compiled.found.path;
-    let part = |kind: &str, name: &str, origin: &str| WorkspacePart {
-        kind: kind.to_owned(),
-        name: name.to_owned(),
-        path: path.clone(),
+    let path: Arc<str> = Arc::from(compiled.found.path.as_str());
+    let part = |kind: &'static str, name: String, origin: &'static str| WorkspacePart {
+        kind,
+        name,
+        path: Arc::clone(&path),
         digest: None,
-        origin: origin.to_owned(),
+        origin: Cow::Borrowed(origin),
         signers: None,
-        agent: Some(path.clone()),
+        agent: Some(Arc::clone(&path)),
         files: Vec::new(),
         is_of_harness: false,
         says_rendered: false,
@@ -103,39 +106,43 @@ pub(super) fn of_agent(
         digest: Some(now.digest.clone()),
         agent: None,
         files: now.files.iter().map(|file| shown(&file.path)).collect(),
-        ..part("agent", &now.name, "workspace")
+        ..part("agent", now.name.clone(), "workspace")
     };
     let mut parts = vec![own];
     parts.extend(compiled.bases.iter().zip(&now.bases).map(|(base, entry)| {
         let BaseAgent { path, stored, .. } = base;
         let origin = if stored.is_some() { "store" } else { "workspace" };
         let signers = stored.as_ref().map(|digest| signers.of(digest));
-        let digest = stored.clone().or_else(|| base_digest(now, entry));
-        WorkspacePart { path: path.clone(), digest, signers, ..part("base", path, origin) }
+        let digest = stored.clone().or_else(|| base_digest(&now, entry));
+        let own_path = Arc::from(path.as_str());
+        WorkspacePart { path: own_path, digest, signers, ..part("base", path.clone(), origin) }
     }));
     parts.extend(now.skills.iter().map(|(name, found)| {
-        let digest = digest_below(now, found);
-        let origin = match found {
-            found if found.starts_with("~/") => "home",
-            _ if digest.is_some() => "workspace",
-            found => found.as_str(),
-        };
-        let path = match origin {
-            "workspace" => join(&compiled.workspace, found),
-            "home" => found.clone(),
-            _ => path.clone(),
-        };
-        WorkspacePart { path, digest, ..part("skill", name, origin) }
+        skill(part("skill", name.clone(), "workspace"), &now, (&compiled.workspace, found))
     }));
     parts.extend(now.servers.iter().flatten().map(|server| {
         let origin = if server.url.is_some() { "network" } else { "program" };
-        WorkspacePart {
-            digest: Some(server_digest(server)),
-            ..part("server", &server.name, origin)
-        }
+        let digest = Some(server_digest(server));
+        WorkspacePart { digest, ..part("server", server.name.clone(), origin) }
     }));
-    parts.extend(now.policy.iter().map(|line| part("rule", line, "workspace")));
+    parts.extend(now.policy.into_iter().map(|line| part("rule", line, "workspace")));
     parts
+}
+
+/// A skill, and what the lock found for it.
+fn skill(
+    part: WorkspacePart,
+    now: &LockedAgent,
+    (workspace, found): (&str, &str),
+) -> WorkspacePart {
+    let digest = digest_below(now, found);
+    if found.starts_with("~/") {
+        return WorkspacePart { path: found.into(), digest, origin: Cow::Borrowed("home"), ..part };
+    }
+    if digest.is_some() {
+        return WorkspacePart { path: join(workspace, found).into(), digest, ..part };
+    }
+    WorkspacePart { origin: Cow::Owned(found.to_owned()), ..part }
 }
 
 /// The digest of the files below a path; `None` if there is none.
@@ -168,11 +175,11 @@ pub(super) fn of_harness_file(
     let root = disk.workspace(&found.path);
     let bytes = disk.read(&root, &found.path, limits::FILE_BYTES).ok();
     WorkspacePart {
-        kind: found.kind.as_str().to_owned(),
+        kind: found.kind.as_str(),
         name: name.to_owned(),
-        path: found.path.clone(),
+        path: Arc::from(found.path.as_str()),
         digest: bytes.map(digest::of),
-        origin: "workspace".to_owned(),
+        origin: Cow::Borrowed("workspace"),
         signers: None,
         agent: None,
         files: vec![disk.absolute(&found.path)],
