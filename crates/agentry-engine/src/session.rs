@@ -271,6 +271,7 @@ fn gone() -> EngineFailure {
 enum HoldCommand {
     Store { row: EngineRow, durable: bool, reply: mpsc::Sender<Result<(), HoldFailure>> },
     Attach { name: String, bytes: Vec<u8>, reply: mpsc::Sender<Result<(), HoldFailure>> },
+    Bind { label: String, reply: mpsc::Sender<Result<(), HoldFailure>> },
     Release { ending: Option<String>, reply: mpsc::Sender<Result<(), HoldFailure>> },
 }
 
@@ -304,6 +305,9 @@ async fn hold(mut held: HeldRun, mut inbox: queue::UnboundedReceiver<HoldCommand
                         stop();
                     }
                 }
+                Some(HoldCommand::Bind { label, reply }) => {
+                    let _ = reply.send(held.bind(&label).await);
+                }
                 Some(HoldCommand::Release { ending, reply }) => {
                     let _ = reply.send(held.release(ending.as_deref()).await);
                     return;
@@ -333,6 +337,7 @@ async fn store(held: &mut HeldRun, row: EngineRow, durable: bool) -> Result<(), 
 fn refuse(command: HoldCommand) {
     let (HoldCommand::Store { reply, .. }
     | HoldCommand::Attach { reply, .. }
+    | HoldCommand::Bind { reply, .. }
     | HoldCommand::Release { reply, .. }) = command;
     let _ = reply.send(Err(HoldFailure::Lost));
 }
@@ -359,6 +364,11 @@ impl FileUplink for HeldUplink {
     fn attach(&self, name: &str, bytes: &[u8]) -> Result<(), String> {
         let (name, bytes) = (name.to_owned(), bytes.to_vec());
         self.ask(|reply| HoldCommand::Attach { name, bytes, reply })
+    }
+
+    fn bind(&self, label: &str) -> Result<(), String> {
+        let label = label.to_owned();
+        self.ask(|reply| HoldCommand::Bind { label, reply })
     }
 }
 

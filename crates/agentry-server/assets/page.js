@@ -12,6 +12,9 @@ let shown = '';
 let streams = [];
 let visit = 0;
 let hasEnded = false;
+// When buttons last moved without a person asking for it.
+let moved = -Infinity;
+const SETTLING = 600;
 
 function tell(text) {
   message.textContent = text;
@@ -33,6 +36,7 @@ async function complaint(reply) {
   try {
     const body = await reply.json();
     if (body.error === 'consent') return 'Nobody agreed yet to what this agent may do: open it under Agents.';
+    if (body.error === 'answered') return 'It was answered before: ' + body.answer + (body.reason ? ', ' + body.reason : '');
     return body.message || body.error || reply.statusText;
   } catch {
     return reply.statusText;
@@ -99,6 +103,7 @@ async function load(isNew) {
   hasEnded = false;
   stop();
   main.replaceChildren(...parsed(html));
+  if (!isNew) moved = performance.now();
   for (const link of document.querySelectorAll('nav a')) {
     if (link.hash.slice(2) === part.split(/[/?]/)[0]) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
@@ -119,6 +124,8 @@ async function questions() {
   const html = await reply.text();
   if (html === place.dataset.shown) return;
   place.dataset.shown = html;
+  // What stood there before may have been under the pointer.
+  if (place.hasChildNodes()) moved = performance.now();
   place.replaceChildren(...parsed(html));
 }
 
@@ -213,8 +220,13 @@ async function post(path, body, element) {
 }
 
 main.addEventListener('click', (event) => {
-  const button = event.target.closest('button[data-post]');
-  if (button) post(button.dataset.post, JSON.parse(button.dataset.body), button);
+  const button = event.target.closest('button');
+  // A click that was meant for what stood there a moment ago must not approve of something else. A key has its own target.
+  if (button && event.detail > 0 && performance.now() - moved < SETTLING) {
+    event.preventDefault();
+    return tell('The list has just changed: look again before you answer.');
+  }
+  if (button && button.dataset.post) post(button.dataset.post, JSON.parse(button.dataset.body), button);
 });
 
 main.addEventListener('submit', (event) => {

@@ -374,8 +374,8 @@ fn check_fields(fields: &[BodyField], body: &Map<String, Value>) -> Result<(), S
     for BodyField { name, kind, is_required } in fields {
         let fits = match (body.get(*name), kind) {
             (None, _) => !is_required,
-            (Some(_), FieldType::Any) => true,
-            (Some(value), FieldType::Text) => value.is_string(),
+            (Some(_), FieldType::Any | FieldType::Messages { .. }) => true,
+            (Some(value), FieldType::Text | FieldType::Prefixed(_)) => value.is_string(),
             (Some(value), FieldType::Word(words)) => {
                 value.as_str().is_some_and(|value| words.contains(&value))
             }

@@ -12,6 +12,10 @@ use crate::completion_form::{AnswerForm, AnswerHead};
 use crate::events::EventFeed;
 use crate::host::{HostCall, HostError};
 use crate::reply::{self, ServerReply};
+use crate::route::RESPONSE_ID;
+
+/// Who may have said a message.
+pub(crate) const MESSAGE_ROLES: [&str; 4] = ["system", "developer", "user", "assistant"];
 
 /// The agents as models.
 pub(crate) async fn models(server: &Arc<ApiServer>) -> Result<ServerReply, Box<ServerReply>> {
@@ -47,7 +51,7 @@ pub(crate) async fn response(
         return answer(server, AnswerForm::Response, (run, 0), body).await;
     };
     // The id of a response is that of its run and of the last event before it.
-    let run = previous.strip_prefix("resp_").and_then(|id| id.split('.').next());
+    let run = previous.strip_prefix(RESPONSE_ID).and_then(|id| id.split('.').next());
     let run = run.ok_or_else(|| invalid("`previous_response_id` is not the id of a response"))?;
     let after = last_event(server, run).await?;
     let call = HostCall::Say { run: run.to_owned(), text: prompt };
@@ -86,7 +90,7 @@ fn conversation(messages: Option<&Value>) -> Result<String, String> {
     let mut prompt_parts = Vec::new();
     for message in messages {
         let role = message["role"].as_str().unwrap_or("user");
-        if !["system", "developer", "user", "assistant"].contains(&role) {
+        if !MESSAGE_ROLES.contains(&role) {
             return Err(format!(
                 "messages of `{role}` are not taken: the tools of an agent are its own"
             ));

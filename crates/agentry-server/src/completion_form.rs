@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 
 use crate::completion::{error_body, failure_of};
+use crate::route::RESPONSE_ID;
 
 /// The form of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +33,7 @@ impl AnswerHead {
         let created = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let id = match form {
             AnswerForm::Chat => format!("chatcmpl-{run}"),
-            AnswerForm::Response => format!("resp_{run}.{after}"),
+            AnswerForm::Response => format!("{RESPONSE_ID}{run}.{after}"),
         };
         Self { form, id, model: model.to_owned(), created, number: 0, includes_usage: false }
     }

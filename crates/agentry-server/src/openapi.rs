@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::completion::MESSAGE_ROLES;
 use crate::route::{
     ApiRoute, BodyField, FieldType, MOST_ENTRIES, OwnAnswer, ROUTES, RouteAnswer, RouteMethod,
 };
@@ -52,8 +53,7 @@ fn operation(route: &ApiRoute) -> Value {
         }
         let is_message = is_own(route, OwnAnswer::McpMessage);
         if !route.fields.is_empty() || is_message {
-            let schema =
-                if is_message { json!({ "type": "object" }) } else { schema(route.fields) };
+            let schema = if is_message { rpc_message() } else { schema(route.fields) };
             let content = json!({ "application/json": { "schema": schema } });
             let body = json!({ "required": true, "content": content });
             fields.insert("requestBody".to_owned(), body);
@@ -98,6 +98,11 @@ fn parameters(route: &ApiRoute) -> Vec<Value> {
 fn schema(fields: &[BodyField]) -> Value {
     let kind = |field: &BodyField| match field.kind {
         FieldType::Text => json!({ "type": "string" }),
+        FieldType::Prefixed(start) => json!({ "type": "string", "pattern": format!("^{start}.") }),
+        FieldType::Messages { or_text: false } => messages(),
+        FieldType::Messages { or_text: true } => {
+            json!({ "anyOf": [{ "type": "string" }, messages()] })
+        }
         FieldType::Word(words) => json!({ "enum": words }),
         FieldType::Any => json!({}),
     };
@@ -110,6 +115,33 @@ fn schema(fields: &[BodyField]) -> Value {
         "required": required.collect::<Vec<_>>(),
         "additionalProperties": false,
     })
+}
+
+/// A message of JSON-RPC.
+fn rpc_message() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "jsonrpc": { "const": "2.0" },
+            "id": { "type": ["string", "integer"] },
+            "method": { "type": "string" },
+            "params": { "type": "object" },
+        },
+        "required": ["jsonrpc"],
+    })
+}
+
+/// A conversation of an `OpenAI` client, as far as it is taken.
+fn messages() -> Value {
+    let text = json!({ "type": "string" });
+    let part = json!({ "type": "object", "properties": { "text": text }, "required": ["text"] });
+    let content = json!({ "anyOf": [text, { "type": "array", "items": part }] });
+    let message = json!({
+        "type": "object",
+        "properties": { "role": { "enum": MESSAGE_ROLES }, "content": content },
+        "required": ["content"],
+    });
+    json!({ "type": "array", "minItems": 1, "items": message })
 }
 
 fn responses(route: &ApiRoute) -> Value {
@@ -208,6 +240,14 @@ mod tests {
         let schema = &answer["requestBody"]["content"]["application/json"]["schema"];
         assert_eq!(schema["properties"]["answer"]["enum"], json!(["yes", "no", "always", "exact"]));
         assert_eq!(answer["security"], json!([{ "token": ["approve"] }]));
+        let body = |path: &str| {
+            let post = &document["paths"][path]["post"]["requestBody"];
+            post["content"]["application/json"]["schema"]["properties"].clone()
+        };
+        let (chat, response) = (body("/v1/chat/completions"), body("/v1/responses"));
+        assert_eq!(chat["messages"]["minItems"], 1);
+        assert_eq!(response["input"]["anyOf"][1], chat["messages"]);
+        assert_eq!(response["previous_response_id"]["pattern"], "^resp_.");
         assert_eq!(document["paths"]["/healthz"]["get"]["security"], Value::Null);
     }
 }

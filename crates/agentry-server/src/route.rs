@@ -92,8 +92,15 @@ pub(crate) struct BodyField {
 pub(crate) enum FieldType {
     /// A text.
     Text,
+    /// A text that begins so. What follows, the answer checks itself.
+    Prefixed(&'static str),
     /// One of these words.
     Word(&'static [&'static str]),
+    /// A conversation, which the answer checks itself.
+    Messages {
+        /// Whether a text is a conversation as well.
+        or_text: bool,
+    },
     /// Any value, which the answer checks itself.
     Any,
 }
@@ -158,10 +165,12 @@ const fn any(name: &'static str) -> BodyField {
     optional(name, FieldType::Any)
 }
 
+/// The start of the id of a response.
+pub(crate) const RESPONSE_ID: &str = "resp_";
 /// The conversation, and settings of a model, which change nothing: an agent has its own.
 const CHAT: &[BodyField] = &[
     text("model"),
-    BodyField { name: "messages", kind: FieldType::Any, is_required: true },
+    BodyField { name: "messages", kind: FieldType::Messages { or_text: false }, is_required: true },
     any("stream"),
     any("stream_options"),
     any("temperature"),
@@ -175,8 +184,8 @@ const CHAT: &[BodyField] = &[
 /// The same for a response.
 const RESPONSE: &[BodyField] = &[
     text("model"),
-    BodyField { name: "input", kind: FieldType::Any, is_required: true },
-    optional("previous_response_id", FieldType::Text),
+    BodyField { name: "input", kind: FieldType::Messages { or_text: true }, is_required: true },
+    optional("previous_response_id", FieldType::Prefixed(RESPONSE_ID)),
     any("stream"),
     any("temperature"),
     any("top_p"),

@@ -40,6 +40,9 @@ const OVERLAP: u64 = 1_000;
 pub(crate) struct GivenLease {
     pub(crate) lease: RunLease,
     pub(crate) digest: String,
+    /// The label of the run when it was claimed.
+    #[serde(default)]
+    pub(crate) label: String,
 }
 
 /// What a worker needs to start a run.
@@ -206,7 +209,7 @@ fn queued_for_itself(
     let queued =
         queued_run(&id, TERMINAL, &RunRequest { about: about.clone(), waits: true, git: None });
     session.create(QueuedRun { parent, ..queued }).map_err(failed(&id))?;
-    claimed(session, &id)
+    claimed(session, &id).map(|(lease, _)| lease)
 }
 
 /// A run for the queue.
@@ -220,10 +223,11 @@ pub(crate) fn queued_run(id: &str, label: &str, request: &RunRequest) -> QueuedR
     }
 }
 
-fn claimed(session: &EngineSession, id: &str) -> Result<RunLease, JournalError> {
+/// Claims a run. Returns its label too.
+fn claimed(session: &EngineSession, id: &str) -> Result<(RunLease, String), JournalError> {
     let claimed = session.claim(ClaimFilter::Run(id.to_owned())).map_err(failed(id))?;
     let busy = || JournalError::Busy { id: id.to_owned(), pid: None };
-    claimed.map(|it| it.lease).ok_or_else(busy)
+    claimed.map(|it| (it.lease, it.queued.label)).ok_or_else(busy)
 }
 
 /// Opens a journal to continue its run, on whichever machine it was written.
@@ -235,8 +239,10 @@ pub(crate) fn open_journal(
     let session = current().map_err(|failure| refused(id, &failure.message))?;
     let shared = session.filter(|_| journal::engine_standing(home, id).is_some());
     let Some(session) = shared else { return Journal::open(home, id, redactor) };
-    let given = given_lease().map(|given| given.lease).filter(|lease| lease.run == id);
-    let lease = given.map_or_else(|| claimed(session, id), Ok)?;
+    let given = given_lease().filter(|given| given.lease.run == id);
+    let (lease, label) =
+        given.map_or_else(|| claimed(session, id), |given| Ok((given.lease, given.label)))?;
+    git_workspace::bring_here(session, &lease, &label).map_err(|why| refused(id, &why))?;
     // The lease first: from now on, no one else adds a row.
     let mirror = JournalMirror::open_patiently(home, id)?;
     let rows = mirror_rows(session, mirror, id)?;
@@ -248,7 +254,8 @@ pub(crate) fn open_journal(
 
 fn stand_here(session: &EngineSession, home: &Path, id: &str) -> Result<(), JournalError> {
     let worker = Some(session.worker().to_owned());
-    let standing = EngineStanding { waits: false, until: 0, worker, seen: (0, 0), here: true };
+    let standing =
+        EngineStanding { waits: false, until: 0, worker, seen: (0, 0), here: true, place: None };
     journal::set_engine_standing(home, id, &standing)
 }
 
@@ -310,6 +317,7 @@ fn refresh_run(
         worker: listing.worker.clone(),
         seen: if is_known { seen } else { (0, 0) },
         here: listing.worker.as_deref() == Some(session.worker()),
+        place: only_place(listing),
     };
     // First, so that a run that waits is never taken for one that has ended.
     journal::set_engine_standing(home, id, &standing)?;
@@ -318,6 +326,12 @@ fn refresh_run(
         SEEN.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), seen);
     }
     Ok(())
+}
+
+/// The only place with the files of a run, if it works on a commit that is checked out there.
+fn only_place(listing: &EngineListing) -> Option<String> {
+    let request: RunRequest = serde_json::from_str(&listing.queued.request).ok()?;
+    request.git.and_then(|_| git_workspace::only_place(&listing.queued.label))
 }
 
 /// Brings the copy of a run up to date. Returns false if another process has it.
@@ -350,8 +364,14 @@ pub(crate) fn describe_queued(
     id: &str,
     about: &RunDescription,
 ) -> Result<(), JournalError> {
-    let standing =
-        EngineStanding { waits: true, until: 0, worker: None, seen: (0, 0), here: false };
+    let standing = EngineStanding {
+        waits: true,
+        until: 0,
+        worker: None,
+        seen: (0, 0),
+        here: false,
+        place: None,
+    };
     journal::set_engine_standing(home, id, &standing)?;
     JournalMirror::open_patiently(home, id)?.describe(about)
 }

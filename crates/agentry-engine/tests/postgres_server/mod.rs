@@ -106,6 +106,17 @@ impl TestPostgres {
         self.port
     }
 
+    /// Does what a person does in the database. Returns what is printed.
+    #[allow(dead_code, reason = "only the tests of the program change what workers left")]
+    pub(crate) fn psql(&self, sql: &str) -> String {
+        let psql = programs().expect("the programs").join("psql");
+        let done =
+            Command::new(psql).args(["-X", "-q", "-t", "-A", "-c", sql, &self.url()]).output();
+        let done = done.expect("a command that starts");
+        assert!(done.status.success(), "{sql}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).expect("text")
+    }
+
     /// Its address.
     pub(crate) fn url(&self) -> String {
         format!("postgres://agentry@127.0.0.1:{}/postgres", self.port)

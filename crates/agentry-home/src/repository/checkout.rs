@@ -93,6 +93,23 @@ pub struct GitCheckout {
 impl GitCheckout {
     /// Makes a checkout in `directory`. What an earlier attempt left there is removed.
     pub fn create(directory: &Path, commit: &str, pack: &[u8]) -> Result<Self, RepositoryError> {
+        Self::make(directory, (commit, pack), None)
+    }
+
+    /// Makes a checkout of `base` with the files of a result of it, which another machine handed in: its commit and its pack.
+    pub fn restore(
+        directory: &Path,
+        base: (&str, &[u8]),
+        result: (&str, &[u8]),
+    ) -> Result<Self, RepositoryError> {
+        Self::make(directory, base, Some(result).filter(|(commit, _)| *commit != base.0))
+    }
+
+    fn make(
+        directory: &Path,
+        (commit, pack): (&str, &[u8]),
+        result: Option<(&str, &[u8])>,
+    ) -> Result<Self, RepositoryError> {
         let failed = |error| RepositoryError::Io { path: directory.to_owned(), error };
         match fs::remove_dir_all(directory) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
@@ -106,7 +123,14 @@ impl GitCheckout {
         for git_dir in [&checkout.repository.git_dir, &shown] {
             fill(git, git_dir, commit, pack)?;
         }
-        let tree = checkout.tree(commit)?;
+        let tree = match result {
+            None => checkout.tree(commit)?,
+            Some((result, pack)) => {
+                checkout.git(&["index-pack", "--stdin", "--strict"], pack.to_vec())?;
+                checkout.git(&["update-ref", RESULT, result], Vec::new())?;
+                checkout.tree(result)?
+            }
+        };
         write_new(&checkout.work(), &tree)?;
         // `git status` of the agent shows nothing yet.
         git.run(&shown, ["read-tree", "HEAD"], Vec::new())?;
@@ -121,6 +145,13 @@ impl GitCheckout {
         let directory = work.parent()?;
         let checkout = Self::at(directory).ok()?;
         (work == checkout.work() && checkout.base().is_ok()).then_some(checkout)
+    }
+
+    /// Whether this commit is the last result that was made of it, or that it was restored from.
+    #[must_use]
+    pub fn has_result(&self, commit: &str) -> bool {
+        let last = self.repository.commit_at(RESULT).ok();
+        last.and_then(|last| last.or_else(|| self.base().ok())).is_some_and(|last| last == commit)
     }
 
     fn at(directory: &Path) -> Result<Self, RepositoryError> {
@@ -168,13 +199,13 @@ impl GitCheckout {
         let after = self.read(&before, &base)?;
         let files: Vec<String> =
             before.changed_paths(&after).into_iter().map(str::to_owned).collect();
+        // An earlier result is replaced.
+        let _ = self.git(&["update-ref", "-d", RESULT], Vec::new());
         if files.is_empty() {
             let commit = base.clone();
             return Ok(CheckoutResult { base, commit, files, pack: Vec::new(), patch: Vec::new() });
         }
         let changes = files.iter().map(|path| (path.as_str(), after.files.get(path)));
-        // An earlier result is replaced.
-        let _ = self.git(&["update-ref", "-d", RESULT], Vec::new());
         let commit = self.repository.import_changes((RESULT, Some(&base)), note, false, changes)?;
         let revisions = format!("{commit}\n^{base}\n").into_bytes();
         let pack = self.git(&["pack-objects", "--revs", "--stdout", "--quiet"], revisions)?;

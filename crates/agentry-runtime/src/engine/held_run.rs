@@ -167,10 +167,22 @@ impl HeldRun {
                 Err(EngineFailure::Unavailable(why)) => Err(LeaseFailure::Unavailable(why)),
                 Err(failure) => return Err(HoldFailure::Refused(failure.to_string())),
             };
-            match attached {
-                Ok(()) => return Ok(()),
-                Err(LeaseFailure::Lost) => return Err(self.lose()),
-                Err(LeaseFailure::Unavailable(why)) => self.wait(&mut attempts, why).await?,
+            if self.is_settled(attached, &mut attempts).await? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Binds the run to a label, so that only workers with it continue the run.
+    pub async fn bind(&mut self, label: &str) -> Result<(), HoldFailure> {
+        if self.is_lost {
+            return Err(HoldFailure::Lost);
+        }
+        let mut attempts = self.attempts();
+        loop {
+            let bound = self.engine.bind(&self.lease, label).await;
+            if self.is_settled(bound, &mut attempts).await? {
+                return Ok(());
             }
         }
     }
@@ -182,11 +194,23 @@ impl HeldRun {
         }
         let mut attempts = self.attempts();
         loop {
-            match self.engine.release(&self.lease, self.rows, ending).await {
-                Ok(()) => return Ok(()),
-                Err(LeaseFailure::Lost) => return Err(self.lose()),
-                Err(LeaseFailure::Unavailable(why)) => self.wait(&mut attempts, why).await?,
+            let released = self.engine.release(&self.lease, self.rows, ending).await;
+            if self.is_settled(released, &mut attempts).await? {
+                return Ok(());
             }
+        }
+    }
+
+    /// Returns whether a request was answered. One that was not is to be sent again, and the pause before that is over.
+    async fn is_settled(
+        &mut self,
+        outcome: Result<(), LeaseFailure>,
+        attempts: &mut (Duration, Duration),
+    ) -> Result<bool, HoldFailure> {
+        match outcome {
+            Ok(()) => Ok(true),
+            Err(LeaseFailure::Lost) => Err(self.lose()),
+            Err(LeaseFailure::Unavailable(why)) => self.wait(attempts, why).await.map(|()| false),
         }
     }
 

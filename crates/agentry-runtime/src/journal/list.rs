@@ -9,7 +9,7 @@ use std::path::Path;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 
 use super::lock::{self, JournalLock};
-use super::mirror;
+use super::mirror::{self, EngineStanding};
 use super::{JournalError, RunDescription, about, connect, existing, id, read, rows, runs};
 use crate::conversation::MessageRole;
 use crate::event::{RunEnding, TimedEvent};
@@ -168,12 +168,14 @@ pub fn summary(home: &Path, id: &str) -> Result<RunSummary, JournalError> {
         }
         Err(error) => (RunDescription::default(), (RunState::Damaged, Some(error.to_string()))),
     };
-    let elsewhere = mirror::of_directory(&directory).and_then(|it| it.now());
+    let standing = mirror::of_directory(&directory);
+    let elsewhere = standing.as_ref().and_then(EngineStanding::now);
     let (state, detail) = match state {
         RunState::Damaged => (state, detail),
         // A held lock means that a process runs it, whatever the journal shows.
         _ if is_held => (RunState::Running, None),
         _ if elsewhere.is_some() => (RunState::Running, elsewhere),
+        RunState::Interrupted => (state, standing.and_then(|it| it.interruption()).or(detail)),
         _ => (state, detail),
     };
     Ok(RunSummary { id: id.to_owned(), state, detail, about })

@@ -28,6 +28,9 @@ const STANDING: &str = "engine";
 pub trait FileUplink: Send + Sync + fmt::Debug {
     /// Stores bytes as a file of the run.
     fn attach(&self, name: &str, bytes: &[u8]) -> Result<(), String>;
+
+    /// Binds the run to a label: only workers with it continue the run.
+    fn bind(&self, label: &str) -> Result<(), String>;
 }
 
 /// Where the rows of a journal are stored before they are written here.
@@ -55,6 +58,9 @@ pub struct EngineStanding {
     pub seen: (u64, u64),
     /// Whether that worker belongs to this home, which then has the receipt.
     pub here: bool,
+    /// The only place with the files that it works on, as `machine:directory`, if other workers cannot have them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
 }
 
 impl EngineStanding {
@@ -63,10 +69,19 @@ impl EngineStanding {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let is_held = u128::from(self.until) > now.as_millis();
         match (&self.worker, self.waits) {
-            (_, true) => Some("it waits for a worker".to_owned()),
+            (_, true) => Some(match &self.place {
+                None => "it waits for a worker".to_owned(),
+                Some(place) => format!("it waits for the worker that has its files: {place}"),
+            }),
             (Some(worker), false) if is_held => Some(format!("on {worker}")),
             _ => None,
         }
+    }
+
+    /// Why nobody but one worker can continue an interrupted run; `None` if others can.
+    pub(super) fn interruption(&self) -> Option<String> {
+        let place = self.place.as_ref()?;
+        Some(format!("only the worker that has its files can continue it: {place}"))
     }
 }
 

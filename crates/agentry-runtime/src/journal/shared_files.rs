@@ -156,6 +156,10 @@ mod tests {
             files.insert(name.to_owned(), bytes.to_vec());
             Ok(())
         }
+
+        fn bind(&self, _: &str) -> Result<(), String> {
+            Ok(())
+        }
     }
 
     impl FileShelf {

@@ -278,7 +278,9 @@ fn runs_and_approvals_work_in_the_browser() {
     // Another answer gets the first one back, and the page says so.
     browser.wait("return document.querySelector('button[data-post]:enabled') !== null");
     browser.run("document.querySelector('button[data-post]').click()");
-    browser.wait("return document.getElementById('message').textContent === 'answered'");
+    browser.wait(
+        "return document.getElementById('message').textContent === 'It was answered before: no'",
+    );
     browser.run("location.hash = '#/runs'");
     browser.wait("return document.querySelector('form.start') !== null");
     browser.picture("runs");
@@ -306,6 +308,72 @@ fn runs_and_approvals_work_in_the_browser() {
     // The refused second answer is in the console too, as the browser writes it.
     let errors: Vec<_> = browser.errors().into_iter().filter(|it| !it.contains("409")).collect();
     assert_eq!(errors, Vec::<String>::new());
+}
+
+/// Two people answer in the same moment: one answer counts, and the page of the other says which.
+#[test]
+fn two_browsers_answer_at_once() {
+    let (Some(first), Some(second)) = (Browser::start(), Browser::start()) else { return };
+    let server = TestServer::showing("deploy the site");
+    let at = {
+        for browser in [&first, &second] {
+            browser.open(&server, TokenScope::Approve);
+            browser.wait("return document.querySelector('button[data-post]') !== null");
+        }
+        first.run("return Date.now() + 1500")
+    };
+    let click = |browser: &Browser, button: &str| {
+        let button = format!("document.querySelector(`{button}`)");
+        browser.run(&format!("setTimeout(() => {button}.click(), {at} - Date.now())"));
+    };
+    click(&first, "button[data-body*='\"yes\"']");
+    click(&second, "form button[type=submit]");
+    let answered = |browser: &Browser| {
+        let text = browser.run("return document.getElementById('message').textContent");
+        text.as_str().unwrap_or_default().to_owned()
+    };
+    let until = Instant::now() + LIMIT;
+    let said = loop {
+        let said = [answered(&first), answered(&second)];
+        if said.iter().any(|text| !text.is_empty()) {
+            break said;
+        }
+        assert!(Instant::now() < until, "both were accepted");
+    };
+    let answers = || {
+        let calls = server.host.calls.lock().expect("no panic").clone();
+        let answer = |call: HostCall| match call {
+            HostCall::Answer { answer, .. } => Some(answer),
+            _ => None,
+        };
+        calls.into_iter().filter_map(answer).collect::<Vec<_>>()
+    };
+    let answers = answers();
+    assert_eq!(answers.len(), 2, "{answers:?}");
+    let expected = match answers[0].as_str() {
+        "yes" => ["", "It was answered before: yes"],
+        _ => ["It was answered before: no", ""],
+    };
+    assert_eq!(said, expected);
+}
+
+/// A list that changes under the pointer takes no click for a moment; what it showed may have been something else.
+#[test]
+fn a_click_on_a_list_that_just_changed_does_nothing() {
+    let Some(browser) = Browser::start() else { return };
+    let server = TestServer::showing("deploy the site");
+    browser.open(&server, TokenScope::Approve);
+    browser.wait("return document.querySelector('button[data-post]') !== null");
+    let click = "document.querySelector('button[data-post]').dispatchEvent(\
+        new MouseEvent('click', { bubbles: true, detail: 1 }))";
+    let said = browser.run(&format!(
+        "shown = ''; return load(false).then(() => {{ {click}; return message.textContent; }})"
+    ));
+    assert!(said.as_str().is_some_and(|text| text.contains("just changed")), "{said}");
+    let is_answer = |call: &HostCall| matches!(call, HostCall::Answer { .. });
+    assert!(!server.host.calls.lock().expect("no panic").iter().any(is_answer));
+    browser.run(&format!("moved = -Infinity; {click}"));
+    wait_for_call(&browser, &server, is_answer);
 }
 
 /// A page of another program on this machine: another port of the same site.

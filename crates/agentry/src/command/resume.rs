@@ -40,6 +40,7 @@ fn carry_on(args: &ResumeArguments) -> CliOutcome {
     recording::collect(&HomeLayout::new(&home));
     engine::refresh(&home)?;
     let id = find(&home, &args.id)?;
+    engine::git_workspace::admit_here(&home, &id)?;
     // Opening locks the journal: no other process can continue this run.
     let (mut journal, about, happened) =
         engine::open_journal(&home, &id, Arc::default()).map_err(failed)?;

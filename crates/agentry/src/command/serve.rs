@@ -227,9 +227,20 @@ fn open_page(link: &str) -> Result<(), CliFailure> {
     written.map_err(|error| CliFailure::new(error_text(&error)))?;
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let mut command = std::process::Command::new(program);
-    command.arg(&path).stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null());
-    if let Err(error) = command.spawn() {
-        remark(&format!("warning: no browser was opened: `{program}`: {}", error_text(&error)));
+    let null = std::process::Stdio::null;
+    command.arg(&path).stdin(null()).stdout(null()).stderr(null());
+    let refused = move |why: &str| {
+        let hint = "`agentry serve` at a terminal prints a link";
+        remark(&format!("warning: no browser was opened: `{program}`: {why}\n  = help: {hint}"));
+    };
+    match command.spawn() {
+        Err(error) => refused(&error_text(&error)),
+        // It may stay as long as its browser.
+        Ok(mut child) => drop(std::thread::spawn(move || match child.wait() {
+            Ok(status) if status.success() => {}
+            Ok(status) => refused(&status.to_string()),
+            Err(error) => refused(&error_text(&error)),
+        })),
     }
     Ok(())
 }

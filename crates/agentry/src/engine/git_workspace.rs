@@ -7,6 +7,10 @@
 //! git/result.pack    the objects of the result that the base does not have
 //! git/result.patch   the difference
 //! ```
+//!
+//! The label of such a run says who can have its files: first any worker with a place for checkouts, then the one machine
+//! on which the run works. When it has handed in a result, any worker that keeps its checkouts at the same path, because
+//! paths are part of what the run has seen.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +20,7 @@ use agentry_engine::EngineSession;
 use agentry_home::repository::{
     CheckoutResult, CommitKind, CommitNote, GitCheckout, PackedCommit, RepositoryError,
 };
-use agentry_runtime::engine::{ClaimFilter, ClaimedRun, EngineFailure, QueuedRun};
+use agentry_runtime::engine::{ClaimFilter, ClaimedRun, EngineFailure, QueuedRun, RunLease};
 use agentry_runtime::journal::{self, FileUplink, Journal};
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +35,8 @@ const RESULT_PACK: &str = "git/result.pack";
 const RESULT_PATCH: &str = "git/result.patch";
 /// The label of runs whose commit no worker has checked out yet.
 const LABEL: &str = "git";
+/// The label of runs that handed in a result, before the directory of their checkouts.
+const HANDED_IN: &str = "git:";
 /// The largest commit and the largest result.
 const MOST_BYTES: usize = 256 << 20;
 /// How old a checkout without a run has to be before it is removed: its run may not be known here yet.
@@ -76,9 +82,25 @@ pub(crate) fn queue(
     if is_stored && session.queue_again(&id)? { Ok(()) } else { Err(lost()) }
 }
 
-/// The labels of a worker with a directory for checkouts: of runs that it may check out, and of those it has.
-pub(crate) fn labels(checkouts: &Path) -> [String; 2] {
-    [LABEL.to_owned(), label_of(checkouts)]
+/// The labels of a worker with a directory for checkouts: of runs that it may check out, of those it has, and of those
+/// that handed in a result.
+pub(crate) fn labels(checkouts: &Path) -> [String; 3] {
+    [LABEL.to_owned(), label_of(checkouts), handed_in_label(checkouts)]
+}
+
+fn handed_in_label(checkouts: &Path) -> String {
+    format!("{HANDED_IN}{}", checkouts.display())
+}
+
+/// Whether runs of a commit have this label, so that no workspace can.
+pub(crate) fn is_reserved(label: &str) -> bool {
+    label == LABEL || label.starts_with(HANDED_IN)
+}
+
+/// The only place with the files of a run of a commit, as its label names it: a machine and a directory. `None` if any
+/// worker can make them.
+pub(super) fn only_place(label: &str) -> Option<String> {
+    (!label.is_empty() && !is_reserved(label)).then(|| label.to_owned())
 }
 
 /// Checks the commit of a claimed run out into a fresh directory, and binds the run to this machine. Returns the directory
@@ -89,18 +111,75 @@ pub(crate) fn check_out(
     (checkouts, request): (&Path, &GitRequest),
 ) -> Result<PathBuf, String> {
     let id = &claimed.queued.id;
-    let text = |failure: EngineFailure| failure.to_string();
-    let attached = session.attached(id).map_err(text)?;
-    let digest = attached.into_iter().find(|(name, _)| name == BASE_PACK);
-    let digest = digest.ok_or("its commit is not in the engine")?.1;
-    let pack = session.get(&digest).map_err(text)?;
+    let [pack] = read(session, id, [BASE_PACK]).map_err(|failure| failure.to_string())?;
     let made = GitCheckout::create(&checkouts.join(id), &request.commit, &pack);
     let checkout = made.map_err(|error| format!("its commit cannot be checked out: {error}"))?;
-    // From now on its files are here, and nowhere else.
-    if !session.bind(&claimed.lease, &label_of(checkouts)).map_err(text)? {
-        return Err("another worker has the run now".to_owned());
-    }
+    bind_here(session, &claimed.lease, checkouts)?;
     Ok(checkout.work())
+}
+
+/// Makes the files of a claimed run that handed in a result, unless they are here as they were handed in, and binds the
+/// run to this machine. Any other run has its files where it is.
+pub(super) fn bring_here(
+    session: &EngineSession,
+    lease: &RunLease,
+    label: &str,
+) -> Result<(), String> {
+    let Some(checkouts) = label.strip_prefix(HANDED_IN).map(Path::new) else { return Ok(()) };
+    let text = |failure: EngineFailure| failure.to_string();
+    let [base_pack, result, result_pack] =
+        read(session, &lease.run, [BASE_PACK, RESULT, RESULT_PACK]).map_err(text)?;
+    let result: GitResult = serde_json::from_slice(&result)
+        .map_err(|error| format!("its result cannot be read: {error}"))?;
+    let directory = checkouts.join(&lease.run);
+    let kept = GitCheckout::of_work(&directory.join("work"));
+    if !kept.is_some_and(|kept| kept.has_result(&result.commit)) {
+        let made = (&*result.base, &*base_pack);
+        GitCheckout::restore(&directory, made, (&result.commit, &result_pack))
+            .map_err(|error| format!("its files cannot be restored: {error}"))?;
+    }
+    bind_here(session, lease, checkouts)
+}
+
+/// From now on the files of a run are here, and nowhere else.
+fn bind_here(session: &EngineSession, lease: &RunLease, checkouts: &Path) -> Result<(), String> {
+    match session.bind(lease, &label_of(checkouts)) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err("another worker has the run now".to_owned()),
+        Err(failure) => Err(failure.to_string()),
+    }
+}
+
+/// The files of a run with these names; one that is missing is empty.
+fn read<const N: usize>(
+    session: &EngineSession,
+    run: &str,
+    names: [&str; N],
+) -> Result<[Vec<u8>; N], EngineFailure> {
+    let attached = session.attached(run)?;
+    let mut found = [const { Vec::new() }; N];
+    for (name, bytes) in names.iter().zip(&mut found) {
+        if let Some((_, digest)) = attached.iter().find(|(it, _)| it == name) {
+            *bytes = session.get(digest)?;
+        }
+    }
+    Ok(found)
+}
+
+/// Refuses to continue a run on a machine that does not have its files and cannot make them.
+pub(crate) fn admit_here(home: &Path, run: &str) -> Result<(), CliFailure> {
+    let place = journal::engine_standing(home, run).and_then(|standing| standing.place);
+    let Some(place) = place else { return Ok(()) };
+    let is_here = place.split_once(':').is_some_and(|(machine, directory)| {
+        machine == super::machine() && Path::new(directory).join(run).is_dir()
+    });
+    if is_here {
+        return Ok(());
+    }
+    let message = format!("run `{run}` works on a commit, and its files are at `{place}` only");
+    let hint = "continue it there, or start the commit anew; what it has handed in before is in \
+                `agentry runs result`";
+    Err(CliFailure::new(message).hint(hint).refused())
 }
 
 /// Removes the checkouts of runs that were pruned.
@@ -153,8 +232,13 @@ fn handed_in(
     files.attach(RESULT_PACK, &pack)?;
     files.attach(RESULT_PATCH, &patch)?;
     let result = GitResult { base, commit, files: changed, problem: None };
-    // Last: it says that the others are there.
-    files.attach(RESULT, serde_json::to_string(&result).unwrap_or_default().as_bytes())
+    // It says that the others are there.
+    files.attach(RESULT, serde_json::to_string(&result).unwrap_or_default().as_bytes())?;
+    // Last: whoever continues the run makes its files of them.
+    match checkout.directory().parent() {
+        Some(checkouts) => files.bind(&handed_in_label(checkouts)),
+        None => Ok(()),
+    }
 }
 
 /// What came of the commit of a run, with its pack and its patch.
@@ -163,12 +247,8 @@ pub(crate) fn result(run: &str) -> Result<(GitResult, Vec<u8>, Vec<u8>), CliFail
         CliFailure::new("only a run of an engine has a result").hint("set `AGENTRY_ENGINE`")
     })?;
     let text = |failure: EngineFailure| CliFailure::new(failure.to_string());
-    let attached = session.attached(run).map_err(text)?;
-    let read = |wanted: &str| {
-        let digest = attached.iter().find(|(name, _)| name == wanted).map(|(_, digest)| digest);
-        digest.map_or(Ok(Vec::new()), |digest| session.get(digest).map_err(text))
-    };
-    let found = read(RESULT)?;
+    let [found, pack, patch] =
+        read(session, run, [RESULT, RESULT_PACK, RESULT_PATCH]).map_err(text)?;
     if found.is_empty() {
         let failure = CliFailure::new(format!("the run `{run}` has no result"));
         let hint = "only a run of a commit has one, when it has ended or is parked";
@@ -176,7 +256,7 @@ pub(crate) fn result(run: &str) -> Result<(GitResult, Vec<u8>, Vec<u8>), CliFail
     }
     let result: GitResult = serde_json::from_slice(&found)
         .map_err(|error| CliFailure::new(format!("the result cannot be read: {error}")))?;
-    Ok((result, read(RESULT_PACK)?, read(RESULT_PATCH)?))
+    Ok((result, pack, patch))
 }
 
 /// Stores the result of a run in the repository around the current directory. Returns the reference.

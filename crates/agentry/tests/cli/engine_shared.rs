@@ -43,6 +43,32 @@ fn serving<'a>(
     Serving::of(test, engaged(test, server, (postgres, home), &args), home)
 }
 
+/// The agent of `writer` in a repository; returns its commit too.
+fn committed_writer() -> (Test, String) {
+    let test = writer();
+    test.write(".gitignore", "first\nsecond\nhome\nconfig\n");
+    git(&test, &["init", "--quiet"]);
+    git(&test, &["add", "--all"]);
+    git(&test, &["commit", "--quiet", "-m", "first"]);
+    let base = git(&test, &["rev-parse", "HEAD"]);
+    (test, base)
+}
+
+/// Says yes to what a run waits for, as soon as it is parked.
+fn approve(front: &Serving<'_>, run: &str) {
+    front.wait_for_state(run, "parked");
+    // The list follows the state with the next look at the engine.
+    let mut approval = Value::Null;
+    wait_for("an approval", || {
+        let open = front.get("/v1/approvals");
+        let found = open.as_array().into_iter().flatten().find(|it| it["run"] == *run);
+        approval = found.cloned().unwrap_or_default();
+        !approval.is_null()
+    });
+    let (status, answered) = front.answer(&approval, &json!({ "answer": "yes" }));
+    assert_eq!(status, 200, "{answered}");
+}
+
 /// A run of a commit: a worker checks it out, a person approves at another server, and the result comes back.
 #[test]
 fn a_commit_is_checked_out_by_a_worker_and_comes_back() {
@@ -50,13 +76,8 @@ fn a_commit_is_checked_out_by_a_worker_and_comes_back() {
         0 => write("other.txt").into(),
         _ => Turn::text("All done.").into(),
     });
-    let test = writer();
+    let (test, base) = committed_writer();
     let place = tempfile::tempdir().expect("a directory");
-    test.write(".gitignore", "first\nsecond\nhome\nconfig\n");
-    git(&test, &["init", "--quiet"]);
-    git(&test, &["add", "--all"]);
-    git(&test, &["commit", "--quiet", "-m", "first"]);
-    let base = git(&test, &["rev-parse", "HEAD"]);
     let Some(postgres) = migrated(&test, &server) else { return };
     let front = serving(&test, &server, (&postgres, HOMES[0]), &[]);
     front.consent("writer");
@@ -78,17 +99,7 @@ fn a_commit_is_checked_out_by_a_worker_and_comes_back() {
     front.answer(&approval, &json!({ "answer": "no" }));
     let checkouts = ["--worker", "--checkouts", place.path().to_str().expect("a path")];
     let worker = serving(&test, &server, (&postgres, HOMES[1]), &checkouts);
-    front.wait_for_state(&run, "parked");
-    // The list follows the state with the next look at the engine.
-    let mut approval = Value::Null;
-    wait_for("an approval", || {
-        let open = front.get("/v1/approvals");
-        let found = open.as_array().into_iter().flatten().find(|it| it["run"] == run);
-        approval = found.cloned().unwrap_or_default();
-        !approval.is_null()
-    });
-    let (status, answered) = front.answer(&approval, &json!({ "answer": "yes" }));
-    assert_eq!(status, 200, "{answered}");
+    approve(&front, &run);
     front.wait_for_state(&run, "done");
     // The workspace of the front is as it was; the result is a patch and a commit.
     assert!(!test.has("other.txt"));
@@ -109,6 +120,74 @@ fn a_commit_is_checked_out_by_a_worker_and_comes_back() {
     assert!(none.contains("has no result"), "{none}");
     front.stop();
     worker.stop();
+}
+
+/// A parked run of a commit is continued by another worker, which makes the files of what was handed in. One whose worker is
+/// gone without that says so, and is continued nowhere else.
+#[test]
+fn a_parked_run_of_a_commit_moves_to_another_worker() {
+    let server = Server::answering(|asked| match asked.results.len() {
+        0 => write("other.txt").into(),
+        1 => write("more.txt").into(),
+        _ => Turn::text("All done.").into(),
+    });
+    let (test, _) = committed_writer();
+    let place = tempfile::tempdir().expect("a directory");
+    let Some(postgres) = migrated(&test, &server) else { return };
+    let front = serving(&test, &server, (&postgres, "front/home"), &[]);
+    front.consent("writer");
+    let start = || {
+        let body = json!({ "agent": "writer", "prompt": "write it", "commit": "HEAD" });
+        front.post("/v1/runs", &body)["id"].as_str().expect("an id").to_owned()
+    };
+    let working = |home: &'static str| {
+        let checkouts = ["--worker", "--checkouts", place.path().to_str().expect("a path")];
+        let worker = serving(&test, &server, (&postgres, home), &checkouts);
+        worker.consent("writer");
+        worker
+    };
+    let first = working(HOMES[0]);
+    let (run, lost) = (start(), start());
+    approve(&front, &run);
+    wait_for("the second question", || {
+        let open = front.get("/v1/approvals").to_string();
+        open.contains("more.txt")
+    });
+    front.wait_for_state(&lost, "parked");
+    first.stop();
+    // As on a machine that has never seen the run.
+    std::fs::remove_dir_all(place.path().join(&run)).expect("a checkout");
+    let second = working(HOMES[1]);
+    approve(&front, &run);
+    front.wait_for_state(&run, "done");
+    let result = output(&test, &server, (&postgres, HOMES[1]), &["runs", "result", &run]);
+    assert!(result.contains("+++ b/other.txt") && result.contains("+++ b/more.txt"), "{result}");
+    second.stop();
+    // A worker that had begun again, on a machine that is gone.
+    let standing = |text: &str| {
+        let sql =
+            format!("UPDATE agentry.run SET label = 'far:/place', {text} WHERE id = '{lost}'");
+        postgres.psql(&format!("{sql} RETURNING id"));
+    };
+    let detail = |wanted: &str| {
+        wait_for(wanted, || {
+            let shown = front.get(&format!("/v1/runs/{lost}")).to_string();
+            shown.contains(wanted) && shown.contains("far:/place")
+        });
+    };
+    standing("standing = 0, change = nextval('agentry.changes')");
+    detail("it waits for the worker that has its files");
+    // It died at its question: the last row of the journal is the answer that parked the run.
+    let last = format!("SELECT max(seq) FROM agentry.event WHERE run = '{lost}'");
+    postgres.psql(&format!("DELETE FROM agentry.event WHERE run = '{lost}' AND seq = ({last})"));
+    standing("standing = 1, ending = NULL, lease_until = clock_timestamp() - interval '1 minute'");
+    detail("only the worker that has its files can continue it");
+    let resume = engaged(&test, &server, (&postgres, HOMES[0]), &["resume", &lost]).output();
+    let resume = resume.expect("the program runs");
+    let said = String::from_utf8_lossy(&resume.stderr).into_owned();
+    assert_eq!(resume.status.code(), Some(3), "{said}");
+    assert!(said.contains("its files are at `far:/place` only"), "{said}");
+    front.stop();
 }
 
 /// Two servers keep the same schedule: each planned time starts one run, and has one receipt.

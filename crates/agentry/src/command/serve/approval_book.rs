@@ -140,13 +140,19 @@ impl ApprovalRecord {
         matches!(self.state, ApprovalState::Open | ApprovalState::Parked)
     }
 
+    /// The answers that it takes, or those that a question proposes. «Later» is what no answer means.
+    fn answers(&self) -> Vec<&str> {
+        let choices = self.choices.iter().map(String::as_str);
+        choices.filter(|it| self.kind == "question" || *it != "later").collect()
+    }
+
     /// The approval as the API shows it.
     pub(super) fn as_json(&self) -> Value {
         json!({
             "id": self.id, "run": self.run, "agent": self.agent, "kind": self.kind, "tool": self.tool,
             "arguments": self.arguments, "rule": self.rule, "places": self.places,
             "covers": if self.choices.iter().any(|it| it == "always") { self.covers.clone() } else { Vec::new() },
-            "choices": self.choices, "diff": self.diff, "question": self.question,
+            "choices": self.answers(), "diff": self.diff, "question": self.question,
             "since": DisplayTime(self.since).to_string(), "state": self.state,
             "answer": self.answer, "reason": self.reason,
         })
@@ -330,8 +336,7 @@ impl ApprovalBook {
         }
         let is_question = record.kind == "question";
         if !is_question && !record.choices.iter().any(|choice| choice == answer) {
-            let choices = record.choices.iter().filter(|it| *it != "later");
-            let choices = choices.cloned().collect::<Vec<_>>().join(", ");
+            let choices = record.answers().join(", ");
             return AnswerOutcome::Impossible(format!("it can be answered with {choices}"));
         }
         if is_question && (answer != "yes" || reason.is_none()) {
@@ -422,6 +427,7 @@ mod tests {
         let (_home, book) = book();
         let asked = book.asked(record(1, "make"));
         assert_eq!(asked.id, format!("{RUN}.1"));
+        assert_eq!(asked.as_json()["choices"], json!(["yes", "no"]), "later is no answer");
         let answer = |word: &str| book.answer(&asked.id, word, None);
         assert!(matches!(answer("always"), AnswerOutcome::Impossible(_)), "not among its choices");
         assert!(

@@ -99,6 +99,10 @@ impl EngineRuns {
             }
             return Ok(None);
         };
+        if let Some(label) = args.label.iter().find(|label| git_workspace::is_reserved(label)) {
+            let hint = "runs of a commit have it, which `--checkouts` takes; choose another name";
+            return Err(CliFailure::new(format!("`--label {label}` is reserved")).hint(hint));
+        }
         Ok(Some(Self {
             session,
             labels: args.label.clone(),
@@ -229,8 +233,11 @@ impl EngineRuns {
         (live, book): (&LiveRuns, &ApprovalBook),
     ) {
         let started = self.words(claimed, home, book).and_then(|start| {
-            let given =
-                GivenLease { lease: claimed.lease.clone(), digest: claimed.queued.digest.clone() };
+            let given = GivenLease {
+                lease: claimed.lease.clone(),
+                digest: claimed.queued.digest.clone(),
+                label: claimed.queued.label.clone(),
+            };
             let lease = serde_json::to_string(&given).unwrap_or_default();
             live.start_claimed(&start.words, (start.waits, lease), start.directory)
         });
