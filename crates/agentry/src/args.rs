@@ -1,6 +1,7 @@
 //! What can be typed.
 
 mod evolution;
+mod help_groups;
 mod home;
 mod machine;
 mod memory;
@@ -18,6 +19,7 @@ mod store;
 mod tools;
 
 pub(crate) use evolution::{ProposalsArguments, ProposalsCommand, REJECTED, TeachArguments};
+pub(crate) use help_groups::parse;
 pub(crate) use home::{
     AgentsArguments, DiffArguments, ExportArguments, HistoryArguments, InstallArguments,
     RollbackArguments, UninstallArguments,
@@ -66,11 +68,10 @@ const VERSION: &str = env!("AGENTRY_VERSION");
 
 /// Printed below the list of commands, which is too long to begin with.
 const FIRST_STEPS: &str = "\
-To begin: `agentry new agent-toml NAME` writes an agent, `agentry check` finds its mistakes,
-`agentry run NAME` runs it. `agentry help COMMAND` explains a command.
+To begin: `agentry new agent-toml NAME` writes an agent, `agentry check` finds its mistakes, `agentry run NAME` \
+runs it. `agentry help COMMAND` explains a command.
 
-Exit codes: 0 done; 1 findings, or a failed run; 2 bad usage or unreadable input; 3 refused;
-130 interrupted.";
+Exit codes: 0 done; 1 findings, or a failed run; 2 bad usage or unreadable input; 3 refused; 130 interrupted.";
 
 /// A compiler and a runtime for AI-agent definitions.
 #[derive(Debug, Parser)]
@@ -131,15 +132,15 @@ pub(crate) enum CliCommand {
     Import(ImportArguments),
     /// Answer the hook of a harness: may the agent make this call?
     Guard(GuardArguments),
-    /// Ask what an agent may do: all its rules, which one decides, what a change allows
+    /// Show what an agent may do, why, and what a change allows
     Policy(PolicyArguments),
     /// Add an agent to the store or to a registry, and print its digest
     Push(PushArguments),
     /// Write an agent of the store or a registry to files
     Pull(PullArguments),
-    /// List the agents of the store whose name or description has all the words
+    /// Search the store for agents by words
     Search(SearchArguments),
-    /// List the agents of the store, or the tags of a repository in a registry
+    /// List the agents of the store, or the tags in a registry
     List(ListArguments),
     /// Remove agents from the store that nothing refers to
     Gc(GcArguments),
@@ -155,23 +156,23 @@ pub(crate) enum CliCommand {
     Agents(AgentsArguments),
     /// Remove an installed agent and its history
     Uninstall(UninstallArguments),
-    /// Write the files of an installed agent, without what belongs to users and runs
+    /// Write out an installed agent, without what belongs to users
     Export(ExportArguments),
-    /// List the changes of an installed agent: what, why, by whom, in which run
+    /// List the changes of an installed agent, with their reasons
     History(HistoryArguments),
-    /// Show what changed between two commits of an installed agent, and what it may do since
+    /// Compare two commits of an installed agent, and what they may do
     Diff(DiffArguments),
     /// Restore an earlier state of an installed agent, as a new commit
     Rollback(RollbackArguments),
-    /// List, accept or reject the changes that installed agents propose to themselves
+    /// Accept or reject changes that agents propose to themselves
     Proposals(ProposalsArguments),
-    /// Teach an installed agent something: a sentence becomes a change or a memory
+    /// Teach an installed agent a fact or a rule, in a sentence
     Teach(TeachArguments),
     /// Pin the agents of a workspace, or list what changed since
     Lock(LockArguments),
-    /// List everything that takes part in a workspace, and what is suspicious about it
+    /// List all that takes part in a workspace, and what is suspicious
     Audit(AuditArguments),
-    /// Show which model, tools and skills an agent gets on this machine, and why
+    /// Show which model, tools and skills an agent gets here, and why
     Resolve(ResolveArguments),
     /// Run an agent
     Run(Box<RunArguments>),
@@ -181,7 +182,7 @@ pub(crate) enum CliCommand {
     Consent(ConsentArguments),
     /// List the tools of an agent, or call one
     Tools(ToolsArguments),
-    /// Replay the cassettes of agents and run the examples of their policies
+    /// Replay recorded runs, and check the examples of policies
     Test(TestArguments),
     /// List runs; show one, follow it, undo its changes
     Runs(RunsArguments),
@@ -191,24 +192,24 @@ pub(crate) enum CliCommand {
     Receipts(ReceiptsArguments),
     /// List schedules and their next times; run, pause or resume one
     Schedule(ScheduleArguments),
-    /// Serve agents: a page and an API for runs and approvals; fires schedules
+    /// Serve a page and an API for runs and approvals; fire schedules
     Serve(ServeArguments),
-    /// Offer an agent to an editor that speaks the Agent Client Protocol (ACP)
+    /// Offer an agent to an editor that speaks the protocol ACP
     Acp(AcpArguments),
     /// The program in a terminal that `acp` opens in an editor
     #[command(hide = true)]
     ShowOutput(ShowOutputArguments),
     /// Offer agents as tools to other programs, as an MCP server
     Mcp(McpArguments),
-    /// Show what confines the commands of an agent, or run one command confined like them
+    /// Show what confines an agent's commands, or run one like that
     Sandbox(SandboxArguments),
     /// Show what this machine supports, and how to get the rest
     Doctor(DoctorArguments),
-    /// List the language models that can be used here, and why others cannot
+    /// List the models that can be used here, and why others cannot
     Models(ModelsArguments),
     /// Show the settings in force, and the file that each comes from
     Config(ConfigArguments),
-    /// Set up Agentry in a repository: configuration, baseline, hook and workflow
+    /// Set up a repository: configuration, baseline, hook, workflow
     Init(InitArguments),
     /// Start a new agent
     New(NewArguments),

@@ -19,9 +19,7 @@ mod workspace_cache;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
-use crate::args::{CliArguments, CliCommand};
+use crate::args::CliCommand;
 
 fn main() -> ExitCode {
     // The sandbox starts this program as its helper, which must run before a second thread exists.
@@ -31,7 +29,7 @@ fn main() -> ExitCode {
         Some(agentry_javascript::WORKER) => return agentry_javascript::serve().into(),
         _ => {}
     }
-    let args = CliArguments::parse();
+    let args = args::parse();
     output::choose_color(args.color);
     output::choose_quiet(args.quiet);
     registries::require_signatures(args.require_signature);

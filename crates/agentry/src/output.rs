@@ -252,7 +252,8 @@ pub(crate) fn columns(rows: &[Vec<String>]) -> String {
     columns_within(rows, terminal_columns())
 }
 
-fn columns_within(rows: &[Vec<String>], most: Option<usize>) -> String {
+/// Like [`columns`], for a terminal of this width.
+pub(crate) fn columns_within(rows: &[Vec<String>], most: Option<usize>) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width =
         |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.width()).max();

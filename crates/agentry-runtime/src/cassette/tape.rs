@@ -72,6 +72,8 @@ pub struct Tape {
     events: BTreeMap<(EventSlot, String), VecDeque<TimedEvent>>,
     /// Where the run was cancelled, or reached its time limit.
     cancelled: VecDeque<TimedEvent>,
+    /// The last of these, until the next request: it may have stopped several calls.
+    stopping: Option<TimedEvent>,
     /// Requests that a limit prevented, each with the number of requests sent before it.
     refused: VecDeque<(usize, TokenUsage)>,
     /// How many requests are recorded, and how many are played.
@@ -147,6 +149,7 @@ impl Tape {
             user_messages: VecDeque::new(),
             events: BTreeMap::new(),
             cancelled: VecDeque::new(),
+            stopping: None,
             refused: VecDeque::new(),
             questions: (0, 0),
             began: None,
@@ -314,6 +317,7 @@ impl Tape {
             return Err(CassetteDifference::new(DifferenceKind::Length, message));
         };
         self.questions.1 += 1;
+        self.stopping = None;
         let RecordedTurn { model: _, system, tools, kept, messages, reply } = recorded;
         self.last.system = system.unwrap_or(std::mem::take(&mut self.last.system));
         self.last.tools = tools.unwrap_or(std::mem::take(&mut self.last.tools));
@@ -348,25 +352,26 @@ impl Tape {
         }
     }
 
-    /// Compares the verdict about a call with the recorded one.
+    /// Compares the verdict about a call with the recorded one. Returns the recorded cancellation if that came before
+    /// a verdict.
     pub fn judged(
         &mut self,
         call: &ToolCall,
         verdict: CallJudgement,
         reason: &str,
-    ) -> Result<(), CassetteDifference> {
+    ) -> Result<Option<TimedEvent>, CassetteDifference> {
         let ToolCall { id, tool, .. } = call;
         let recorded = match self.next(EventSlot::Judged, id).map(|happened| happened.event) {
             Some(RunEvent::Judged { verdict, reason, .. }) => (verdict, reason),
             _ => {
                 let message = format!("the call `{id}` of `{tool}` was not made before");
-                return Err(CassetteDifference::new(DifferenceKind::Calls, message)
-                    .between("", &shown(call)));
+                let stopped = self.stopped(&message).map(Some);
+                return stopped.map_err(|difference| difference.between("", &shown(call)));
             }
         };
         // The reason may differ: a reworded rule is not a different decision.
         if recorded.0 == verdict {
-            return Ok(());
+            return Ok(None);
         }
         let message = format!(
             "the verdict on the call `{id}` of `{tool}` was {}, and is {} now",
@@ -443,7 +448,10 @@ impl Tape {
 
     /// Returns the recorded cancellation at this point, or a difference if there is none.
     fn stopped(&mut self, otherwise: &str) -> Result<TimedEvent, CassetteDifference> {
-        match self.cancelled.pop_front() {
+        if self.stopping.is_none() {
+            self.stopping = self.cancelled.pop_front();
+        }
+        match self.stopping.clone() {
             Some(cancelled) => Ok(self.play(cancelled)),
             None => Err(CassetteDifference::new(DifferenceKind::Calls, otherwise)),
         }

@@ -368,6 +368,37 @@ fn a_replay_repeats_a_cancelled_turn() {
     assert_eq!((tape.now(), tape.finish()), (NOW + 5, Ok(())));
 }
 
+/// The cancellation stops every call that was under way, also one that had no verdict yet.
+#[test]
+fn a_replay_stops_all_calls_of_a_cancelled_turn() {
+    let (_directory, path, mut recorder) = recording();
+    let agent = agent();
+    let messages = [Arc::new(Message::user("write it"))];
+    agent.ask(&messages, |request| recorder.asked(NOW, request)).expect("a line");
+    let call = |id: &str| ToolCall {
+        id: id.to_owned(),
+        tool: "read".to_owned(),
+        arguments: json!({}),
+        opaque: None,
+    };
+    let cancelled = RunEvent::Cancelled { run: false };
+    let events =
+        [answer(&[("a", "read"), ("b", "read")]), judged(&agent, &call("a")), cancelled.clone()];
+    for event in events {
+        recorder.happened(&TimedEvent { at: NOW, event }).expect("a line");
+    }
+    recorder.finish().expect("a cassette");
+    let mut tape = Tape::open(&path, redactor(), CassettePaths::default()).expect("a cassette");
+    agent.ask(&messages, |request| tape.turn(request)).expect("the answer");
+    let mut verdict = |id: &str| {
+        let found = tape.judged(&call(id), CallJudgement::Allow, "a rule").expect("no difference");
+        found.map(|happened| happened.event)
+    };
+    assert_eq!((verdict("a"), verdict("b")), (None, Some(cancelled.clone())));
+    assert_eq!(tape.result(&call("a")).map(|it| it.event), Ok(cancelled));
+    assert_eq!(tape.finish(), Ok(()));
+}
+
 /// A request that a limit prevented is also prevented in the replay; any other is sent.
 #[test]
 fn a_replay_repeats_requests_refused_by_a_limit() {

@@ -63,17 +63,23 @@ pub(super) struct CallLineages(Mutex<LineageTable>);
 
 #[derive(Default)]
 struct LineageTable {
-    by_id: HashMap<String, Arc<CallLineage>>,
+    /// `None` once the call is over.
+    by_id: HashMap<String, Option<Arc<CallLineage>>>,
     /// The number of calls that were made without a driver.
     made: usize,
 }
 
 impl CallLineages {
     /// Returns the bounds of a call that another one made. Its id begins with the id of that call; an id of
-    /// the model that looks like it gets bounds that it does not need, and never loses any.
-    pub(super) fn of(&self, id: &str) -> Option<Arc<CallLineage>> {
-        let (within, _) = id.rsplit_once('.')?;
-        self.locked().by_id.get(within).cloned()
+    /// the model that looks like it gets bounds that it does not need, and never loses any. A call whose bounds are
+    /// gone, because the one that made it has ended meanwhile, is an error: without them it may do more.
+    pub(super) fn of(&self, id: &str) -> Result<Option<Arc<CallLineage>>, String> {
+        let Some((within, _)) = id.rsplit_once('.') else { return Ok(None) };
+        match self.locked().by_id.get(within) {
+            None => Ok(None),
+            Some(Some(lineage)) => Ok(Some(Arc::clone(lineage))),
+            Some(None) => Err("the call that made it is over".to_owned()),
+        }
     }
 
     /// Returns the bounds of the calls that a running call makes.
@@ -82,17 +88,19 @@ impl CallLineages {
         id: &str,
         create: impl FnOnce() -> Arc<CallLineage>,
     ) -> Arc<CallLineage> {
-        let known = self.locked().by_id.get(id).cloned();
+        let known = self.locked().by_id.get(id).cloned().flatten();
         known.unwrap_or_else(|| {
             let made = create();
-            self.locked().by_id.insert(id.to_owned(), Arc::clone(&made));
+            self.locked().by_id.insert(id.to_owned(), Some(Arc::clone(&made)));
             made
         })
     }
 
-    /// Forgets a call that is over.
-    pub(super) fn remove(&self, id: &str) {
-        self.locked().by_id.remove(id);
+    /// Forgets the bounds of a call that is over, but not that there were some.
+    pub(super) fn end(&self, id: &str) {
+        if let Some(lineage) = self.locked().by_id.get_mut(id) {
+            *lineage = None;
+        }
     }
 
     /// Returns an id for a call that is made without a driver.

@@ -1,22 +1,22 @@
 //! The tools of an agent under its policy, as a real run uses them. Each call is judged twice: when the
 //! model makes it, and again just before it runs.
 
-use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use agentry_compile::native_tool;
-use agentry_compile::policy::Section;
 
-use super::call_lineage::{CallLineage, CallLineages};
+use super::call_judge::CallJudge;
+use super::call_lineage::CallLineage;
 use super::call_output::CallOutput;
 use super::interfaces::{
     ApprovalReply, ApprovalRequest, Approver, CallDecision, InnerPort, InnerReply, InnerRequest,
     OutputSink, RunTools,
 };
 use super::output::RunOutput;
+use super::own_thread::on_own_thread;
 use crate::approval::{ApprovalOffer, Approvals};
 use crate::commands::CommandStarter;
 use crate::conversation::ToolCall;
@@ -27,34 +27,19 @@ use crate::running_commands::running_commands;
 use crate::skill::SkillNarrowing;
 use crate::skill::progress::{SkillNote, SkillProgress};
 use crate::tool::{
-    self, BoxedFuture, BuiltInTool, CallLocation, CommandStreams, InnerCall, OutputLimit,
-    PauseClock, StartedCommand, ToolHost, ToolOutput, ToolSpec, ToolTouch, Toolbox,
+    self, BoxedFuture, CallLocation, CommandStreams, InnerCall, OutputLimit, PauseClock,
+    StartedCommand, ToolHost, ToolOutput, ToolSpec, ToolTouch, Toolbox,
 };
 use crate::undo::BeforeImages;
 
-/// The kinds of calls that a standing approval can cover.
-const STANDING_SECTIONS: [Section; 5] =
-    [Section::Bash, Section::Edit, Section::Read, Section::Webfetch, Section::Websearch];
-
 /// The tools of a run, guarded by its policy.
 pub struct GuardedTools {
-    toolbox: Toolbox,
+    /// Shared with the threads that judge.
+    judge: Arc<CallJudge>,
     specs: Vec<ToolSpec>,
     shared: Arc<SharedRun>,
-    /// The last judgement of each call that has not run yet.
-    judged: Mutex<HashMap<String, JudgedCall>>,
-    /// The bounds of the calls that running calls make.
-    lineages: CallLineages,
     /// The way to the driver; without one, inner calls are made here.
     port: OnceLock<InnerPort>,
-}
-
-/// What a call would touch at the time of its judgement.
-#[derive(PartialEq, Eq)]
-struct JudgedCall {
-    touches: Vec<ToolTouch>,
-    directory: PathBuf,
-    asking: Vec<String>,
 }
 
 /// What all calls of a run share.
@@ -78,7 +63,7 @@ pub struct SharedRun {
 }
 
 impl SharedRun {
-    fn place(&self) -> CallLocation {
+    pub(super) fn place(&self) -> CallLocation {
         self.place.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -92,106 +77,33 @@ impl GuardedTools {
     pub fn new(toolbox: Toolbox, shared: Arc<SharedRun>) -> Self {
         Self {
             specs: toolbox.specs(),
-            toolbox,
+            judge: Arc::new(CallJudge::new(toolbox, Arc::clone(&shared))),
             shared,
-            judged: Mutex::default(),
-            lineages: CallLineages::default(),
             port: OnceLock::new(),
-        }
-    }
-
-    /// Returns what a call touches and the verdict about it, or why the call is not valid.
-    fn ruled(&self, call: &ToolCall) -> Result<(JudgedCall, RuledTouch), String> {
-        let place = self.shared.place();
-        let touches = self.toolbox.checked_touches(&call.tool, &call.arguments, &place)?;
-        let lineage = self.lineages.of(&call.id);
-        let book = lineage.as_ref().map_or(&self.shared.rulebook, |lineage| &lineage.rulebook);
-        let mut ruled = book.ask(&touches, &place.directory);
-        if self.toolbox.get(&call.tool).is_some_and(BuiltInTool::needs_confirmation) {
-            ruled = confirmed(ruled, &call.tool);
-        }
-        if let Some(narrowing) = self.narrowing() {
-            ruled = narrowing.limited(ruled, book, &call.tool, &touches, &place.directory);
-        }
-        if let Some(reason) = self.human_gate(call)
-            && ruled.verdict != CallJudgement::Deny
-        {
-            let (places, asking) = (Vec::new(), Vec::new());
-            ruled = RuledTouch { verdict: CallJudgement::Ask, reason, places, asking };
-        }
-        let asking = ruled.asking.clone();
-        Ok((JudgedCall { touches, directory: place.directory, asking }, ruled))
-    }
-
-    /// Returns why only the person may let a call pass.
-    fn human_gate(&self, call: &ToolCall) -> Option<String> {
-        self.toolbox.get(&call.tool)?.human_gate(&call.arguments)
-    }
-
-    /// Returns the limits of the skills in use.
-    fn narrowing(&self) -> Option<Arc<SkillNarrowing>> {
-        self.toolbox.skills()?.narrowing()
-    }
-
-    /// Returns what a call may touch now. An earlier call may have changed the directory, or replaced a file
-    /// by a link. A call that would now touch something else needs a new judgement.
-    fn granted(&self, call: &ToolCall) -> Result<Vec<ToolTouch>, String> {
-        let before = self.judged().remove(&call.id);
-        let (now, ruled) = self.ruled(call)?;
-        let same = |before: &JudgedCall| {
-            let asked = |rule| before.asking.contains(rule);
-            before.touches == now.touches
-                && before.directory == now.directory
-                && now.asking.iter().all(asked)
-        };
-        match ruled.verdict {
-            CallJudgement::Deny => Err(format!("refused: {}", ruled.reason)),
-            // The approval was for the earlier touches only.
-            CallJudgement::Ask if !before.as_ref().is_some_and(same) => Err(format!(
-                "refused: something changed since it was judged; make the call again: {}",
-                ruled.reason
-            )),
-            CallJudgement::Ask | CallJudgement::Allow => Ok(now.touches),
-        }
-    }
-
-    /// Returns the wider approvals that a call can be given: only native tools, only what no more than rules
-    /// asks about, and no call of a script or under a skill.
-    fn offer(&self, call: &ToolCall, judged: &JudgedCall) -> ApprovalOffer {
-        let tool = call.tool.as_str();
-        let is_native = native_tool(tool) == Some(tool);
-        let confirms = self.toolbox.get(tool).is_none_or(BuiltInTool::needs_confirmation);
-        let is_bound = self.lineages.of(&call.id).is_some() || self.narrowing().is_some();
-        if !is_native || confirms || is_bound || judged.touches.is_empty() {
-            return ApprovalOffer::default();
-        }
-        let book = &self.shared.rulebook;
-        let is_bare =
-            |sections: &[Section]| book.is_bare(sections, &judged.touches, &judged.directory);
-        ApprovalOffer {
-            all_edits: is_bare(&[Section::Edit]),
-            standing: is_bare(&STANDING_SECTIONS),
         }
     }
 
     /// Checks that there is such a tool, and that the arguments fit it.
     pub fn fits(&self, call: &ToolCall) -> Result<(), String> {
         let place = self.shared.place();
-        self.toolbox.checked_touches(&call.tool, &call.arguments, &place).map(drop)
+        self.judge.toolbox.checked_touches(&call.tool, &call.arguments, &place).map(drop)
     }
 
     /// Judges a call again, just before it runs, and returns what it can ask of its run.
     pub fn host<'a>(&'a self, call: &'a ToolCall) -> Result<impl ToolHost + 'a, String> {
-        self.call_host(call)
+        self.call_host(call, self.judge.granted(call)?)
     }
 
-    fn call_host<'a>(&'a self, call: &'a ToolCall) -> Result<CallHost<'a>, String> {
-        let granted = self.granted(call)?;
+    fn call_host<'a>(
+        &'a self,
+        call: &'a ToolCall,
+        granted: Vec<ToolTouch>,
+    ) -> Result<CallHost<'a>, String> {
         let printed = Mutex::new(CallOutput::new(&self.shared.redactor));
-        let (lineage, pause) = (self.lineages.of(&call.id), Arc::default());
+        let (lineage, pause) = (self.judge.lineages.of(&call.id)?, Arc::default());
         // A tool of the definition that a skill allows may do all that the policy permits.
         let is_native = native_tool(&call.tool) == Some(call.tool.as_str());
-        let narrowing = self.narrowing().filter(|_| is_native);
+        let narrowing = self.judge.narrowing().filter(|_| is_native);
         let (tools, shared) = (self, &*self.shared);
         let (id, tool) = (call.id.as_str(), call.tool.as_str());
         Ok(CallHost { tools, shared, id, tool, granted, narrowing, printed, lineage, pause })
@@ -200,7 +112,7 @@ impl GuardedTools {
     /// Makes an inner call without a driver: nothing is written down.
     async fn call_here(&self, request: InnerRequest) -> InnerReply {
         let InnerRequest { within, tool, arguments, pause, .. } = request;
-        let id = self.lineages.next_id(&within);
+        let id = self.judge.lineages.next_id(&within);
         let call = ToolCall { id, tool, arguments, opaque: None };
         let decision = self.shared.approvals.weighed(self.judge(&call));
         let refused = |why: &str| InnerReply::Refused(format!("refused: {why}"));
@@ -222,20 +134,6 @@ impl GuardedTools {
         let output = self.run(&call).await;
         InnerReply::Ran(ToolOutput { text: self.shared.redactor.text(&output.text), ..output })
     }
-
-    fn judged(&self) -> std::sync::MutexGuard<'_, HashMap<String, JudgedCall>> {
-        self.judged.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A verdict about a tool whose calls the user confirms.
-fn confirmed(ruled: RuledTouch, tool: &str) -> RuledTouch {
-    if ruled.verdict != CallJudgement::Allow {
-        return ruled;
-    }
-    let reason = format!("the definition wants a confirmation of `{tool}`");
-    let asking = vec![format!("every call of `{tool}`")];
-    RuledTouch { verdict: CallJudgement::Ask, reason, asking, ..ruled }
 }
 
 impl RunTools for GuardedTools {
@@ -244,40 +142,24 @@ impl RunTools for GuardedTools {
     }
 
     fn judge(&self, call: &ToolCall) -> CallDecision {
-        let class = self.toolbox.class(&call.tool, &call.arguments);
-        let directory = self.directory();
-        let exact = match self.human_gate(call) {
-            Some(_) => String::new(),
-            None => format!("exactly {} {} in {directory}", call.tool, call.arguments),
-        };
-        match self.ruled(call) {
-            Ok((judged, RuledTouch { verdict, reason, places, asking })) => {
-                let asks = verdict == CallJudgement::Ask && !exact.is_empty();
-                let offer = if asks { self.offer(call, &judged) } else { ApprovalOffer::default() };
-                self.judged().insert(call.id.clone(), judged);
-                CallDecision { verdict, reason, class, places, rules: asking, exact, offer }
-            }
-            // An invalid call needs no approval: it cannot run.
-            Err(reason) => {
-                let (places, rules, offer) = (Vec::new(), Vec::new(), ApprovalOffer::default());
-                let verdict = CallJudgement::Deny;
-                CallDecision { verdict, reason, class, places, rules, exact, offer }
-            }
-        }
+        self.judge.decide(call)
     }
 
     fn preview(&self, call: &ToolCall) -> Option<String> {
-        let tool = self.toolbox.get(&call.tool)?;
+        let tool = self.judge.toolbox.get(&call.tool)?;
         tool.preview(&call.arguments, &self.shared.place())
     }
 
     fn run<'a>(&'a self, call: &'a ToolCall) -> BoxedFuture<'a, tool::ToolOutput> {
         Box::pin(async move {
-            let host = match self.call_host(call) {
+            let (judge, judging) = (Arc::clone(&self.judge), call.clone());
+            let granted = on_own_thread(move || judge.granted(&judging)).await;
+            let host = granted.flatten().and_then(|granted| self.call_host(call, granted));
+            let host = match host {
                 Ok(host) => host,
                 Err(why) => return tool::ToolOutput::failed(why),
             };
-            let Some(tool) = self.toolbox.get(&call.tool) else {
+            let Some(tool) = self.judge.toolbox.get(&call.tool) else {
                 return tool::ToolOutput::failed(format!("there is no tool `{}`", call.tool));
             };
             let output = tool.run(call.arguments.clone(), &host).await;
@@ -293,11 +175,11 @@ impl RunTools for GuardedTools {
     }
 
     fn skill_note(&self, call: &ToolCall) -> Option<SkillNote> {
-        self.toolbox.skills()?.note(call)
+        self.judge.toolbox.skills()?.note(call)
     }
 
     fn follow_skills(&self, progress: &SkillProgress) {
-        if let Some(skills) = self.toolbox.skills() {
+        if let Some(skills) = self.judge.toolbox.skills() {
             skills.follow(progress);
         }
     }
@@ -338,7 +220,7 @@ struct CallHost<'a> {
 
 impl Drop for CallHost<'_> {
     fn drop(&mut self) {
-        self.tools.lineages.remove(self.id);
+        self.tools.judge.lineages.end(self.id);
     }
 }
 
@@ -350,8 +232,8 @@ impl CallHost<'_> {
 
     async fn make(&self, call: InnerCall<'_>) -> Result<ToolOutput, String> {
         let InnerCall { tool, arguments, bounds } = call;
-        let name = self.tools.toolbox.name_of(&tool)?;
-        let lineage = self.tools.lineages.bound(self.id, || {
+        let name = self.tools.judge.toolbox.name_of(&tool)?;
+        let lineage = self.tools.judge.lineages.bound(self.id, || {
             CallLineage::new(self.lineage.clone(), Arc::clone(bounds), self.rulebook())
         });
         lineage.admit(&name)?;

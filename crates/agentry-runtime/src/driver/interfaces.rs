@@ -179,6 +179,22 @@ pub struct CallDecision {
     pub offer: ApprovalOffer,
 }
 
+impl CallDecision {
+    /// Returns the decision about a call that was not judged, for this reason.
+    #[must_use]
+    pub fn denied(reason: String) -> Self {
+        Self {
+            verdict: CallJudgement::Deny,
+            reason,
+            class: CallClass::External,
+            places: Vec::new(),
+            rules: Vec::new(),
+            exact: String::new(),
+            offer: ApprovalOffer::default(),
+        }
+    }
+}
+
 /// A question to the user about a run.
 #[derive(Debug, Clone, Copy)]
 pub enum ApprovalRequest<'a> {

@@ -1,6 +1,7 @@
 //! Carries out the effects of [`crate::step()`]: asks models, judges and runs calls, asks the user. Writes
 //! every event to the log before its effects.
 
+mod call_judge;
 mod call_lineage;
 mod call_output;
 mod compact;
@@ -9,6 +10,7 @@ mod inner_calls;
 pub mod interfaces;
 pub mod live_models;
 pub mod output;
+mod own_thread;
 mod perform;
 pub mod recording;
 pub mod replay;
@@ -36,6 +38,8 @@ use crate::tool::ToolSpec;
 use inner_calls::OpenCalls;
 use interfaces::{DriverParts, InnerRequest};
 use output::RunOutput;
+
+pub use own_thread::judged;
 
 /// Runs one agent.
 pub struct RunDriver {
@@ -239,25 +243,31 @@ impl RunDriver {
             // The effects may have decided an inner call: one that is refused never becomes a task.
             self.reply();
             let event = self.next().await;
-            if matches!(event, RunEvent::Cancelled { .. } | RunEvent::TimeUp) {
-                self.stopping()?;
-            }
-            if let RunEvent::Ended { id, failed: false, .. } = &event {
-                self.note_skill(id)?;
-            }
-            if matches!(event, RunEvent::Cancelled { .. }) {
-                self.parts.budget.set_cancelled(true);
-            }
-            let ended = matches!(event, RunEvent::Ended { .. });
-            if let RunEvent::Ended { id, .. } = &event {
-                let id = id.clone();
-                self.stop_below(&id).await?;
-            }
-            self.happen(event)?;
-            if ended {
-                self.moved()?;
-            }
+            self.handle(event).await?;
         }
+    }
+
+    /// Handles an event of a task or of the user, with what has to happen before and after it.
+    async fn handle(&mut self, event: RunEvent) -> Result<(), BrokenRun> {
+        if matches!(event, RunEvent::Cancelled { .. } | RunEvent::TimeUp) {
+            self.stopping()?;
+        }
+        if let RunEvent::Ended { id, failed: false, .. } = &event {
+            self.note_skill(id)?;
+        }
+        if matches!(event, RunEvent::Cancelled { .. }) {
+            self.parts.budget.set_cancelled(true);
+        }
+        let ended = matches!(event, RunEvent::Ended { .. });
+        if let RunEvent::Ended { id, .. } = &event {
+            let id = id.clone();
+            self.stop_below(&id).await?;
+        }
+        self.happen(event)?;
+        if ended {
+            self.moved()?;
+        }
+        Ok(())
     }
 
     /// Waits for the next event.
@@ -273,10 +283,7 @@ impl RunDriver {
         tokio::select! {
             // A cancel comes before results that are ready at the same time.
             biased;
-            cancel = self.cancels.recv() => match cancel {
-                Some(CancelScope::Time) => RunEvent::TimeUp,
-                cancel => RunEvent::Cancelled { run: cancel != Some(CancelScope::Turn) },
-            },
+            cancel = self.cancels.recv() => cancelled(cancel),
             () = time => RunEvent::TimeUp,
             // Before the results: a delegate is charged before its call ends.
             Some(charge) = self.charges.recv() => charged(charge),
@@ -378,6 +385,14 @@ impl RunDriver {
         self.open.clear();
         // What they asked for last is not wanted any more.
         while self.requests.try_recv().is_ok() {}
+    }
+}
+
+/// The event for a request to cancel; a driver without any who could cancel ends.
+fn cancelled(cancel: Option<CancelScope>) -> RunEvent {
+    match cancel {
+        Some(CancelScope::Time) => RunEvent::TimeUp,
+        cancel => RunEvent::Cancelled { run: cancel != Some(CancelScope::Turn) },
     }
 }
 

@@ -14,8 +14,9 @@ use super::interfaces::{
     OverlongConversation, RunModels, RunTools,
 };
 use super::output::RunOutput;
+use super::own_thread::{judged, on_own_thread};
 use super::retry_delay::{chance, jittered};
-use super::{BrokenRun, RunDriver, compact};
+use super::{BrokenRun, RunDriver, cancelled, compact};
 use crate::approval::{ALL_EDITS, Approvals};
 use crate::budget::NextAction;
 use crate::context_window::BYTES_PER_TOKEN;
@@ -25,7 +26,7 @@ use crate::event::{
 };
 use crate::provider::AnswerDelta;
 use crate::redact::{RedactingStream, Redactor};
-use crate::state::RunPhase;
+use crate::state::{CallProgress, CallState, RunPhase};
 use crate::step::{PersonQuestion, RunEffect};
 use crate::tool::{self, AfterCall, ToolSpec};
 
@@ -34,7 +35,7 @@ impl RunDriver {
     pub(super) async fn perform(&mut self, effect: RunEffect) -> Result<(), BrokenRun> {
         match effect {
             RunEffect::Ask { model } => return self.ask(model),
-            RunEffect::Judge { id } => return self.judge(&id),
+            RunEffect::Judge { id } => return self.judge(id).await,
             RunEffect::Put(question) => self.put(question),
             RunEffect::Run { id } => return self.run(id),
             RunEffect::Wait { time } => {
@@ -112,13 +113,26 @@ impl RunDriver {
         Ok(())
     }
 
-    /// Asks the policy about a call.
-    fn judge(&mut self, id: &str) -> Result<(), BrokenRun> {
-        let Some(call) = self.call(id) else { return Ok(()) };
-        let decision = self.approvals.weighed(self.parts.tools.judge(&call));
+    /// Asks the policy about a call. Everything but a cancellation waits meanwhile, so that the calls of an answer
+    /// are judged in their order and before any of their results.
+    async fn judge(&mut self, id: String) -> Result<(), BrokenRun> {
+        let is_open = |call: &&CallState| call.progress == CallProgress::Judging;
+        // A call that was cancelled before its turn needs no verdict.
+        let Some(call) = self.state.call(&id).filter(is_open) else { return Ok(()) };
+        let call = call.call.clone();
+        let judging = judged(Arc::clone(&self.parts.tools), call.clone());
+        let decision = tokio::select! {
+            biased;
+            cancel = self.cancels.recv() => {
+                // If the call is still open after that, it still needs its verdict.
+                self.effects.push_front(RunEffect::Judge { id });
+                return self.handle(cancelled(cancel)).await;
+            }
+            decision = judging => self.approvals.weighed(decision),
+        };
         self.parts.tools.judged(&call, &decision);
         let CallDecision { verdict, reason, class, .. } = decision;
-        self.happen(RunEvent::Judged { id: id.to_owned(), verdict, reason, class })
+        self.happen(RunEvent::Judged { id, verdict, reason, class })
     }
 
     /// Logs the start of a call, then runs it.
@@ -341,14 +355,17 @@ impl ApprovalPrompt {
     }
 
     async fn about_call(&self, call: &ToolCall) -> ApprovalAnswer {
-        let decision = self.approvals.weighed(self.tools.judge(call));
+        let decision = judged(Arc::clone(&self.tools), call.clone()).await;
+        let decision = self.approvals.weighed(decision);
         // The answer to an earlier question may have settled this one.
         match decision.verdict {
             CallJudgement::Allow => return ApprovalAnswer::Yes,
             CallJudgement::Deny => return ApprovalAnswer::No(Some(decision.reason)),
             CallJudgement::Ask => {}
         }
-        let preview = self.tools.preview(call);
+        let (tools, shown) = (Arc::clone(&self.tools), call.clone());
+        let preview = on_own_thread(move || tools.preview(&shown)).await;
+        let preview = preview.unwrap_or_else(Some);
         let asked =
             ApprovalRequest::Call { call, decision: &decision, preview: preview.as_deref() };
         match self.person.decide(asked).await {
@@ -396,7 +413,7 @@ async fn caught(
     }
 }
 
-fn words(panic: &(dyn Any + Send)) -> String {
+pub(super) fn words(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given").to_owned()
 }

@@ -92,15 +92,22 @@ impl ReplayedWorld {
     /// Returns the recorded event. Where the recorded run was cancelled or differs, cancels this run and
     /// never returns.
     async fn recorded(&self, found: Result<TimedEvent, CassetteDifference>) -> RunEvent {
-        match found.map(|happened| happened.event) {
-            Ok(RunEvent::Cancelled { run }) => {
-                self.cancel(if run { CancelScope::Run } else { CancelScope::Turn });
-            }
-            Ok(RunEvent::TimeUp) => self.cancel(CancelScope::Time),
-            Ok(event) => return event,
+        match found.map(|happened| (recorded_cancel(&happened.event), happened.event)) {
+            Ok((Some(cancel), _)) => self.cancel(cancel),
+            Ok((None, event)) => return event,
             Err(difference) => self.differs(difference),
         }
         std::future::pending().await
+    }
+}
+
+/// What to cancel where the recorded run was cancelled.
+const fn recorded_cancel(event: &RunEvent) -> Option<CancelScope> {
+    match event {
+        RunEvent::Cancelled { run: true } => Some(CancelScope::Run),
+        RunEvent::Cancelled { run: false } => Some(CancelScope::Turn),
+        RunEvent::TimeUp => Some(CancelScope::Time),
+        _ => None,
     }
 }
 
@@ -151,8 +158,9 @@ impl RunTools for ReplayedWorld {
 
     fn judged(&self, call: &ToolCall, decision: &CallDecision) {
         let same = self.tape().judged(call, decision.verdict, &decision.reason);
-        if let Err(difference) = same {
-            self.differs(difference);
+        match same.map(|stopped| stopped.and_then(|it| recorded_cancel(&it.event))) {
+            Ok(cancel) => cancel.into_iter().for_each(|cancel| self.cancel(cancel)),
+            Err(difference) => self.differs(difference),
         }
     }
 

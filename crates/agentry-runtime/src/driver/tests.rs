@@ -1,6 +1,8 @@
 //! The driver with a scripted model and scripted tools: which effects it carries out, in which order, and
 //! which tasks are left.
 
+mod judgement;
+
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -86,7 +88,7 @@ fn calls(calls: &[(&str, &str)]) -> Message {
 }
 
 /// Tools that do nothing: `look` reads, `change` writes, `ask` asks, `no` is denied, `hang` never ends,
-/// `fail` fails, `break` panics, `secret` prints one.
+/// `fail` fails, `break` panics, `secret` prints one, the judgement of `defect` panics.
 #[derive(Default)]
 struct Pretended {
     ran: Mutex<Vec<String>>,
@@ -111,6 +113,7 @@ impl RunTools for Pretended {
         let verdict = match call.tool.as_str() {
             "ask" => CallJudgement::Ask,
             "no" => CallJudgement::Deny,
+            "defect" => panic!("a broken judge"),
             _ => CallJudgement::Allow,
         };
         let class = if call.tool == "look" { CallClass::Read } else { CallClass::Write };

@@ -8,7 +8,8 @@ use std::sync::Mutex;
 
 use agentry_compile::policy::path::LinkResolver;
 use agentry_compile::policy::{
-    Action, Judge, LayerSource, PathAnchors, Permissions, Section, SectionCall, SectionRules, layer,
+    Action, Judge, LayerSource, PathAnchors, Permissions, PolicyLayer, Section, SectionCall,
+    SectionRules, layer,
 };
 use agentry_compile::text::{FileId, Span, Spanned};
 
@@ -100,6 +101,12 @@ impl TestWorkspace {
 
 /// Returns a judge with these rules.
 pub(crate) fn judge(test_rules: &[TestRules<'_>], workspace: &Path) -> Judge {
+    let places = anchors(workspace);
+    Judge::new(vec![rules_layer(test_rules, workspace)], places)
+}
+
+/// Returns one layer with these rules.
+pub(crate) fn rules_layer(test_rules: &[TestRules<'_>], workspace: &Path) -> PolicyLayer {
     let at = Span::start_of(FileId(0));
     let sections = test_rules.iter().map(|(section, intent, rules)| SectionRules {
         section: Spanned::new(*section, at),
@@ -107,12 +114,12 @@ pub(crate) fn judge(test_rules: &[TestRules<'_>], workspace: &Path) -> Judge {
         rules: rules.iter().map(|rule| Spanned::new(rule.parse().unwrap(), at)).collect(),
     });
     let permissions = Permissions { sections: sections.collect() };
-    let places = PathAnchors {
-        workspace: workspace.to_str().unwrap().to_owned(),
-        home: None,
-        ignores_case: false,
-    };
-    Judge::new(vec![layer(LayerSource::User, &permissions, &places)], places)
+    layer(LayerSource::User, &permissions, &anchors(workspace))
+}
+
+fn anchors(workspace: &Path) -> PathAnchors {
+    let workspace = workspace.to_str().unwrap().to_owned();
+    PathAnchors { workspace, home: None, ignores_case: false }
 }
 
 struct TestDisk;

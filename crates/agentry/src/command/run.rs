@@ -29,6 +29,7 @@ pub(crate) mod pipeline;
 pub(crate) mod prepared_agent;
 mod recording;
 pub(crate) mod replay;
+pub(crate) mod run_observers;
 mod run_status;
 mod screen;
 mod script_tools;

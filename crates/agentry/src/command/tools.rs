@@ -21,8 +21,9 @@ use crate::command::run::delegation::reach::reachable;
 use crate::command::run::first_consent::{ConsentTerms, consent, listing};
 use crate::command::run::mcp_servers::enabled;
 use crate::command::run::prepared_agent::PreparedAgent;
+use crate::command::run::run_observers::RunObservers;
 use crate::command::run::server_login;
-use crate::command::run::session::{RunObservers, now};
+use crate::command::run::session::now;
 use crate::command::run::tool_bench::{BenchOutcome, ToolBench, bench_directory};
 use crate::output::{
     CliFailure, CliOutcome, ExitKind, as_json, columns, cut, print, print_json, remark,

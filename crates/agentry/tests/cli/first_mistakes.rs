@@ -50,7 +50,7 @@ fn a_failure_is_broken_between_words_on_a_terminal() {
     use crate::terminal::{Terminal, Window};
 
     let (test, server) = (Test::new(), Server::playing([]));
-    let window = Window { rows: 10, columns: 64, color: false, term: "xterm" };
+    let window = Window { rows: 10, columns: 64, color: false, term: "xterm", locale: "" };
     let mut terminal = Terminal::in_window(&test, &server, "show nowhere", window);
     terminal.is_over(2);
     let screen = terminal.scrollback();

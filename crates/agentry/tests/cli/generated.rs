@@ -33,11 +33,13 @@ fn describe(test: &Test, command: &str, level: usize, page: &mut String) {
     }
 }
 
-/// The names below `Commands:`.
+/// The names of the commands: the lists above the options, also in groups.
 fn commands(help: &str) -> Vec<String> {
-    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let names = lines.take_while(|line| !line.is_empty());
-    let names = names.filter_map(|line| line.split_whitespace().next());
+    let lines = help.lines().take_while(|line| *line != "Options:");
+    // An argument stands in brackets, and what does not fit into a line is indented deeper.
+    let rows = lines.filter_map(|line| line.strip_prefix("  "));
+    let rows = rows.filter(|row| row.starts_with(|c: char| c.is_ascii_lowercase()));
+    let names = rows.filter_map(|row| row.split_whitespace().next());
     names.filter(|name| *name != "help").map(str::to_owned).collect()
 }
 

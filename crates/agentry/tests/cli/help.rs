@@ -18,58 +18,70 @@ fn the_help_text_is_as_recorded() {
 
     Usage: agentry [OPTIONS] <COMMAND>
 
-    Commands:
+    Run agents:
+      run          Run an agent
+      resume       Continue a run
+      runs         List runs; show one, follow it, undo its changes
+      tools        List the tools of an agent, or call one
+      consent      List or revoke your consent to runs
+      receipts     List, show and verify the receipts of runs; statistics over them
+
+    Write and check agents:
+      new          Start a new agent
       check        Find agents and report their problems
       show         Show an agent: every value and where it comes from
-      hash         Print the digest of an agent
+      resolve      Show which model, tools and skills an agent gets here, and why
+      test         Replay recorded runs, and check the examples of policies
       convert      Write an agent in another format and list what is lost
+      hash         Print the digest of an agent
+      schema       Print the JSON Schema of a format, for editors
+      rules        List every rule, or explain one
+
+    See what agents may do:
+      policy       Show what an agent may do, why, and what a change allows
+      sandbox      Show what confines an agent's commands, or run one like that
+      lock         Pin the agents of a workspace, or list what changed since
+      audit        List all that takes part in a workspace, and what is suspicious
+
+    Use them in other programs:
       render       Write agents for the harnesses that run them
       import       Read the agents of a harness into a definition format
       guard        Answer the hook of a harness: may the agent make this call?
-      policy       Ask what an agent may do: all its rules, which one decides, what a change allows
-      push         Add an agent to the store or to a registry, and print its digest
-      pull         Write an agent of the store or a registry to files
-      search       List the agents of the store whose name or description has all the words
-      list         List the agents of the store, or the tags of a repository in a registry
-      gc           Remove agents from the store that nothing refers to
-      keygen       Create a signing key
-      sign         Sign an agent of the store
-      verify       Verify an agent of the store or a registry, and its signatures
+      acp          Offer an agent to an editor that speaks the protocol ACP
+      mcp          Offer agents as tools to other programs, as an MCP server
+      serve        Serve a page and an API for runs and approvals; fire schedules
+      schedule     List schedules and their next times; run, pause or resume one
+
+    Keep them for months:
       install      Install an agent in your home, or update the installed one
       agents       List the installed agents
-      uninstall    Remove an installed agent and its history
-      export       Write the files of an installed agent, without what belongs to users and runs
-      history      List the changes of an installed agent: what, why, by whom, in which run
-      diff         Show what changed between two commits of an installed agent, and what it may do since
+      history      List the changes of an installed agent, with their reasons
+      diff         Compare two commits of an installed agent, and what they may do
       rollback     Restore an earlier state of an installed agent, as a new commit
-      proposals    List, accept or reject the changes that installed agents propose to themselves
-      teach        Teach an installed agent something: a sentence becomes a change or a memory
-      lock         Pin the agents of a workspace, or list what changed since
-      audit        List everything that takes part in a workspace, and what is suspicious about it
-      resolve      Show which model, tools and skills an agent gets on this machine, and why
-      run          Run an agent
-      resume       Continue a run
-      consent      List or revoke your consent to runs
-      tools        List the tools of an agent, or call one
-      test         Replay the cassettes of agents and run the examples of their policies
-      runs         List runs; show one, follow it, undo its changes
       memory       Show and change what agents remember between runs
-      receipts     List, show and verify the receipts of runs; statistics over them
-      schedule     List schedules and their next times; run, pause or resume one
-      serve        Serve agents: a page and an API for runs and approvals; fires schedules
-      acp          Offer an agent to an editor that speaks the Agent Client Protocol (ACP)
-      mcp          Offer agents as tools to other programs, as an MCP server
-      sandbox      Show what confines the commands of an agent, or run one command confined like them
+      proposals    Accept or reject changes that agents propose to themselves
+      teach        Teach an installed agent a fact or a rule, in a sentence
+      export       Write out an installed agent, without what belongs to users
+      uninstall    Remove an installed agent and its history
+
+    Share them:
+      push         Add an agent to the store or to a registry, and print its digest
+      pull         Write an agent of the store or a registry to files
+      search       Search the store for agents by words
+      list         List the agents of the store, or the tags in a registry
+      verify       Verify an agent of the store or a registry, and its signatures
+      sign         Sign an agent of the store
+      keygen       Create a signing key
+      gc           Remove agents from the store that nothing refers to
+
+    This machine and repository:
+      init         Set up a repository: configuration, baseline, hook, workflow
       doctor       Show what this machine supports, and how to get the rest
-      models       List the language models that can be used here, and why others cannot
+      models       List the models that can be used here, and why others cannot
       config       Show the settings in force, and the file that each comes from
-      init         Set up Agentry in a repository: configuration, baseline, hook and workflow
-      new          Start a new agent
-      schema       Print the JSON Schema of a format, for editors
-      rules        List every rule, or explain one
       completions  Print a completion script for a shell
       man          Print a manual page, or write all of them
-      help         Print this message or the help of the given subcommand(s)
+      help         Explain a command
 
     Options:
           --color <WHEN>       When to use colours; `auto`: on a terminal, unless `NO_COLOR` is set
@@ -84,8 +96,8 @@ fn the_help_text_is_as_recorded() {
     To begin: `agentry new agent-toml NAME` writes an agent, `agentry check` finds its mistakes,
     `agentry run NAME` runs it. `agentry help COMMAND` explains a command.
 
-    Exit codes: 0 done; 1 findings, or a failed run; 2 bad usage or unreadable input; 3 refused;
-    130 interrupted.
+    Exit codes: 0 done; 1 findings, or a failed run; 2 bad usage or unreadable input; 3 refused; 130
+    interrupted.
     --- exit 0
     ");
     // Without a command, the same text is an error.

@@ -6,8 +6,10 @@ use std::process::{Command, Stdio};
 use serde_json::json;
 
 use crate::run::{keyed, with};
+use crate::run_person::make_fifo;
+use crate::screen::is_prompted;
 use crate::server::{Server, Turn};
-use crate::terminal::wait_for;
+use crate::terminal::{Terminal, wait_for};
 use crate::test::Test;
 
 /// A server of the older era in a shell: `sh server.sh MODE`. Its second tool is described by a file.
@@ -80,6 +82,25 @@ fn a_model_calls_server_tools_and_gets_instructions() {
     assert!(asked[0].tools.contains(&"local__echo".to_owned()), "{:?}", asked[0].tools);
     assert!(asked[0].system.contains("The MCP server `local` describes itself"));
     assert_eq!(asked[1].results[0].1, "hello");
+}
+
+/// The user sees what runs, and what it waits for, before a server answers.
+#[test]
+fn a_conversation_shows_its_banner_before_servers_answer() {
+    let model = Server::playing([]);
+    let server = "{name: local, command: sh, args: [-c, 'read gate < gate; exec sh server.sh']}";
+    let test = manifest("read-only", server);
+    make_fifo(&test.path("gate"));
+    let mut terminal = Terminal::new(&test, &model, "run helper.agent --yes");
+    let screen = terminal.shows("starting its MCP servers: local");
+    assert!(screen.contains("agent      helper  helper.agent"), "{screen}");
+    assert!(screen.contains("/help lists what you can type"), "{screen}");
+    assert!(!screen.contains('›'), "{screen}");
+    std::fs::write(test.path("gate"), "open\n").expect("the server reads it");
+    is_prompted(&mut terminal);
+    terminal.types("/exit");
+    terminal.is_over(0);
+    assert_eq!(terminal.scrollback().matches("/help lists").count(), 1);
 }
 
 #[test]

@@ -106,7 +106,7 @@ fn lasting(picture: &str) -> Vec<String> {
     texts.filter(|text| !text.trim().is_empty()).collect()
 }
 
-const COLOR: Window = Window { rows: 30, columns: 100, color: true, term: "xterm" };
+const COLOR: Window = Window { rows: 30, columns: 100, color: true, term: "xterm", locale: "" };
 
 fn edit() -> Turn {
     Turn::call(

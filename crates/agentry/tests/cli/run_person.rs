@@ -118,7 +118,7 @@ fn a_conversation_can_be_left_and_resumed() {
         ("/tools", "write"),
         ("/policy", "allow `out.txt`"),
         ("/cost", "2 of 200 turns"),
-        ("/why", "allow: edit"),
+        ("/why", "    edit `"),
         ("/nothing", "there is no `/nothing`"),
     ] {
         terminal.sees("› ");

@@ -270,6 +270,29 @@ fn without_colour_or_screen_no_escapes_are_sent() {
     }
 }
 
+/// A terminal whose locale is not UTF-8 gets signs that it can show.
+#[test]
+fn a_locale_without_utf8_gets_plain_signs() {
+    let server =
+        Server::playing([bash("echo one").into(), Turn::text("- one\n- two\n\n> three\n").into()]);
+    let test = asked();
+    let window = Window { locale: "C", color: true, ..Window::default() };
+    let args = "run asked --yes --unconfined";
+    let mut terminal = Terminal::in_window(&test, &server, args, window);
+    terminal.shows_that("the prompt", |screen| screen.trim_end().ends_with('>'));
+    terminal.types("go");
+    terminal.shows("answer > _");
+    terminal.types("y");
+    terminal.shows("* two");
+    terminal.shows_that("the prompt again", |screen| screen.trim_end().ends_with('>'));
+    terminal.types("/exit");
+    terminal.is_over(0);
+    let all = terminal.scrollback();
+    assert!(all.contains("+ bash echo one  [1] approved"), "{all}");
+    let other: String = terminal.sent().iter().filter(|it| !it.is_ascii()).map(|_| '?').collect();
+    assert_eq!(other, "", "{all}");
+}
+
 #[test]
 fn a_line_without_end_is_shown_while_it_streams() {
     let words: String = (0..3_000).map(|at| format!("word{at} ")).collect();

@@ -30,11 +30,13 @@ pub(crate) struct Window {
     pub(crate) color: bool,
     /// The value of `TERM`.
     pub(crate) term: &'static str,
+    /// The value of `LANG`; not set if it is empty.
+    pub(crate) locale: &'static str,
 }
 
 impl Default for Window {
     fn default() -> Self {
-        Self { rows: 24, columns: 80, color: false, term: "xterm" }
+        Self { rows: 24, columns: 80, color: false, term: "xterm", locale: "" }
     }
 }
 
@@ -86,6 +88,9 @@ impl<'a> Terminal<'a> {
         let (rows, columns) = (window.rows, window.columns);
         command.env("ROWS", rows.to_string()).env("COLUMNS", columns.to_string());
         command.env("TERM", window.term).env("SHELL", "/bin/sh").env("PATH", "/usr/bin:/bin");
+        if !window.locale.is_empty() {
+            command.env("LANG", window.locale);
+        }
         command.env("ANTHROPIC_API_KEY", "key-of-the-test");
         command.env("ANTHROPIC_BASE_URL", server.base(Protocol::Anthropic));
         command.stdin(Stdio::piped()).stdout(Stdio::piped());

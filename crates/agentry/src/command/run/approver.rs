@@ -19,7 +19,7 @@ use super::screen::keyboard::{KeyListener, Keyboard};
 use super::screen::styled_line::{StyledLine, TextLook};
 use super::stop::StopSwitch;
 use super::terminal::TerminalView;
-use super::typed_lines::{KeyMeaning, OfferedAnswer};
+use super::typed_lines::{KeyMeaning, OFFER_INDENT, OfferedAnswer};
 use crate::output::print;
 
 /// An answer to a question, and what the user sees of it.
@@ -181,10 +181,12 @@ impl TerminalApprover {
     ) -> TypedInput {
         self.view().hold();
         let _open = OpenedQuestion(&self.terminal);
+        let columns = TerminalSize::now().columns - 1;
         let line = |(OfferedAnswer { key, label }, covers): &(OfferedAnswer, String)| {
-            StyledLine::new(TextLook::Plain, &format!("  {key}  {label}{covers}"))
+            let line = StyledLine::new(TextLook::Plain, &format!("  {key}  {label}{covers}"));
+            line.rows_below(columns, OFFER_INDENT)
         };
-        let lines = question.iter().cloned().chain(offers.iter().map(line));
+        let lines = question.iter().cloned().chain(offers.iter().flat_map(line));
         let lines: Vec<String> = lines.map(|line| line.painted(false)).collect();
         print(&format!("{}\n", lines.join("\n")));
         line_editor::discard_typed();
@@ -293,7 +295,7 @@ fn call_text(call: &ToolCall, decision: &CallDecision, preview: Option<&str>) ->
 
 /// A text that names files of the workspace by their relative paths. Only a quoted path is shortened, and only
 /// at its start, so that it cannot be taken for another one.
-fn short_paths(text: &str, workspace: Option<&PathBuf>) -> String {
+pub(super) fn short_paths(text: &str, workspace: Option<&PathBuf>) -> String {
     let Some(workspace) = workspace.and_then(|it| it.to_str()).filter(|it| it.len() > 1) else {
         return text.to_owned();
     };

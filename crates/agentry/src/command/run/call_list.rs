@@ -42,6 +42,8 @@ struct ShownCall {
     verdict: CallJudgement,
     reason: String,
     started: Option<Instant>,
+    /// How long it took, if it has ended and its result is held back.
+    took: Option<Duration>,
     tail: String,
 }
 
@@ -70,6 +72,7 @@ impl CallList {
             verdict,
             reason,
             started,
+            took: None,
             tail: String::new(),
         });
     }
@@ -78,6 +81,13 @@ impl CallList {
     pub(super) fn start(&mut self, id: &str) {
         if let Some(call) = self.call(id) {
             call.started = Some(Instant::now());
+        }
+    }
+
+    /// Records that a call has ended. Its result is shown after the question that is on the screen.
+    pub(super) fn stop_clock(&mut self, id: &str) {
+        if let Some(call) = self.call(id) {
+            call.took = call.time();
         }
     }
 
@@ -130,6 +140,11 @@ impl CallList {
         self.open.iter().filter(waits).map(|call| call.words.as_str()).collect()
     }
 
+    /// Whether every call has ended.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
     /// Forgets the open calls: the turn is over.
     pub(super) fn clear(&mut self) {
         self.open.clear();
@@ -139,9 +154,9 @@ impl CallList {
     pub(super) fn region(&self, spinner: char) -> Vec<StyledLine> {
         let mut lines = Vec::new();
         for call in &self.open {
-            let Some(started) = call.started else { continue };
-            let time = time_words(started.elapsed());
-            let line = StyledLine::new(TextLook::Code, &format!("{spinner} "))
+            let Some(time) = call.time().map(time_words) else { continue };
+            let sign = if call.took.is_some() { '·' } else { spinner };
+            let line = StyledLine::new(TextLook::Code, &format!("{sign} "))
                 .with(TextLook::Plain, &call.words)
                 .with(TextLook::Dim, &format!("  {} · {time}", verdict_word(call.verdict)));
             lines.push(line);
@@ -163,6 +178,11 @@ impl CallList {
 }
 
 impl ShownCall {
+    /// How long it has run; `None` if it has not started.
+    fn time(&self) -> Option<Duration> {
+        self.took.or_else(|| self.started.map(|started| started.elapsed()))
+    }
+
     /// The call in one line: verdict, time and result. A failed one has the first lines of its result.
     fn folded(&self, text: &str, failed: bool) -> Vec<StyledLine> {
         let Self { number, words, verdict, reason, started, .. } = self;
@@ -174,7 +194,7 @@ impl ShownCall {
             return vec![head.with(TextLook::Bad, &format!("denied: {reason}"))];
         }
         // A call that took no time that one would notice has none.
-        let time = started.map(|started| started.elapsed()).filter(|it| *it >= NOTICED);
+        let time = self.time().filter(|it| *it >= NOTICED);
         let time = time.map(time_words);
         let verdict = match (verdict, started) {
             (CallJudgement::Ask, None) => "refused",

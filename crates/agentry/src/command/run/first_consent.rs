@@ -21,7 +21,7 @@ use super::stop;
 use super::terminal::{TerminalView, clean};
 use crate::args::{RunArguments, RunFormat};
 use crate::home::UNWRITABLE_HOME;
-use crate::output::{CliFailure, columns, error_text, remark};
+use crate::output::{CliFailure, columns, error_text, remark, terminal_columns};
 
 /// The list of all that an agent may do in a run now.
 pub(crate) fn listing(
@@ -152,7 +152,7 @@ pub(crate) fn consent(
         Some(earlier) => show_changes(&earlier.rows, &whole_rows(&rows)),
         None => show_rows(&rows),
     }
-    remark(&format!("  digest     {}", ground.digest));
+    remark(&format!("  digest     {}", within_terminal(&ground.digest)));
     let attended = TerminalView::is_attended() && terms.can_ask;
     // The list is shown with `--yes` too, so that it is in the log.
     let consents_now = accepted || (attended && agrees());
@@ -166,6 +166,15 @@ pub(crate) fn consent(
     }
     keep(ground, terms.unconfined, now, (pins, whole_rows(&rows)))?;
     agreed
+}
+
+/// A digest in the rest of its row, if that is on a terminal; whole in a log.
+fn within_terminal(digest: &str) -> String {
+    let room = terminal_columns().map_or(usize::MAX, |columns| columns.saturating_sub(16));
+    match digest.get(..room.max(20)) {
+        Some(start) if start != digest => format!("{start}..."),
+        _ => digest.to_owned(),
+    }
 }
 
 /// Shows everything that the agent may do.

@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use agentry_posix::terminal::{self, TerminalSettings};
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
-use rustyline::{Editor, ExternalPrinter};
+use rustyline::{Config, Editor, ExternalPrinter};
 
 use super::line_helper::LineHelper;
+use super::prepared_agent::variable;
+use super::screen::plain_signs::{needs_plain_signs, with_plain_signs};
 use crate::output::print;
 
 /// What was typed.
@@ -20,6 +22,9 @@ pub(super) enum TypedInput {
     /// Ctrl-D.
     End,
 }
+
+/// The milliseconds that the rest of an escape sequence may take. Without a limit, the letter after Esc is a shortcut.
+const SEQUENCE_TIME: u16 = 100;
 
 type TalkEditor = Editor<LineHelper, FileHistory>;
 
@@ -36,7 +41,8 @@ pub(super) struct LineEditor {
 impl LineEditor {
     pub(super) fn new() -> Result<Self, ReadlineError> {
         let found = TerminalSettings::current();
-        let mut editor = TalkEditor::new()?;
+        let config = Config::builder().keyseq_timeout(Some(SEQUENCE_TIME)).build();
+        let mut editor = TalkEditor::with_config(config)?;
         editor.set_helper(Some(LineHelper::default()));
         let waker = editor.create_external_printer().ok();
         let waker = waker.map(|it| Arc::new(it) as Arc<dyn ExternalPrinter + Send + Sync>);
@@ -57,7 +63,9 @@ impl LineEditor {
 
     /// Like [`LineEditor::wait`], with text that stands in the line already.
     pub(super) fn wait_with(&self, prompt: &str, typed: &str) -> TypedInput {
-        match self.editor().readline_with_initial(prompt, (typed, "")) {
+        let is_plain = needs_plain_signs(&variable);
+        let prompt = if is_plain { with_plain_signs(prompt) } else { prompt.to_owned() };
+        match self.editor().readline_with_initial(&prompt, (typed, "")) {
             // A line that ends with a backslash continues in the next one.
             Ok(line) => TypedInput::Line(line.replace("\\\n", "\n")),
             Err(ReadlineError::Interrupted) => TypedInput::Interrupt,

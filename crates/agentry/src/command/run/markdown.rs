@@ -48,7 +48,15 @@ impl MarkdownStream {
     /// Takes the next piece; returns the blocks that are complete.
     pub(super) fn push(&mut self, piece: &str) -> Vec<MarkdownBlock> {
         let mut blocks = Vec::new();
-        for char in piece.chars() {
+        let mut rest = piece;
+        while let Some(char) = rest.chars().next() {
+            let plain = self.plain_length(rest);
+            if plain > 0 {
+                self.run.push_str(rest.get(..plain).unwrap_or_default());
+                rest = rest.get(plain..).unwrap_or_default();
+                continue;
+            }
+            rest = rest.get(char.len_utf8()..).unwrap_or_default();
             if self.is_mark(char) {
                 self.pending.push(char);
                 continue;
@@ -73,6 +81,14 @@ impl MarkdownStream {
         }
         self.flush();
         blocks
+    }
+
+    /// The length of the text before anything that can be a marker or end the line.
+    fn plain_length(&self, text: &str) -> usize {
+        if !self.inside_line || !self.pending.is_empty() {
+            return 0;
+        }
+        text.find(['`', '*', '\n', '\r']).unwrap_or(text.len())
     }
 
     /// The rows of the table that is not complete.
@@ -137,7 +153,7 @@ impl MarkdownStream {
         blocks.push(match is_code {
             true => MarkdownBlock::Code(StyledLine::new(TextLook::Plain, CODE_INDENT).and(&line)),
             false if self.is_plain => MarkdownBlock::Prose(line),
-            false => MarkdownBlock::Prose(with_links(&line)),
+            false => MarkdownBlock::Prose(with_links(line)),
         });
     }
 
@@ -203,7 +219,10 @@ impl MarkdownStream {
 const CODE_INDENT: &str = "  ";
 
 /// The line with `text (address)` for each link. A terminal that makes addresses clickable needs them whole.
-fn with_links(line: &StyledLine) -> StyledLine {
+fn with_links(line: StyledLine) -> StyledLine {
+    if !line.pieces().iter().any(|(_, text)| text.contains("](")) {
+        return line;
+    }
     let mut out = StyledLine::default();
     for (look, text) in line.pieces() {
         if *look == TextLook::Code {
@@ -241,13 +260,13 @@ fn next_link(text: &str) -> Option<(&str, &str, &str, &str)> {
 
 /// The column in which the rows of a broken line continue: below the text of its list item.
 pub(super) fn hanging_indent(line: &StyledLine) -> usize {
-    let text = line.painted(false);
-    let spaces = text.chars().take_while(|c| *c == ' ').count();
-    let item = text.trim_start();
-    let digits = item.chars().take_while(char::is_ascii_digit).count();
-    let is_numbered = digits > 0 && item.get(digits..).is_some_and(|it| it.starts_with(". "));
+    let characters = || line.pieces().iter().flat_map(|(_, text)| text.chars());
+    let spaces = characters().take_while(|c| *c == ' ').count();
+    let item = || characters().skip(spaces);
+    let digits = item().take_while(char::is_ascii_digit).count();
+    let is_numbered = digits > 0 && item().skip(digits).take(2).eq(['.', ' ']);
     spaces
-        + match item.chars().next() {
+        + match item().next() {
             Some('•' | '▎') => 2,
             _ if is_numbered => digits + 2,
             _ => 0,

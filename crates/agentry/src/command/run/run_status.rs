@@ -12,6 +12,10 @@ use super::screen::styled_line::{StyledLine, TextLook};
 
 /// The frames of the sign of life.
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+/// What it does while no text arrives.
+pub(super) const WAITS: &str = "waits for the model";
+const CHECKS: &str = "checks its calls";
+const WORKS: &str = "works";
 /// How it is stopped.
 const STOP: &str = "Esc stops";
 /// About as many bytes are one token.
@@ -27,6 +31,8 @@ pub(super) struct RunStatus {
     since: Option<Instant>,
     /// What it does now.
     activity: String,
+    /// The calls of the last answer that have no verdict yet.
+    unjudged: usize,
     /// When a model that failed is asked again.
     retry: Option<Instant>,
     /// The time that it worked, since it began.
@@ -40,6 +46,7 @@ impl RunStatus {
     pub(super) fn begin(&mut self, activity: &str) {
         self.since = Some(Instant::now());
         self.retry = None;
+        self.unjudged = 0;
         activity.clone_into(&mut self.activity);
     }
 
@@ -79,10 +86,13 @@ impl RunStatus {
                 (self.limits, self.spent) = (*limits, *spent);
             }
             RunOutput::Limits { limits } => self.limits = *limits,
-            RunOutput::Turn { spent, model, .. } => {
+            RunOutput::Turn { spent, model, calls, .. } => {
                 self.model.clone_from(model);
-                (self.spent, self.streamed) = (*spent, 0);
-                "waits for the model".clone_into(&mut self.activity);
+                (self.spent, self.streamed, self.unjudged) = (*spent, 0, *calls);
+                CHECKS.clone_into(&mut self.activity);
+            }
+            RunOutput::Call { within: None, .. } => {
+                self.unjudged = self.unjudged.saturating_sub(1);
             }
             RunOutput::Text { text } => {
                 self.streamed += text.len();
@@ -95,10 +105,17 @@ impl RunStatus {
             RunOutput::Calling { tool } => self.activity = format!("writes a call of {tool}"),
             RunOutput::Started { .. } => {
                 self.spent.steps += 1;
-                "works".clone_into(&mut self.activity);
+                WORKS.clone_into(&mut self.activity);
             }
             RunOutput::Ended { spent, .. } => self.spent = *spent,
             _ => {}
+        }
+    }
+
+    /// No call is open: the model is asked next, unless a call has no verdict yet.
+    pub(super) fn rest(&mut self) {
+        if self.unjudged == 0 && [CHECKS, WORKS].contains(&self.activity.as_str()) {
+            WAITS.clone_into(&mut self.activity);
         }
     }
 
@@ -112,20 +129,24 @@ impl RunStatus {
         }
     }
 
-    /// The line of the region.
-    pub(super) fn line(&self) -> StyledLine {
+    /// The line of the region. Where it is narrow, what matters least is left out: how to stop it stays longest.
+    pub(super) fn line(&self, columns: usize) -> StyledLine {
         let time = self.since.map_or(String::new(), |since| time_words(since.elapsed()));
         let usage = self.spent.usage;
         let tokens = usage.input.saturating_add(usage.output);
         let streamed = u64::try_from(self.streamed / BYTES_PER_TOKEN).unwrap_or_default();
         let tokens = counted(tokens.saturating_add(streamed), "token");
-        let model = &self.model;
-        StyledLine::new(TextLook::Code, &format!("{} ", self.spinner()))
-            .with(TextLook::Plain, &self.activity())
-            .with(
-                TextLook::Dim,
-                &format!(" · {time} · {tokens} · {} · {STOP} · {model}", self.money()),
-            )
+        let mut facts = vec![time, tokens, self.money(), STOP.to_owned(), self.model.clone()];
+        let head = StyledLine::new(TextLook::Code, &format!("{} ", self.spinner()))
+            .with(TextLook::Plain, &self.activity());
+        // The model, the money and the tokens are the first to go.
+        for least in [Some(4), Some(2), Some(1), None] {
+            let all = facts.iter().fold(String::new(), |all, fact| format!("{all} · {fact}"));
+            let line = head.clone().with(TextLook::Dim, &all);
+            let Some(least) = least.filter(|_| line.columns() > columns) else { return line };
+            facts.remove(least);
+        }
+        head
     }
 
     /// The line at the end.

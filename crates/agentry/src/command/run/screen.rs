@@ -8,6 +8,7 @@
 pub(super) mod frame;
 pub(super) mod keyboard;
 pub(super) mod keys;
+pub(super) mod plain_signs;
 pub(super) mod styled_line;
 
 /// The smallest width that lines are laid out for.

@@ -14,8 +14,9 @@ use super::declared_tools::GatherTerms;
 use super::first_consent::{ConsentTerms, consent, listing};
 use super::mcp_servers::enabled;
 use super::prepared_agent::PreparedAgent;
+use super::run_observers::RunObservers;
 use super::server_plan::{PlannedServer, plan};
-use super::session::{RunObservers, now, runtime};
+use super::session::{now, runtime};
 use crate::args::{AskFallback, RunFormat, ToolsLoginArguments};
 use crate::output::{CliFailure, CliOutcome, ExitKind, error_text, print, remark};
 

@@ -1,14 +1,13 @@
 //! A real run: connects the driver with the journal, the models, the tools and the output.
 
-use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentry_compile::SEARCH_VARIABLES;
 use agentry_compile::text::report::visible;
 use agentry_home::HomeLayout;
 use agentry_runtime::budget_pot::BudgetShare;
-use agentry_runtime::driver::interfaces::{AbsentApprover, Approver, OutputSink, RunTools};
+use agentry_runtime::driver::interfaces::RunTools;
 use agentry_runtime::driver::output::RunOutput;
 use agentry_runtime::driver::{BrokenRun, RunDriver};
 use agentry_runtime::function::FunctionCall;
@@ -17,11 +16,10 @@ use agentry_runtime::provider::http;
 use agentry_runtime::tool::SearchClient;
 use agentry_runtime::tool::mcp::ServerPrompt;
 use agentry_runtime::undo::{RunFileChange, TurnLedger, changed_files};
-use agentry_runtime::{RunEnding, RunPhase, StepState, TimedEvent, ToolCall};
+use agentry_runtime::{RunEnding, RunPhase, StepState, TimedEvent};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
-use super::approver::TerminalApprover;
 use super::assembly::{NewRun, ReadyTools, RunAssembly, RunEngine, SharedJournal, create_journal};
 use super::confinement::ConfinedCommands;
 use super::control::{self, RunControl};
@@ -32,9 +30,9 @@ use super::line_editor::LineEditor;
 use super::memory::{TreeMemories, may_converse};
 use super::prepared_agent::{PreparedAgent, variable};
 use super::recording::{PendingRecording, admitted, recorded};
+use super::run_observers::{RunObservers, banner_rows};
 use super::stop::StopSwitch;
 use super::talk_commands::stat_lines;
-use super::terminal::TerminalView;
 use super::workers::workers;
 use super::{exit, standing, talk, talk_requests};
 use crate::args::{AskFallback, ResumeArguments, RunArguments, RunFormat};
@@ -111,6 +109,8 @@ impl<'a> RunSession<'a> {
             remark(&format!("note: {note}"));
         }
         let watching = RunObservers::of(setting);
+        // Before anything that may take long, most of all the start of servers.
+        watching.greet(setting, &engine.models.name(0), prompt.is_none());
         let own = ground.memories(setting.without, prompt, engine.window);
         let tree = TreeMemories::of(setting.tree.memories.reach, ground, &own);
         let (memory, user, is_private) = (own.text, tree.user.clone(), tree.is_private);
@@ -286,15 +286,8 @@ impl<'a> RunSession<'a> {
 
     /// What a user should know at the start of a conversation.
     pub(super) fn banner(&self) -> [(&'static str, String); 4] {
-        let path = Path::new(self.ground.path());
-        let path = path.strip_prefix(&self.ground.workspace).unwrap_or(path);
-        let agent = format!("{}  {}", self.ground.agent.name(), path.display());
-        [
-            ("agent", agent),
-            ("model", self.driver.model(self.driver.state().model)),
-            ("workspace", self.ground.workspace.display().to_string()),
-            ("sandbox", self.sandbox.to_owned()),
-        ]
+        let model = self.driver.model(self.driver.state().model);
+        banner_rows(self.ground, model, self.sandbox)
     }
 
     /// Checks the output of the function that the run carries out.
@@ -477,135 +470,6 @@ pub(crate) fn is_under_way(state: &StepState) -> bool {
         RunPhase::Ended(RunEnding::OverBudget { .. }) => state.exceeded().is_none(),
         RunPhase::Ended(ending) => matches!(ending, RunEnding::Parked { .. }),
         phase => *phase != RunPhase::Idle,
-    }
-}
-
-/// The listeners of a run: the output, and the user who approves.
-pub(crate) struct RunObservers {
-    pub(super) terminal: Arc<Mutex<TerminalView>>,
-    pub(super) hears: OutputSink,
-    /// The user at the terminal, if there is one.
-    pub(crate) attendant: Option<Arc<TerminalApprover>>,
-    /// The program that steers the run, if there is one.
-    pub(super) control: Option<Arc<RunControl>>,
-    pub(crate) person: Arc<dyn Approver>,
-}
-
-impl RunObservers {
-    /// The listeners of a run. Standard output has only the output of a function.
-    fn of(setting: &SessionSetting<'_>) -> Self {
-        let SessionSetting { format, on_ask, function, .. } = setting;
-        if setting.is_controlled {
-            return Self::controlled(setting);
-        }
-        let observers = match function {
-            None => Self::new(*format, *on_ask),
-            Some(_) => Self::with(TerminalView::aside(), RunFormat::Human, *on_ask, *format),
-        };
-        let attendant = observers.attendant.iter();
-        let ground = setting.ground;
-        attendant.for_each(|attendant| attendant.work_in(&ground.workspace, ground.notify));
-        observers
-    }
-
-    /// The listeners of a run that another program steers.
-    fn controlled(setting: &SessionSetting<'_>) -> Self {
-        let terminal = Arc::new(Mutex::new(TerminalView::aside()));
-        let control = RunControl::open(setting.on_ask, Arc::clone(&setting.ground.redactor));
-        let hears = sink(RunFormat::Json, &terminal);
-        Self { hears, terminal, attendant: None, person: control.clone(), control: Some(control) }
-    }
-
-    /// Whether a user can be asked.
-    pub(crate) fn can_ask(&self) -> bool {
-        self.attendant.is_some() || self.control.is_some()
-    }
-
-    pub(crate) fn new(format: RunFormat, on_ask: AskFallback) -> Self {
-        Self::with(TerminalView::new(), format, on_ask, format)
-    }
-
-    fn with(view: TerminalView, shown: RunFormat, on_ask: AskFallback, format: RunFormat) -> Self {
-        let terminal = view.shared();
-        let attended = TerminalView::is_attended() && format == RunFormat::Human;
-        let attendant =
-            attended.then(|| TerminalApprover::new(Arc::clone(&terminal)).ok()).flatten();
-        let attendant = attendant.map(Arc::new);
-        let person: Arc<dyn Approver> = match &attendant {
-            Some(attendant) => attendant.clone(),
-            // Without a terminal no user can approve: an `ask` is denied, or the run is parked.
-            None => Arc::new(AbsentApprover::from(on_ask)),
-        };
-        Self { hears: sink(shown, &terminal), terminal, attendant, control: None, person }
-    }
-}
-
-impl RunObservers {
-    pub(super) fn view(&self) -> MutexGuard<'_, TerminalView> {
-        self.terminal.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Shows that the run works now, and takes keys meanwhile.
-    pub(super) fn begin(&self) {
-        self.view().begin();
-        if let Some(attendant) = &self.attendant {
-            attendant.take_keys();
-        }
-    }
-
-    /// Shows a command of the user while it runs.
-    pub(super) fn begin_command(&self, call: &ToolCall) {
-        self.view().begin_command(call);
-        if let Some(attendant) = &self.attendant {
-            attendant.take_keys();
-        }
-    }
-
-    /// Names the calls that a resumed run has not ended.
-    fn recall(&self, state: &StepState) {
-        let mut view = self.view();
-        state.calls.iter().chain(&state.inner).for_each(|call| view.recall(&call.call));
-    }
-
-    /// Leaves the terminal to others.
-    pub(super) fn leave(&self) {
-        if let Some(attendant) = &self.attendant {
-            attendant.leave_keys();
-        }
-        self.view().leave();
-    }
-}
-
-/// Shows the output of the run in the requested format.
-pub(super) fn sink(format: RunFormat, terminal: &Arc<Mutex<TerminalView>>) -> OutputSink {
-    let terminal = Arc::clone(terminal);
-    let shown: OutputSink = match format {
-        RunFormat::Human => Arc::new(move |output: RunOutput| {
-            terminal.lock().unwrap_or_else(PoisonError::into_inner).show_output(&output);
-        }),
-        RunFormat::Json => Arc::new(|output: RunOutput| {
-            // Also on standard error, for a user who watches only that.
-            if let RunOutput::Quarantined(quarantined) = &output {
-                remark(&format!("warning: {}", visible(&quarantined.to_string())));
-            }
-            let line = serde_json::to_string(&output).unwrap_or_default();
-            print(&format!("{line}\n"));
-        }),
-    };
-    #[cfg(feature = "otel")]
-    let shown = crate::telemetry::export(shown);
-    #[cfg(not(feature = "otel"))]
-    warn_without_telemetry();
-    shown
-}
-
-/// Warns if the environment names a collector, because this build cannot export runs.
-#[cfg(not(feature = "otel"))]
-fn warn_without_telemetry() {
-    let named = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
-    if let Some(name) = named.into_iter().find(|name| variable(name).is_some()) {
-        remark(&format!("note: `{name}` is set, and this program was built without telemetry"));
-        remark("  = help: install it with `--features otel`");
     }
 }
 

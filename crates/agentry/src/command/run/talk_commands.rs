@@ -3,19 +3,20 @@
 use std::sync::{Arc, PoisonError};
 
 use agentry_compile::text::suggestion::did_you_mean;
-use agentry_runtime::driver::BrokenRun;
+use agentry_runtime::driver::{BrokenRun, judged};
 use agentry_runtime::tool::mcp::ServerPrompt;
 use agentry_runtime::undo::RunFileChange;
 use agentry_runtime::{CallJudgement, RunEvent, ToolCall};
 use serde_json::json;
 
+use super::approver::short_paths;
 use super::call_words::diff_lines;
 use super::delegation::reach::{ReachableDelegate, reachable};
 use super::first_consent::{listing, servers, with_delegates};
 use super::screen::styled_line::{StyledLine, TextLook};
 use super::session::RunSession;
 use super::terminal::clean;
-use crate::output::{columns, print};
+use crate::output::{columns, cut, print};
 
 /// The commands and what they do.
 pub(super) const COMMANDS: [(&str, &str); 17] = [
@@ -28,13 +29,10 @@ pub(super) const COMMANDS: [(&str, &str); 17] = [
     ("/why", "why the last calls were allowed, asked about or refused"),
     ("/expand", "the whole result of the last call, or `/expand 3` of call 3"),
     ("/diff", "the files that its tools changed in this run"),
-    (
-        "/undo",
-        "restores the files that its tools changed in the last turn; commands are not undone",
-    ),
+    ("/undo", "restores the files that tools changed in the last turn"),
     ("/model", "the models that it can use; `/model NAME` switches to one of them"),
     ("/compact", "replaces the older messages by a summary"),
-    ("/clear", "begins a new conversation in the same run; its limits and approvals stay"),
+    ("/clear", "begins a new conversation in the same run"),
     ("/memory", "what it remembers between runs"),
     ("/resume", "its other conversations; `/resume ID` continues one of them"),
     ("/exit", "ends the conversation; `agentry resume` continues it"),
@@ -42,17 +40,21 @@ pub(super) const COMMANDS: [(&str, &str); 17] = [
 ];
 
 /// What else can be typed.
-const KEYS: &str = "\
-!COMMAND runs a command under the policy of the agent; the agent does not see it.
-@ and Tab complete the name of a file. A line that ends with \\ goes on in the next one.
-What you type while the agent works is its next message; ↑ brings the last one back.
-Esc or Ctrl-C stops what the agent does, Ctrl-C twice the run. Ctrl-O shows the last result.
-";
+const KEYS: [(&str, &str); 6] = [
+    ("!COMMAND", "runs a command under the policy of the agent, which does not see it"),
+    ("Tab", "completes a command after `/`, and the name of a file after `@`"),
+    ("\\", "at the end of a line: the message goes on in the next one"),
+    ("↑", "an earlier message; while the agent works, the one that you typed for later"),
+    ("Esc", "stops what the agent does; so does Ctrl-C, and twice ends the run"),
+    ("Ctrl-O", "the whole result of the last call, while the agent works"),
+];
 
 /// Why a recorded conversation takes no such command.
 pub(super) const NOT_RECORDED: &str =
     "a recorded conversation cannot do that: a replay could not follow\n";
 
+/// The most characters of a call that `/why` shows.
+const MOST_CALL: usize = 100;
 /// The number of decisions that `/why` shows.
 const SHOWN: usize = 10;
 
@@ -69,9 +71,8 @@ pub(super) fn command(session: &RunSession<'_>, line: &str) {
         "/mcp" => listed(servers(session.ground).into_iter(), "it uses no MCP server"),
         "/cost" => format!("{}\n", session.watching.view().spending()),
         "/why" => {
-            let view = session.watching.view();
-            let skipped = view.decided().len().saturating_sub(SHOWN);
-            listed(view.decided().iter().skip(skipped).cloned(), "no call was made yet")
+            why(session);
+            String::new()
         }
         "/expand" => {
             let mut view = session.watching.view();
@@ -91,8 +92,8 @@ pub(super) fn command(session: &RunSession<'_>, line: &str) {
 
 fn unknown(word: &str) -> String {
     let near = did_you_mean(word, COMMANDS.iter().map(|(name, _)| *name));
-    let near = near.map_or(String::new(), |near| format!("; {near}"));
-    format!("there is no `{}`{near}; `/help` lists what there is\n", clean(word))
+    let near = near.unwrap_or_else(|| "`/help` lists what there is".to_owned());
+    format!("there is no `{}`; {near}\n", clean(word))
 }
 
 /// The lines, or a message if the list is empty.
@@ -102,11 +103,22 @@ pub(super) fn listed(lines: impl Iterator<Item = String>, none: &str) -> String 
 }
 
 fn tools(session: &RunSession<'_>) -> String {
-    let rows = session.tools.specs().iter().map(|spec| {
-        let first = spec.description.lines().next().unwrap_or_default();
-        vec![clean(&spec.name), clean(first)]
-    });
+    let rows = session
+        .tools
+        .specs()
+        .iter()
+        .map(|spec| vec![clean(&spec.name), clean(&first_sentence(&spec.description))]);
     columns(&rows.collect::<Vec<_>>())
+}
+
+/// The first sentence of a description; the rest is for models.
+fn first_sentence(text: &str) -> String {
+    let paragraph = text.trim().split("\n\n").next().unwrap_or_default();
+    let paragraph = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+    match paragraph.split_once(". ") {
+        Some((first, _)) => format!("{first}."),
+        None => paragraph,
+    }
 }
 
 fn policy(session: &RunSession<'_>) -> String {
@@ -121,19 +133,47 @@ fn policy(session: &RunSession<'_>) -> String {
 fn help(session: &RunSession<'_>) -> String {
     let row = |(name, about): &(&str, &str)| vec![(*name).to_owned(), (*about).to_owned()];
     let prompt = |prompt: &Arc<ServerPrompt>| vec![clean(&prompt.command()), clean(&prompt.help())];
-    let rows = COMMANDS.iter().map(row).chain(session.prompts.iter().map(prompt));
-    format!("{}{KEYS}", columns(&rows.collect::<Vec<_>>()))
+    let commands = COMMANDS.iter().map(row).chain(session.prompts.iter().map(prompt));
+    let keys = std::iter::once(vec![String::new()]).chain(KEYS.iter().map(row));
+    columns(&commands.chain(keys).collect::<Vec<_>>())
 }
 
-/// Shows the changed files with their differences.
+/// Shows the last decisions, each with its reason below it.
+fn why(session: &RunSession<'_>) {
+    let mut view = session.watching.view();
+    let skipped = view.decided().len().saturating_sub(SHOWN);
+    let mut lines = Vec::new();
+    for (call, verdict, reason) in view.decided().iter().skip(skipped) {
+        let look = match verdict {
+            CallJudgement::Allow => TextLook::Good,
+            CallJudgement::Ask => TextLook::Warning,
+            CallJudgement::Deny => TextLook::Bad,
+        };
+        let call = StyledLine::new(TextLook::Plain, &format!("{}: ", cut(call, MOST_CALL)));
+        lines.push(call.with(look, verdict.as_str()));
+        let reason = short_paths(reason, Some(&session.ground.workspace));
+        lines.push(StyledLine::new(TextLook::Dim, &format!("    {reason}")));
+    }
+    if lines.is_empty() {
+        lines.push(StyledLine::new(TextLook::Dim, "no call was made yet"));
+    }
+    view.show_broken(&lines);
+    view.draw();
+}
+
+/// Shows the changed files, each with its differences.
 fn diff(session: &RunSession<'_>) {
     let changed = session.changed_files();
-    let mut lines = stat_lines(session, &changed);
+    let mut lines = Vec::new();
+    for (stat, file) in stat_lines(session, &changed).into_iter().zip(&changed) {
+        lines.push(stat.emphasized());
+        // The line above names the file.
+        let is_name = |line: &StyledLine| line.starts_with("--- ") || line.starts_with("+++ ");
+        let shown = diff_lines(&session.ground.redactor.text(&file.diff));
+        lines.extend(shown.into_iter().skip_while(is_name));
+    }
     if lines.is_empty() {
         lines.push(StyledLine::new(TextLook::Dim, "no tool of the run changed a file"));
-    }
-    for file in &changed {
-        lines.extend(diff_lines(&session.ground.redactor.text(&file.diff)));
     }
     let mut view = session.watching.view();
     view.show(&lines);
@@ -153,12 +193,21 @@ pub(super) fn stat_lines(session: &RunSession<'_>, changed: &[RunFileChange]) ->
     changed.iter().map(line).collect()
 }
 
+/// Runs a call if the policy does not deny it. The user typed it, so `ask` is answered.
+async fn judged_and_run(session: &RunSession<'_>, call: &ToolCall) -> String {
+    let decision = judged(Arc::clone(&session.tools), call.clone()).await;
+    match decision.verdict {
+        CallJudgement::Deny => format!("the policy denies it: {}", decision.reason),
+        CallJudgement::Ask | CallJudgement::Allow => session.tools.run(call).await.text,
+    }
+}
+
 /// Runs a call while the region shows its last lines. Esc or Ctrl-C stops it.
 async fn run_command(session: &RunSession<'_>, call: &ToolCall) -> String {
     session.stop.anew();
     session.watching.begin_command(call);
     let text = tokio::select! {
-        output = session.tools.run(call) => output.text,
+        text = judged_and_run(session, call) => text,
         () = session.stop.command_stopped() => {
             let printed = session.watching.view().calls.tail(&call.id).to_owned();
             format!("{}\nstopped", printed.trim_end())
@@ -168,7 +217,7 @@ async fn run_command(session: &RunSession<'_>, call: &ToolCall) -> String {
     text
 }
 
-/// Runs a command of the user under the policy of the agent. The user typed it, so `ask` is answered.
+/// Runs a command of the user under the policy of the agent.
 pub(super) async fn shell(session: &mut RunSession<'_>, command: &str) -> Result<(), BrokenRun> {
     if session.is_recorded() {
         print(NOT_RECORDED);
@@ -185,13 +234,10 @@ pub(super) async fn shell(session: &mut RunSession<'_>, command: &str) -> Result
         opaque: None,
     };
     let has_shell = session.tools.specs().iter().any(|spec| spec.name == call.tool);
-    let decision = session.tools.judge(&call);
-    let text = if !has_shell {
-        "the agent has no shell, so `!` has none".to_owned()
-    } else if decision.verdict == CallJudgement::Deny {
-        format!("the policy denies it: {}", decision.reason)
-    } else {
+    let text = if has_shell {
         run_command(session, &call).await
+    } else {
+        "the agent has no shell, so `!` has none".to_owned()
     };
     let text = session.ground.redactor.text(&text);
     session.driver.note(RunEvent::UserRan { command: redacted, text: Some(text.clone()) })?;

@@ -232,7 +232,7 @@ fn conversations(session: &RunSession<'_>) -> String {
     if rows.is_empty() {
         "there is no other conversation here\n".to_owned()
     } else {
-        columns(&rows)
+        format!("{}`/resume ID` continues one of them\n", columns(&rows))
     }
 }
 

@@ -16,12 +16,14 @@ use super::call_list::CallList;
 use super::call_words::{brief, call_words};
 use super::markdown::{MarkdownBlock, MarkdownStream, hanging_indent};
 use super::markdown_table::laid_out;
-use super::run_status::RunStatus;
+use super::prepared_agent::variable;
+use super::run_status::{RunStatus, WAITS};
 use super::screen::TerminalSize;
 use super::screen::frame::LiveScreen;
+use super::screen::plain_signs::needs_plain_signs;
 use super::screen::styled_line::{StyledLine, TextLook};
 use super::typed_lines::TypedLines;
-use crate::output::{cut, is_quiet, print, style, without_tabs};
+use crate::output::{cut, has_remarked, is_quiet, print, style, without_tabs};
 
 /// The time between two looks at the clock and at the size of the terminal.
 const TICK: Duration = Duration::from_millis(80);
@@ -36,10 +38,12 @@ pub(crate) struct TerminalView {
     pub(super) status: RunStatus,
     pub(super) calls: CallList,
     pub(super) typed: TypedLines,
-    /// The decisions about calls, for `/why`.
-    decided: Vec<String>,
+    /// The decisions about calls, for `/why`: the call, the verdict and the reason.
+    decided: Vec<(String, CallJudgement, String)>,
     /// Whether standard output has something else than the answer.
     is_aside: bool,
+    /// Whether the banner of the conversation was shown.
+    has_banner: bool,
     /// What happened while a question is on the screen; `None` if there is none.
     held: Option<Vec<RunOutput>>,
     /// The last failure of a model, until one answers.
@@ -54,7 +58,12 @@ impl TerminalView {
         let rich = out.is_terminal() && !is_dumb && !is_quiet();
         let color = style(&out).color;
         let markdown = if color { MarkdownStream::default() } else { MarkdownStream::plain() };
-        Self { rich, markdown, screen: LiveScreen::new(color), ..Self::default() }
+        Self {
+            rich,
+            markdown,
+            screen: LiveScreen::new(color, needs_plain_signs(&variable)),
+            ..Self::default()
+        }
     }
 
     /// A view that leaves standard output to the result of a function.
@@ -92,7 +101,7 @@ impl TerminalView {
     }
 
     /// The decisions about the last calls.
-    pub(crate) fn decided(&self) -> &[String] {
+    pub(super) fn decided(&self) -> &[(String, CallJudgement, String)] {
         &self.decided
     }
 
@@ -111,7 +120,7 @@ impl TerminalView {
 
     /// Shows that the run works now.
     pub(super) fn begin(&mut self) {
-        self.status.begin("waits for the model");
+        self.status.begin(WAITS);
         self.draw();
     }
 
@@ -139,7 +148,11 @@ impl TerminalView {
         // The region stays up to date meanwhile: nothing of it moves the question.
         let is_regional = matches!(output, RunOutput::Started { .. } | RunOutput::Piece { .. });
         if let Some(held) = self.held.as_mut().filter(|_| !is_regional) {
-            return held.push(output.clone());
+            held.push(output.clone());
+            if let RunOutput::Result { id, .. } = output {
+                self.calls.stop_clock(id);
+            }
+            return;
         }
         self.status.show_output(output);
         match output {
@@ -176,6 +189,9 @@ impl TerminalView {
             RunOutput::Delegate { agent, output, .. } => self.delegate(agent, output),
             _ => {}
         }
+        if self.calls.is_empty() {
+            self.status.rest();
+        }
         self.refresh();
     }
 
@@ -192,13 +208,20 @@ impl TerminalView {
         }
     }
 
-    /// Shows what a conversation begins with.
+    /// Shows what a conversation begins with, once.
     pub(super) fn banner(&mut self, rows: &[(&'static str, String)]) {
+        if std::mem::replace(&mut self.has_banner, true) {
+            return;
+        }
         let line = |(name, value): &(&str, String)| {
             StyledLine::new(TextLook::Dim, &format!("{name:<10} ")).with(TextLook::Plain, value)
         };
         let help = StyledLine::new(TextLook::Dim, "/help lists what you can type");
-        let lines: Vec<_> = rows.iter().map(line).chain([help, StyledLine::default()]).collect();
+        let mut lines: Vec<_> =
+            rows.iter().map(line).chain([help, StyledLine::default()]).collect();
+        if has_remarked() {
+            lines.insert(0, StyledLine::default());
+        }
         if self.rich {
             self.show(&lines);
             self.draw();
@@ -240,24 +263,38 @@ impl TerminalView {
         self.refresh();
     }
 
-    /// Ends the open line of the model, so that other text can follow.
-    pub(crate) fn close(&mut self) {
-        for block in self.markdown.finish() {
-            self.commit(&block);
-        }
+    /// Adds lines to the scrollback, broken between words.
+    pub(super) fn show_broken(&mut self, lines: &[StyledLine]) {
+        let columns = TerminalSize::now().columns - 1;
+        let indent = |line: &StyledLine| if line.starts_with(" ") { 4 } else { 2 };
+        let rows: Vec<_> =
+            lines.iter().flat_map(|line| line.rows_below(columns, indent(line))).collect();
+        self.show(&rows);
     }
 
-    /// Adds a block of the answer to the scrollback, broken between words where it is prose.
-    fn commit(&mut self, block: &MarkdownBlock) {
+    /// Ends the open line of the model, so that other text can follow.
+    pub(crate) fn close(&mut self) {
+        let blocks = self.markdown.finish();
+        self.commit(&blocks);
+    }
+
+    /// Adds blocks of the answer to the scrollback, prose broken between words.
+    fn commit(&mut self, blocks: &[MarkdownBlock]) {
+        if blocks.is_empty() {
+            return;
+        }
         let columns = TerminalSize::now().columns;
-        match block {
-            MarkdownBlock::Code(line) => self.screen.commit(line),
-            MarkdownBlock::Prose(line) => {
-                let rows = line.rows_below(columns - 1, hanging_indent(line));
-                rows.iter().for_each(|row| self.screen.commit(row));
-            }
-            MarkdownBlock::Table(rows) => {
-                laid_out(rows, columns - 1).iter().for_each(|row| self.screen.commit(row));
+        for block in blocks {
+            match block {
+                MarkdownBlock::Code(line) => self.screen.commit(line),
+                MarkdownBlock::Prose(line) if line.columns() < columns => self.screen.commit(line),
+                MarkdownBlock::Prose(line) => {
+                    let rows = line.rows_below(columns - 1, hanging_indent(line));
+                    rows.iter().for_each(|row| self.screen.commit(row));
+                }
+                MarkdownBlock::Table(rows) => {
+                    laid_out(rows, columns - 1).iter().for_each(|row| self.screen.commit(row));
+                }
             }
         }
     }
@@ -324,7 +361,7 @@ impl TerminalView {
                 lines.extend(question);
             }
             None => {
-                lines.push(self.status.line());
+                lines.push(self.status.line(size.columns - 1));
                 lines.extend(self.typed.queue_lines());
             }
         }
@@ -332,9 +369,8 @@ impl TerminalView {
     }
 
     fn stream(&mut self, text: &str) {
-        for block in self.markdown.push(text) {
-            self.commit(&block);
-        }
+        let blocks = self.markdown.push(text);
+        self.commit(&blocks);
         let size = TerminalSize::now();
         let columns = size.columns - 1;
         // A line that fills half of the screen goes to the scrollback in rows.
@@ -376,7 +412,7 @@ impl TerminalView {
 
     fn judged(&mut self, call: &str, verdict: CallJudgement, reason: &str) {
         let word = verdict.as_str();
-        self.decided.push(format!("{call}: {word}: {reason}"));
+        self.decided.push((call.to_owned(), verdict, reason.to_owned()));
         // On a terminal the call is in the region now, and in the scrollback when it has ended.
         if self.rich {
             return;
@@ -395,7 +431,7 @@ impl TerminalView {
         if verdict == CallJudgement::Deny {
             let folded = self.calls.end(id, "", true);
             if self.rich {
-                self.show(&folded);
+                self.show_broken(&folded);
             }
         }
     }
@@ -406,7 +442,7 @@ impl TerminalView {
         let why = why.unwrap_or("by the user");
         let folded = self.calls.end(id, why, true);
         if self.rich {
-            return self.show(folded.get(..1).unwrap_or_default());
+            return self.show_broken(folded.get(..1).unwrap_or_default());
         }
         self.note(&format!("  {}: refused: {why}", cut(&words, 50)), TextLook::Warning);
     }
@@ -443,7 +479,7 @@ impl TerminalView {
         let words = self.calls.words(id).unwrap_or_else(|| "an earlier call".to_owned());
         let folded = self.calls.end(id, text, failed);
         if self.rich {
-            return self.show(&folded);
+            return self.show_broken(&folded);
         }
         let lines: Vec<&str> = text.lines().collect();
         let state = if failed { "failed" } else { "done" };

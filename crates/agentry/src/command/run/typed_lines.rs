@@ -172,7 +172,7 @@ impl TypedLines {
 const HELP: &str = "  a letter or ↑ ↓, then Enter · Esc stops the turn";
 
 /// The column in which the words of an answer start.
-const OFFER_INDENT: usize = 5;
+pub(super) const OFFER_INDENT: usize = 5;
 
 impl OpenQuestion {
     /// The answer that was typed or is marked, with the words of its letter.

@@ -15,7 +15,8 @@ use super::delegate_list::{ChainLink, KnownDelegate, chain_text};
 use crate::command::run::agreed_parts::AgreedDelegates;
 use crate::command::run::memory::TreeMemories;
 use crate::command::run::prepared_agent::PreparedAgent;
-use crate::command::run::session::{RunObservers, SessionSetting};
+use crate::command::run::run_observers::RunObservers;
+use crate::command::run::session::SessionSetting;
 use crate::output::CliFailure;
 
 /// How many delegates of one run work at a time; more wait.

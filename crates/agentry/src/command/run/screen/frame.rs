@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::TerminalSize;
+use super::plain_signs::with_plain_signs;
 use super::styled_line::StyledLine;
 use crate::output::print;
 
@@ -24,6 +25,8 @@ const SHOW_CURSOR: &str = "\x1b[?25h";
 #[derive(Debug, Default)]
 pub(in crate::command::run) struct LiveScreen {
     color: bool,
+    /// Whether the signs are those of ASCII.
+    is_ascii: bool,
     /// Lines for the scrollback that no frame has shown yet.
     pending: String,
     region: Vec<StyledLine>,
@@ -36,13 +39,20 @@ pub(in crate::command::run) struct LiveScreen {
 }
 
 impl LiveScreen {
-    pub(in crate::command::run) fn new(color: bool) -> Self {
-        Self { color, ..Self::default() }
+    pub(in crate::command::run) fn new(color: bool, is_ascii: bool) -> Self {
+        Self { color, is_ascii, ..Self::default() }
+    }
+
+    /// The line as it is written to this terminal.
+    fn painted(&self, line: &StyledLine) -> String {
+        let painted = line.painted(self.color);
+        if self.is_ascii { with_plain_signs(&painted) } else { painted }
     }
 
     /// Adds a line to the scrollback. The terminal wraps it, so that it is copied as one line.
     pub(in crate::command::run) fn commit(&mut self, line: &StyledLine) {
-        self.pending.push_str(&line.painted(self.color));
+        let painted = self.painted(line);
+        self.pending.push_str(&painted);
         self.pending.push('\n');
         self.ends_empty = line.is_empty();
     }
@@ -108,7 +118,7 @@ impl LiveScreen {
             .region
             .iter()
             .skip(skipped)
-            .map(|line| line.cut(size.columns - 1).painted(self.color))
+            .map(|line| self.painted(&line.cut(size.columns - 1)))
             .collect();
         if rows.is_empty() {
             return String::new();
@@ -131,7 +141,7 @@ mod tests {
     #[test]
     fn frames_are_bounded_and_lose_nothing() {
         let size = TerminalSize { columns: 80, rows: 24 };
-        let mut screen = LiveScreen::new(true);
+        let mut screen = LiveScreen::new(true, false);
         let start = Instant::now();
         let mut frames = Vec::new();
         for at in 0..10_000_u32 {

@@ -56,7 +56,13 @@ impl StyledLine {
 
     /// The line with another one after it.
     pub(in crate::command::run) fn and(mut self, other: &Self) -> Self {
-        other.characters().for_each(|(look, char)| self.push_visible(look, char));
+        for (look, text) in &other.pieces {
+            if text.is_ascii() {
+                self.push_ascii(*look, text);
+            } else {
+                text.chars().for_each(|char| self.push_visible(*look, char));
+            }
+        }
         self
     }
 
@@ -83,11 +89,27 @@ impl StyledLine {
 
     /// Adds text, without anything that controls the terminal.
     pub(in crate::command::run) fn push(&mut self, look: TextLook, text: &str) {
+        // Most text is of this kind, and every character of it takes one column.
+        if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+            return self.push_ascii(look, text);
+        }
         let text = without_tabs(text);
         // A text that streams in may be split inside of an emoji.
         let before = self.pieces.last().map_or("", |(_, text)| text);
         for char in visible_after(before, &text).into_owned().chars() {
             self.push_visible(look, char);
+        }
+    }
+
+    /// Adds text of printable ASCII.
+    fn push_ascii(&mut self, look: TextLook, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        (self.columns, self.marks) = (self.columns + text.len(), 0);
+        match self.pieces.last_mut() {
+            Some((last, before)) if *last == look => before.push_str(text),
+            _ => self.pieces.push((look, text.to_owned())),
         }
     }
 
@@ -136,6 +158,9 @@ impl StyledLine {
 
     /// The line in rows of at most this many columns, broken at spaces where there are some.
     pub(in crate::command::run) fn rows(&self, most: usize) -> Vec<Self> {
+        if self.columns <= most {
+            return vec![self.clone()];
+        }
         let mut rows = Vec::new();
         let mut row: Vec<(TextLook, char)> = Vec::new();
         let mut columns = 0;
