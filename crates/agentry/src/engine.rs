@@ -22,6 +22,7 @@ use agentry_runtime::redact::Redactor;
 use serde::{Deserialize, Serialize};
 
 use crate::command::run::session::now;
+use crate::home::recorded_user;
 use crate::output::{CliFailure, remark};
 
 /// Names the engine. No file of a workspace can set it.
@@ -43,6 +44,8 @@ pub(crate) struct GivenLease {
     /// The label of the run when it was claimed.
     #[serde(default)]
     pub(crate) label: String,
+    /// The user who queued the run.
+    pub(crate) user: Option<String>,
 }
 
 /// What a worker needs to start a run.
@@ -152,13 +155,21 @@ pub(crate) fn is_claimed() -> bool {
     std::env::var_os(LEASE).is_some()
 }
 
+/// The lease in the environment of this process.
+fn claim() -> Option<GivenLease> {
+    serde_json::from_str(&std::env::var(LEASE).ok()?).ok()
+}
+
+/// The user to whom the runs of this process belong: who queued the run that it has claimed, else the current user. `None` if
+/// the queue does not say who it was.
+pub(crate) fn run_user() -> Option<String> {
+    if is_claimed() { claim()?.user } else { Some(recorded_user()) }
+}
+
 /// The lease that a worker gave to this process, once.
 fn given_lease() -> Option<GivenLease> {
     static GIVEN: OnceLock<Mutex<Option<GivenLease>>> = OnceLock::new();
-    let given = GIVEN.get_or_init(|| {
-        let text = std::env::var(LEASE).ok();
-        Mutex::new(text.and_then(|text| serde_json::from_str(&text).ok()))
-    });
+    let given = GIVEN.get_or_init(|| Mutex::new(claim()));
     given.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 

@@ -15,24 +15,34 @@ use crate::layout::HomeLayout;
 /// The most files that a receipt lists.
 const MOST_FILES: usize = 1_000;
 
-/// Returns the correction of the receipt of the last run of an agent in a workspace, if a person changed files since.
-/// Called when the next run starts; `user` and `now` are those of that run.
-pub fn correction_of_last_run(
+/// What became of the files of the last run, before it is written down.
+pub enum LastRunReview {
+    /// A person changed none of them.
+    Unchanged {
+        /// The run.
+        run: String,
+    },
+    /// The correction of its receipt.
+    Changed(Box<ReceiptDraft>),
+}
+
+/// Compares the files of the last run of an agent in a workspace with what is there now. `None` if that was done before.
+/// Called when the next run starts, before it changes any; `user` and `now` are those of that run.
+pub fn review_last_run(
     book: &ReceiptBook,
     agent: &ReceiptAgent,
     workspace: &Path,
     (user, now): (&str, u64),
-) -> Result<Option<ReceiptDraft>, ReceiptError> {
+) -> Result<Option<LastRunReview>, ReceiptError> {
     let workspace = workspace.display().to_string();
     let Some(last) = book.last_run(agent.chain.as_str(), &workspace)? else { return Ok(None) };
     let files = changed_files(book.layout(), &last.run);
     let RunRow { run, receipt, .. } = last;
     if files.is_empty() {
-        book.note_amended(&run)?;
-        return Ok(None);
+        return Ok(Some(LastRunReview::Unchanged { run }));
     }
     let files = files.iter().take(MOST_FILES).map(|path| shown(path, &workspace)).collect();
-    Ok(Some(ReceiptDraft {
+    Ok(Some(LastRunReview::Changed(Box::new(ReceiptDraft {
         agent: agent.clone(),
         run,
         user: user.to_owned(),
@@ -42,7 +52,7 @@ pub fn correction_of_last_run(
         started: now,
         ended: now,
         ..ReceiptDraft::default()
-    }))
+    }))))
 }
 
 /// A path below the workspace without it.

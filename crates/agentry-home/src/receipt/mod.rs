@@ -37,7 +37,7 @@ pub use collect::{
 pub use draft::{
     AmendedReceipt, DecidedCall, ReceiptAgent, ReceiptDraft, ReceiptFiring, ReceiptStatus,
 };
-pub use edits::correction_of_last_run;
+pub use edits::{LastRunReview, review_last_run};
 pub use file::{ReceiptFile, receipt_files};
 pub use head_copy::{HeadCopy, KeptHead};
 pub use shared_chains::SharedChains;

@@ -77,8 +77,9 @@ impl LeftoverList {
         let mut lasting = false;
         for leaving in leavings {
             lasting |= matches!(leaving, RunLeftover::File(_) | RunLeftover::Directory(_));
-            serde_json::to_writer(&self.file, &leaving)?;
-            self.file.write_all(b"\n")?;
+            // One write, so that a killed process leaves no half of a line.
+            let line = serde_json::to_string(&leaving)? + "\n";
+            self.file.write_all(line.as_bytes())?;
             self.all.push(leaving);
         }
         if lasting { self.file.sync_data() } else { Ok(()) }

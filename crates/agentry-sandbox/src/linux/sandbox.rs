@@ -26,6 +26,9 @@ use crate::{BackEnd, CommandExit, ConfinedCommand, Confinement, PrivateDirectori
 /// The time limit for the helper to start a command.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// The longest wait for the last message of a helper, in milliseconds.
+const LAST_MESSAGE: u32 = 1_000;
+
 /// How often the set-up is tried.
 const ATTEMPTS: usize = 4;
 
@@ -163,11 +166,11 @@ impl Sandbox {
         program: &Path,
         back_end: BackEnd,
         confinement: Confinement,
-    ) -> Result<(), SandboxError> {
+    ) -> Result<Self, SandboxError> {
         let counted = rustix::process::getuid().is_root() && !namespaces::numbers_are_own();
         let wanted = if counted { WantedGroups::New } else { WantedGroups::Nothing };
         let (prepared, confinement) = prepare(back_end, confinement, None, wanted)?;
-        Self::prepared(helper(program)?, back_end, confinement, prepared).map(drop)
+        Self::prepared(helper(program)?, back_end, confinement, prepared)
     }
 
     fn prepared(
@@ -269,12 +272,21 @@ impl Sandbox {
 
     /// The error for a command that the helper did not receive or did not start.
     fn unsent(&self, id: u64, error: io::Error) -> SandboxError {
+        let is_closed =
+            matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset);
+        // The last message of a helper that has ended may still be unread; it says why.
+        for _ in 0..LAST_MESSAGE {
+            if !is_closed || self.is_over() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         drop(waiting.remove(id));
-        match (&*waiting, error.kind()) {
-            (WaitingCommands::Over(replaced), _) => over(replaced.as_ref()),
-            (_, io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => SandboxError::Gone,
-            _ => error.into(),
+        match &*waiting {
+            WaitingCommands::Over(replaced) => over(replaced.as_ref()),
+            WaitingCommands::For(_) if is_closed => SandboxError::Gone,
+            WaitingCommands::For(_) => error.into(),
         }
     }
 

@@ -61,6 +61,8 @@ use crate::args::{RunArguments, RunFormat};
 use crate::command::receipts::recording as receipts;
 use crate::command::{find_one, usable};
 use crate::disk::DiskWorld;
+use crate::engine;
+use crate::home::recorded_user;
 use crate::output::{CliFailure, CliOutcome, ExitKind, error_text, remark};
 use confinement::{ConfinedCommands, SandboxTrial};
 use delegation::scope::TreeSettings;
@@ -160,9 +162,15 @@ fn start<'a>(
     Ok(StartedRun::Live(Box::new(session), prompt))
 }
 
-/// A cassette may be shared.
-const fn memory_reach(args: &RunArguments) -> MemoryReach {
-    if args.record.is_some() { MemoryReach::Agent } else { MemoryReach::User }
+/// A cassette may be shared, and a worker may carry out the run of another user.
+fn memory_reach(args: &RunArguments) -> MemoryReach {
+    if engine::run_user() != Some(recorded_user()) {
+        MemoryReach::Nothing
+    } else if args.record.is_some() {
+        MemoryReach::Agent
+    } else {
+        MemoryReach::User
+    }
 }
 
 /// Writes the receipt of an agent that could be read and not prepared, because it is refused.

@@ -211,6 +211,8 @@ fn a_model_turns_a_sentence_into_a_proposal() {
         propose("principles.md", &bad).into(),
         propose("persona.md", &good).into(),
     ]);
+    // A path of the same name is no other agent here.
+    test.write("legal-advisor/notes.txt", "source");
     let ran = with(&test, &server, &["teach", "legal-advisor", "Answer in German"]).exits(0);
     assert!(ran.stdout.contains('+') && ran.stdout.contains("in German"), "{ran}");
     assert!(

@@ -64,6 +64,7 @@ mod policy;
 mod postgres_server;
 mod pre_commit;
 mod private_memory;
+mod private_serving;
 mod quarantine;
 mod readme;
 mod receipts;

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::thread::JoinHandle;
 
 use agentry_home::HomeLayout;
 use agentry_home::receipt::{
-    HeadCopy, ReceiptAgent, ReceiptBook, ReceiptContext, ReceiptDraft, ReceiptError, ReceiptFiring,
-    ReceiptStatus, RunEndingNote, RunRow, SharedChains, collect_missing, correction_of_last_run,
-    draft_of_run,
+    HeadCopy, LastRunReview, ReceiptAgent, ReceiptBook, ReceiptContext, ReceiptDraft, ReceiptError,
+    ReceiptFiring, ReceiptStatus, RunEndingNote, RunRow, SharedChains, collect_missing,
+    draft_of_run, review_last_run,
 };
 use agentry_runtime::RunEnding;
 use agentry_runtime::journal::{self, RunFiring};
@@ -89,22 +90,43 @@ pub(crate) fn reopen(home: &Path, run: &str) {
     }
 }
 
-/// Before a new run: the changes that a person made to the files of the last run.
-pub(crate) fn amend_earlier_run(ground: &PreparedAgent) {
+/// What is written down about the files of the last run while the next one starts. Waits until that is done on drop.
+pub(crate) struct LastRunAmendment(Option<JoinHandle<()>>);
+
+impl Drop for LastRunAmendment {
+    fn drop(&mut self) {
+        let _ = self.0.take().map(JoinHandle::join);
+    }
+}
+
+/// Before a new run: the changes that a person made to the files of the last run. They are looked for at once, before the new
+/// run changes any; writing them down waits for the disk, so that happens in a thread.
+pub(crate) fn amend_earlier_run(ground: &PreparedAgent) -> LastRunAmendment {
     let layout = HomeLayout::new(&ground.home);
     let own = agent(&layout, ground);
     let agent = match shared_receipts::chains() {
         Some(_) => ReceiptAgent { chain: own.chain.shared(), ..own },
         None => own,
     };
-    let amended = open_book(&layout).and_then(|mut book| {
+    let reviewed = open_book(&layout).and_then(|book| {
         let by = (&*recorded_user(), now());
-        let draft = correction_of_last_run(&book, &agent, &ground.workspace, by)?;
-        draft.map_or(Ok(()), |draft| append(&mut book, draft))
+        let review = review_last_run(&book, &agent, &ground.workspace, by)?;
+        Ok(review.map(|review| (book, review)))
     });
-    if let Err(error) = amended {
-        warn("the correction of the last receipt", &error);
-    }
+    let warn = |error| warn("the correction of the last receipt", &error);
+    let review = reviewed.unwrap_or_else(|error| {
+        warn(error);
+        None
+    });
+    LastRunAmendment(review.map(|(mut book, review)| {
+        std::thread::spawn(move || {
+            let written = match review {
+                LastRunReview::Unchanged { run } => book.note_amended(&run),
+                LastRunReview::Changed(draft) => append(&mut book, *draft),
+            };
+            written.unwrap_or_else(warn);
+        })
+    }))
 }
 
 fn agent(layout: &HomeLayout, ground: &PreparedAgent) -> ReceiptAgent {

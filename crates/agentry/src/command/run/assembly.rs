@@ -28,7 +28,6 @@ use super::prepared_agent::{PreparedAgent, RunSurroundings};
 use super::run_observers::RunObservers;
 use super::session::{SessionSetting, now, search};
 use crate::engine;
-use crate::home::recorded_user;
 use crate::output::{CliFailure, error_text};
 
 /// What answers the requests of a run.
@@ -226,7 +225,7 @@ pub(super) fn create_journal(
         sandbox: new.sandbox.to_owned(),
         started: now(),
         pid: std::process::id(),
-        user: Some(recorded_user()),
+        user: engine::run_user(),
         settings: RunSettings { policy, ..new.settings },
         parent: new.parent,
     };

@@ -16,8 +16,8 @@ use super::prepared_agent::PreparedAgent;
 use crate::home::leavings;
 use crate::output::CliFailure;
 
-/// A trial of the sandbox in a thread, while the agent is read. Its answer holds for the whole program. The helper of
-/// the first sandbox is started beside it.
+/// A trial of the sandbox in a thread, while the agent is read. Its answer holds for the whole program. Another thread
+/// starts the helper of the first sandbox meanwhile.
 pub(crate) struct SandboxTrial(Option<JoinHandle<HelperReserve>>);
 
 impl SandboxTrial {
@@ -25,9 +25,13 @@ impl SandboxTrial {
         let program = std::env::current_exe().ok();
         let trial = |program: PathBuf| {
             move || {
-                let reserve = agentry_sandbox::reserve(&program);
-                agentry_sandbox::support(&program);
-                reserve
+                std::thread::scope(|threads| {
+                    // The trial is what the run waits for. Without a thread for it, the run tries by itself.
+                    let _ = Builder::new().spawn_scoped(threads, || {
+                        agentry_sandbox::support(&program);
+                    });
+                    agentry_sandbox::reserve(&program)
+                })
             }
         };
         let thread = program.and_then(|program| Builder::new().spawn(trial(program)).ok());

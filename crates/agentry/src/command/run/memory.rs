@@ -87,6 +87,9 @@ pub(crate) struct TreeMemories {
 impl TreeMemories {
     /// Those of a new run, with those of its delegates.
     pub(crate) fn of(reach: MemoryReach, ground: &PreparedAgent, own: &RunMemories) -> Self {
+        if reach == MemoryReach::Nothing {
+            return Self { reach, ..Self::default() };
+        }
         let delegates = reachable(ground);
         let open: Vec<_> = delegates.iter().filter_map(|it| it.ground.memory.open(&[])).collect();
         let user = open.first().map(|open| open.user().as_str().to_owned());

@@ -122,7 +122,7 @@ impl<'a> RunSession<'a> {
             sandbox: setting.commands.name(),
             parent: None,
         };
-        receipts::amend_earlier_run(ground);
+        let amendment = receipts::amend_earlier_run(ground);
         // Before the servers start, because what they leave behind is kept beside it.
         let journal = create_journal(ground, new)?;
         let ready = match ReadyTools::of_run(setting, &watching, &journal) {
@@ -132,6 +132,7 @@ impl<'a> RunSession<'a> {
                 return Err(failure);
             }
         };
+        drop(amendment);
         let limits = limits(&ground.agent, &args.spending, &ground.caps);
         let began = began(&ground.agent, limits, engine.names.len(), engine.window);
         let parts = (&ready, memory.as_deref());

@@ -60,6 +60,8 @@ struct ClaimedStart {
     waits: bool,
     /// The directory that it works in, instead of that of the server.
     directory: Option<PathBuf>,
+    /// The user who queued it.
+    user: Option<String>,
 }
 
 /// What a worker can carry out.
@@ -237,6 +239,7 @@ impl EngineRuns {
                 lease: claimed.lease.clone(),
                 digest: claimed.queued.digest.clone(),
                 label: claimed.queued.label.clone(),
+                user: start.user,
             };
             let lease = serde_json::to_string(&given).unwrap_or_default();
             live.start_claimed(&start.words, (start.waits, lease), start.directory)
@@ -284,12 +287,12 @@ impl EngineRuns {
         let unreadable = |_| RefusedStart("its request cannot be read".to_owned());
         let request: RunRequest =
             serde_json::from_str(&claimed.queued.request).map_err(unreadable)?;
-        let on_ask = if request.waits { "park" } else { "deny" };
+        let (on_ask, user) = (if request.waits { "park" } else { "deny" }, request.about.user);
         if claimed.rows > 0 {
             engine::refresh(home).map_err(|failure| RefusedStart(failure.message))?;
             self.take_over_answer(claimed, home, book);
             let words = steered_words(&["resume", "--on-ask", on_ask], &[id]);
-            return Ok(ClaimedStart { words, waits: request.waits, directory: None });
+            return Ok(ClaimedStart { words, waits: request.waits, directory: None, user });
         }
         let kept = self.claimable.lock().unwrap_or_else(PoisonError::into_inner);
         let argument =
@@ -302,7 +305,7 @@ impl EngineRuns {
         };
         let prompt = request.about.prompt.unwrap_or_default();
         let words = steered_words(&["run", "--on-ask", on_ask], &[&argument, &prompt]);
-        Ok(ClaimedStart { words, waits: request.waits, directory })
+        Ok(ClaimedStart { words, waits: request.waits, directory, user })
     }
 
     /// Checks the commit of a run out. Returns the agent in it, and its directory.

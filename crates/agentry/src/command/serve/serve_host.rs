@@ -407,7 +407,8 @@ impl ServeHost {
         let parked = self.list.parked(self.live.busy());
         let ids: HashSet<&str> = parked.iter().map(|it| it.id.as_str()).collect();
         self.book.settle(
-            |run| ids.contains(run) || self.live.get(run).is_some(),
+            // What waits for another user stays as it is.
+            |run| ids.contains(run) || self.live.get(run).is_some() || self.is_foreign(run),
             // A worker has the answer before it has the process of the run.
             |run| crate::engine::has(&self.home, run),
         );

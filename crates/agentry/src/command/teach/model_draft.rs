@@ -2,6 +2,7 @@
 //! compared and decided like any other.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use agentry_compile::EvolutionRules;
@@ -44,7 +45,13 @@ pub(super) fn propose(
     args: &TeachArguments,
     rules: EvolutionRules,
 ) -> Result<Option<StoredProposal>, CliFailure> {
-    let ground = match PreparedAgent::read(&args.id, None) {
+    let locked = home.lock(&args.id).map_err(home_agents::failed)?;
+    let (agent, tree) = (locked.agent.clone(), locked.tree().map_err(home_agents::failed)?);
+    drop(locked);
+    // Here an id is never a path, such as that of the source beside which the user stands.
+    let is_path_too = Path::new(&args.id).exists();
+    let path = if is_path_too { agent.path.to_string_lossy() } else { args.id.as_str().into() };
+    let ground = match PreparedAgent::read(&path, None) {
         Ok(ground) => ground,
         Err(failure) => return Ok(none(&format!("no model is asked: {}", failure.message))),
     };
@@ -56,9 +63,6 @@ pub(super) fn propose(
         }
         FoundModels::Nothing(_) => return Ok(None),
     };
-    let locked = home.lock(&args.id).map_err(home_agents::failed)?;
-    let (agent, tree) = (locked.agent.clone(), locked.tree().map_err(home_agents::failed)?);
-    drop(locked);
     let redact = |text: &str| ground.redactor.text(text);
     let question = question(&agent, &tree, &args.text, &redact);
     let spent = TokenUsage::default();
