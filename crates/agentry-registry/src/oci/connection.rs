@@ -191,8 +191,8 @@ impl RegistryConnection {
         url.origin() == self.base.origin()
     }
 
-    /// Sends a request as it is. One that is cut off before the answer begins is sent again, without a pause: servers and
-    /// proxies close connections that they find idle.
+    /// Sends a request as it is. One that is cut off before the answer begins is sent again, without a pause:
+    /// servers and proxies close connections that they find idle.
     async fn once(
         &self,
         request: &RegistryRequest,
