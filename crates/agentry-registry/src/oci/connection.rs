@@ -191,11 +191,26 @@ impl RegistryConnection {
         url.origin() == self.base.origin()
     }
 
+    /// Sends a request as it is. One that is cut off before the answer begins is sent again, without a pause:
+    /// servers and proxies close connections that they find idle.
     async fn once(
         &self,
         request: &RegistryRequest,
         authorization: Option<&str>,
     ) -> Result<Response, OciError> {
+        let is_cut_off = |error: &reqwest::Error| !error.is_connect() && !error.is_timeout();
+        match self.sent(request, authorization).await? {
+            Err(error) if is_cut_off(&error) => self.sent(request, authorization).await?,
+            other => other,
+        }
+        .map_err(|error| self.unreachable(&reason(&error)))
+    }
+
+    async fn sent(
+        &self,
+        request: &RegistryRequest,
+        authorization: Option<&str>,
+    ) -> Result<reqwest::Result<Response>, OciError> {
         let mut builder = self.client.request(request.method.clone(), request.url.clone());
         if let Some(accept) = request.accept {
             builder = builder.header(ACCEPT, accept);
@@ -207,8 +222,7 @@ impl RegistryConnection {
             builder = builder.header(CONTENT_TYPE, *kind).body(bytes.clone());
         }
         let sent = tokio::time::timeout(SILENCE, builder.send()).await;
-        let sent = sent.map_err(|_| self.unreachable("it does not answer"))?;
-        sent.map_err(|error| self.unreachable(&reason(&error)))
+        sent.map_err(|_| self.unreachable("it does not answer"))
     }
 
     /// The header that answers a challenge.

@@ -1,5 +1,8 @@
 //! Registries that fail and registries that lie: nothing is written, and the message says what happened.
 
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
 use serde_json::{Value, json};
 
 use crate::scripted::{RegistryContent, ScriptedAnswer, ScriptedRegistry, ScriptedRequest};
@@ -73,6 +76,21 @@ fn a_busy_registry_is_retried() {
     let test = Test::new();
     test.run(&format!("pull oci://{}/team/helper:0.1.0 -o out", registry.host())).exits(0);
     assert_eq!(test.read("out/helper.agent"), HELPER);
+}
+
+/// The first connection for each address is closed without an answer, in a pull and in a push; then each connection.
+#[test]
+fn a_request_that_is_cut_off_is_sent_again() {
+    let (test, registry) = pushed();
+    let host = registry.host();
+    let seen = Mutex::new(BTreeSet::new());
+    registry.lie(move |request, _| {
+        let address = format!("{} {}", request.method, request.path);
+        seen.lock().expect("a lock").insert(address).then(ScriptedAnswer::cut_off)
+    });
+    test.run(&format!("pull oci://{host}/team/helper:0.1.0 -o out")).exits(0);
+    test.run(&format!("push helper.agent oci://{host}/team/other")).exits(0);
+    refused(("no answer", 2, "cannot be reached"), |_, _| Some(ScriptedAnswer::cut_off()));
 }
 
 #[test]

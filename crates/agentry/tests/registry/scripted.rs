@@ -33,6 +33,11 @@ impl ScriptedAnswer {
         Self { status, headers: Vec::new(), body: Vec::new(), announced: None, slow_until: None }
     }
 
+    /// The connection ends without an answer.
+    pub(crate) fn cut_off() -> Self {
+        Self::status(0)
+    }
+
     pub(crate) fn body(body: impl Into<Vec<u8>>) -> Self {
         Self { body: body.into(), ..Self::status(200) }
     }
@@ -147,6 +152,9 @@ fn serve(mut stream: &TcpStream, state: &RegistryState) -> Option<()> {
     let lied = lie.and_then(|lie| lie(&request, &mut content));
     let answer = lied.unwrap_or_else(|| honest(&request, &mut content));
     drop(content);
+    if answer.status == 0 {
+        return None;
+    }
     let length = answer.announced.unwrap_or(answer.body.len() as u64);
     let mut head = format!(
         "HTTP/1.1 {} X\r\nContent-Length: {length}\r\nConnection: close\r\n",
