@@ -7,6 +7,7 @@ use std::fmt;
 use crate::argv::{self, ShellArg, ShellWord};
 use crate::data::program;
 use crate::hazard::{CommandHazard, DELETES, RUNS, own_rules};
+use crate::hidden_names::{HiddenExceptions, hidden_exceptions};
 use crate::operands::{self, FileUse, OperandKind};
 use crate::options::subcommand;
 use crate::program::{FileRow, InnerSyntax, ProgramFacts, ProgramTrait, ShellKind};
@@ -87,6 +88,12 @@ impl<'a> CommandEffects<'a> {
     /// Returns the ends of the names that it reads in a directory; `None` if it may read any file there.
     pub fn searched_ends(self) -> Option<Vec<String>> {
         searched_ends(self.facts.filter(|_| self.searches())?, self.argv)
+    }
+
+    /// Returns what decides which hidden files it reads in a directory all the same, if it leaves them out; `None` if
+    /// it may read all of them.
+    pub fn hidden_exceptions(self) -> Option<HiddenExceptions> {
+        hidden_exceptions(self.facts.filter(|_| self.searches())?, self.argv)
     }
 
     /// Whether it may delete files that its arguments only select.

@@ -15,6 +15,7 @@ mod data;
 mod effects;
 mod git;
 pub mod hazard;
+mod hidden_names;
 mod operands;
 mod options;
 mod prints;
@@ -30,6 +31,7 @@ pub use data::{names, program};
 pub use effects::{CommandEffects, FileEffect, effects};
 pub use git::reads_setting;
 pub use hazard::{CommandHazard, DashMeaning, HazardSign, own_rules};
+pub use hidden_names::{HiddenExceptions, HiddenRows};
 pub use operands::{FileUse, OperandKind};
 pub use options::{
     CommandFront, GlobalOption, OptionValue, OptionWords, global_options, option_words, subcommand,

@@ -1,6 +1,7 @@
 //! The facts that the data files contain about one program, and the words that they are written in.
 
 use crate::hazard::{CommandHazard, DashMeaning};
+use crate::hidden_names::HiddenRows;
 use crate::operands::{OperandKind, OperandRow};
 use crate::options::GlobalOption;
 use crate::prints::PrintRow;
@@ -74,6 +75,8 @@ pub struct ProgramFacts {
     pub searches: WordList,
     /// `names …:` options that limit the names of the files that a walk reads.
     pub names: NameOptions,
+    /// `hidden …:` when a walk leaves out hidden files.
+    pub hidden: HiddenRows,
     /// `outputs:` options whose next word is a file that is written.
     pub outputs: WordList,
     /// `prints:` what it prints, per list of subcommands.

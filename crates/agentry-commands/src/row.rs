@@ -117,6 +117,7 @@ fn add(facts: &mut ProgramFacts, row: DataRow) -> Option<()> {
         ("walks", "") => facts.walks = values,
         ("searches", "") => facts.searches = values,
         ("names", kind) => facts.names.add(kind, values)?,
+        ("hidden", kind) => facts.hidden.add(kind, values)?,
         ("outputs", "") => facts.outputs = values,
         ("prints", "") => facts.prints.push(PrintRow::read(subcommands, values)?),
         ("discards", "") => facts.discards = values,

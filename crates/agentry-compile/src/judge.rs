@@ -2,6 +2,7 @@
 
 use agentry_formats::{agentry_block, mcp};
 use agentry_model::Agent;
+use agentry_policy::commands::HiddenExceptions;
 use agentry_policy::compare::{SectionDiff, section_diffs};
 use agentry_policy::path::LinkResolver;
 use agentry_policy::{
@@ -18,6 +19,7 @@ use crate::caps::RUN;
 use crate::evolution::EVOLUTION;
 use crate::notify::NOTIFY;
 use crate::pipeline::CompiledAgent;
+use crate::render::admitted;
 use crate::resolve::{MODEL, PROVIDER};
 use crate::rules::UNREADABLE;
 use crate::serve_settings::SERVE;
@@ -81,6 +83,10 @@ impl LinkResolver for WorldLinks<'_> {
     fn text(&self, path: &str) -> Option<String> {
         let bytes = self.0.read("/", path, limits::FILE_BYTES).ok()?;
         String::from_utf8(bytes).ok()
+    }
+
+    fn admitted(&self, directory: &str, exceptions: HiddenExceptions) -> Option<Vec<String>> {
+        admitted(self.0, directory, exceptions)
     }
 }
 

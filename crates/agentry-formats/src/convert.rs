@@ -201,6 +201,22 @@ fn carry(agent: &mut Agent, block: &AgentryBlock) {
 
 /// Writes `source`, reads the result, and compares that with `agent`.
 fn attempt(agent: &Agent, source: &Agent, format: Format, target: &WriteTarget) -> ConvertedAgent {
+    let (WrittenFiles { files, notes }, result, findings) = read_back(source, format, target);
+    let losses = differences(agent, &result, notes);
+    ConvertedAgent { files, losses, agent: result, widened: None, findings }
+}
+
+/// Returns what an agent declares after it was written in `format`. Nothing is proved.
+pub fn declared(agent: &Agent, format: Format, target: &WriteTarget) -> Agent {
+    read_back(agent, format, target).1
+}
+
+/// Writes `source`, and reads the result.
+fn read_back(
+    source: &Agent,
+    format: Format,
+    target: &WriteTarget,
+) -> (WrittenFiles, Agent, Findings) {
     let mut source = source.clone();
     let folded = spoken_identity::fold(&mut source, format);
     let WrittenFiles { files, mut notes } = (info(format).write)(&source, target);
@@ -221,8 +237,7 @@ fn attempt(agent: &Agent, source: &Agent, format: Format, target: &WriteTarget) 
         files: &mut memory,
     };
     let result = read(format, &mut package, &mut findings);
-    let losses = differences(agent, &result, notes);
-    ConvertedAgent { files, losses, agent: result, widened: None, findings }
+    (WrittenFiles { files, notes }, result, findings)
 }
 
 /// The notations for a policy. A new one in the result is a translation, not an addition.

@@ -36,7 +36,7 @@ mod text_checks;
 mod walk;
 mod writer_output;
 
-pub use convert::{ConvertedAgent, convert, gain};
+pub use convert::{ConvertedAgent, convert, declared, gain};
 pub use detect::DetectedFile;
 pub use files::{AgentPackage, ListedName, MemoryFiles, PackageFiles, PathBase, PathPresence};
 pub use info::{FormatFiles, FormatInfo, FormatPrompt, ReaderReport, ServerPlace};

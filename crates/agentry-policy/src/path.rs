@@ -2,6 +2,7 @@
 //!
 //! A [`LinkResolver`] reads the disk; this crate does no IO.
 
+use agentry_commands::HiddenExceptions;
 pub use agentry_text::path::is_inside;
 
 use crate::PathAnchors;
@@ -16,6 +17,26 @@ pub trait LinkResolver {
     /// if this resolver reads no files.
     fn text(&self, _path: &str) -> Option<String> {
         None
+    }
+
+    /// Returns patterns of the hidden names that a search through a directory reads although it leaves out hidden
+    /// files: `.env.example` for a line `!.env.example` of an ignore file. `None` if it may read any of them.
+    fn admitted(&self, _directory: &str, _exceptions: HiddenExceptions) -> Option<Vec<String>> {
+        None
+    }
+}
+
+/// The links of another resolver, without the hidden names that ignore files admit: a line may change these files before
+/// it searches.
+pub struct LinksOnly<'a>(pub &'a dyn LinkResolver);
+
+impl LinkResolver for LinksOnly<'_> {
+    fn resolve(&self, path: &str) -> Option<String> {
+        self.0.resolve(path)
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
+        self.0.text(path)
     }
 }
 

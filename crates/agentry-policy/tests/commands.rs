@@ -8,6 +8,7 @@ mod table;
 use std::fs;
 use std::path::Path;
 
+use agentry_policy::commands::HiddenExceptions;
 use agentry_policy::path::{LinkResolver, NoLinks};
 use agentry_policy::{Action, Judge, Section, SectionCall};
 use table::{judge, list};
@@ -33,6 +34,17 @@ impl LinkResolver for GroupFiles<'_> {
     fn text(&self, path: &str) -> Option<String> {
         let text = self.0?.get(path.strip_prefix("/workspace/")?)?;
         text.as_str().map(str::to_owned)
+    }
+
+    fn admitted(&self, _directory: &str, exceptions: HiddenExceptions) -> Option<Vec<String>> {
+        let files = self.0.and_then(Value::as_table).into_iter().flatten();
+        let is_ignore = |path: &str| {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            exceptions.ignore_files.has(name)
+        };
+        let texts = files.filter(|(path, _)| is_ignore(path)).filter_map(|(_, text)| text.as_str());
+        let lines = texts.flat_map(str::lines).filter_map(|line| line.strip_prefix('!'));
+        Some(lines.map(str::to_owned).collect())
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agentry_model::Agent;
-use agentry_policy::{Action, PolicyContext, RuleList, Section};
+use agentry_policy::{Action, RuleList, Section};
 use agentry_text::{Data, Spanned, TextPosition};
 
 use crate::example::plain;
@@ -181,21 +181,23 @@ pub struct ImportedAgent {
     pub losses: BTreeSet<ImportLoss>,
     /// What the harness surely permits.
     pub(crate) bound: PermittedBound,
+    /// The text of that in the memo.
+    pub(crate) bound_key: Arc<str>,
 }
 
 impl ImportedAgent {
     /// Proves that a definition written from this agent permits no more than the harness surely does, as a
     /// rendering is proved against its source. Returns a sentence about the first excess.
-    pub fn excess(
-        &self,
-        definition: &Agent,
-        place: &PolicyContext,
-        memo: &Arc<RenderMemo>,
-    ) -> Option<String> {
-        let subject = RenderSubject::of(definition.clone(), place, memo);
+    pub fn excess(&self, definition: &RenderSubject) -> Option<String> {
+        let question = (definition.verdict_kind(), self.bound_key.clone());
+        definition.memo.excesses.get(question, || self.first_excess(definition))
+    }
+
+    fn first_excess(&self, definition: &RenderSubject) -> Option<String> {
         bounded().find_map(|section| {
-            let written = subject.bounds(section);
-            match prove_with_example(memo, section, &written, &self.bound.of(section)) {
+            let written = definition.bounds(section);
+            let bound = self.bound.of(section);
+            match prove_with_example(&definition.memo, section, &written, &bound) {
                 PolicyProof::Holds => None,
                 PolicyProof::Unknown(why) => Some(format!("`permissions.{section}`: {why}")),
                 PolicyProof::Fails { example, source, target } => {

@@ -32,12 +32,13 @@ pub(crate) fn narrowed(
     original::keep_name(&mut agent, target, called);
     let written = agent.policy.permissions.take().unwrap_or_default();
     // Agents of one project mostly have one of a few lists of tools.
-    let key = format!("{} {} {}", target.name, bound.key(), permissions_key(&written));
+    let bound_key: Arc<str> = bound.key().into();
+    let key = format!("{} {bound_key} {}", target.name, permissions_key(&written));
     let answer = || within_bound(target, written.clone(), &bound, memo);
     let NarrowedPermissions { permissions, losses: more } = memo.narrowed.get(key, answer);
     losses.extend(more);
     agent.policy.permissions = Some(permissions);
-    ImportedAgent { agent, losses, bound }
+    ImportedAgent { agent, losses, bound, bound_key }
 }
 
 /// Permissions that stay within a harness, and where they are stricter than it.

@@ -38,6 +38,8 @@ pub struct RenderMemo {
     pub(crate) trials: MemoTable<String, TrialOutcome>,
     /// The rules of imported agents, by the harness' rules and their own.
     pub(crate) narrowed: MemoTable<String, NarrowedPermissions>,
+    /// What definitions permit beyond a harness, by their verdicts and its rules.
+    pub(crate) excesses: MemoTable<(u64, Arc<str>), Option<String>>,
     pub(crate) claude_code: ClaudeMemo,
     pub(crate) opencode: OpencodeMemo,
 }
@@ -58,6 +60,7 @@ impl Default for RenderMemo {
             unprotected: MemoTable::default(),
             trials: MemoTable::default(),
             narrowed: MemoTable::at_most(1_000),
+            excesses: MemoTable::at_most(1_000),
             claude_code: ClaudeMemo::default(),
             opencode: OpencodeMemo::default(),
         }

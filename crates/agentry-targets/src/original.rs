@@ -34,7 +34,7 @@ use crate::{HarnessFiles, HarnessModel, HarnessTool, TARGETS, Target};
 
 use store::AS_WRITTEN;
 pub(crate) use store::{MODEL, OriginalFrontMatter, TOOLS, filled, keep_name, name, set};
-pub use store::{completed, place};
+pub use store::{completed, place, spare_fields};
 use trial::GrantTrial;
 
 /// How the grants of a harness are compared, beside what its rows define.
@@ -263,12 +263,11 @@ pub fn grants_place(target: &Target) -> String {
 pub fn forgotten(
     target: &Target,
     agent: &Agent,
-    result: &Agent,
-    (files, memo): (&dyn HarnessFiles, &Arc<RenderMemo>),
+    result: &RenderSubject,
+    files: &dyn HarnessFiles,
 ) -> Option<Agent> {
     kept(agent, target)?;
-    let subject = RenderSubject::of(result.clone(), &PolicyContext::default(), memo);
-    let counts = tried(target, &subject, files).granted.is_some();
+    let counts = tried(target, result, files).granted.is_some();
     let mut bare = agent.clone();
     store::remove(&mut bare, target.name, AS_WRITTEN);
     (!counts).then_some(bare)
@@ -342,13 +341,15 @@ pub(crate) fn keep(
     }
 }
 
-/// Everything that a trial depends on, as a text: the agent without its prompt, its names and its model, and
-/// which of its skills exist. The files around the agents are the same in one session.
+/// Everything that a trial depends on, as a text: the agent without its prompt, its names, its model and what else
+/// permits nothing, and which of its skills exist. The files around the agents are the same in one session.
 fn trial_key(target: &Target, subject: &RenderSubject) -> String {
     let mut agent = subject.agent.clone();
     agent.instructions = AgentInstructions::default();
     agent.identity = AgentIdentity { mode: agent.identity.mode, ..AgentIdentity::default() };
     agent.model = ModelChoice::default();
+    (agent.behaviour.temperature, agent.behaviour.max_turns) = (None, None);
+    store::keep_grants_only(&mut agent, target);
     // The number of the verdicts stands for the rules.
     agent.policy.permissions = None;
     let rest = tree::tree(&agent).to_data().to_json();
@@ -397,5 +398,38 @@ impl GrantReading {
             Some(sorted.map_or_else(|| value.clone(), Data::strings))
         };
         keys.iter().map(value).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harness_files::ListedFiles;
+    use crate::import::import_from;
+
+    /// The key of the trial of an agent of Claude Code with these lines.
+    fn key(lines: &str, memo: &Arc<RenderMemo>) -> String {
+        let target = &crate::claude_code::TARGET;
+        let path = ".claude/agents/a.md";
+        let text = format!("---\nname: a\n{lines}---\nYou work.\n");
+        let imported = import_from(target, &ListedFiles(&[(path, &text)]), path, memo);
+        let agent = imported.expect("an agent").agent;
+        trial_key(target, &RenderSubject::of(agent, &PolicyContext::default(), memo))
+    }
+
+    #[test]
+    fn agents_with_the_same_grants_share_a_trial() {
+        let memo = Arc::default();
+        let tools = "tools: Read, Grep\n";
+        let known = key(&format!("description: Works\n{tools}"), &memo);
+        let same = ["description: Reads\n", "color: red\n", "model: opus\n", "maxTurns: 3\n"];
+        for lines in same {
+            assert_eq!(key(&format!("{lines}{tools}"), &memo), known, "{lines}");
+        }
+        let other =
+            ["tools: Read\n", "tools: Grep, Read\n", "tools: Read, Grep\npermissionMode: plan\n"];
+        for lines in other {
+            assert_ne!(key(lines, &memo), known, "{lines}");
+        }
     }
 }

@@ -40,9 +40,9 @@ pub struct RenderSubject {
     /// All layers, against which the result is proved. Its workspace and home are placeholders, so that a
     /// definition renders to the same files on every machine.
     pub judge: Judge,
-    /// The whole policy as one text, computed on demand.
-    pub policy: OnceLock<String>,
-    /// The number of that text in the memo, computed on demand.
+    /// The number of its rules in the memo, computed on demand.
+    pub rules_kind: OnceLock<u64>,
+    /// The number of its whole policy in the memo, computed on demand.
     pub kind: OnceLock<u64>,
     /// The memo of the session, which `kind` belongs to.
     pub memo: Arc<RenderMemo>,
@@ -141,7 +141,7 @@ impl RenderSubject {
             permissions: complete(permissions),
             judge,
             agent,
-            policy: OnceLock::new(),
+            rules_kind: OnceLock::new(),
             kind: OnceLock::new(),
             memo: Arc::clone(memo),
             grants: Vec::new(),
@@ -160,7 +160,7 @@ impl RenderSubject {
         self.permissions = complete(permissions.unwrap_or_default());
         self.judge = Judge::new(layers(&policy, &self.context, &places), places);
         self.without_sandbox = true;
-        (self.policy, self.kind) = (OnceLock::new(), OnceLock::new());
+        (self.rules_kind, self.kind) = (OnceLock::new(), OnceLock::new());
     }
 
     /// Denies what the source asks about, because no person answers.
@@ -177,7 +177,7 @@ impl RenderSubject {
             layers.push(PolicyLayer { source, sections: vec![rules] });
         }
         self.judge = Judge::new(layers, self.judge.places().clone());
-        (self.policy, self.kind) = (OnceLock::new(), OnceLock::new());
+        (self.rules_kind, self.kind) = (OnceLock::new(), OnceLock::new());
     }
 
     /// Lets the target skip the questions of some sections.
@@ -242,27 +242,30 @@ impl RenderSubject {
         text + &permissions_key(&self.permissions)
     }
 
-    /// The whole policy as one text. Agents with the same text get the same verdicts and the same losses.
-    pub fn policy(&self) -> &String {
-        self.policy.get_or_init(|| {
-            let mut text = self.verdicts();
-            // Losses are only reported for rules that the author wrote, so this is part of the text.
+    /// The number of its rules in this session.
+    fn rules_kind(&self) -> u64 {
+        *self.rules_kind.get_or_init(|| self.memo.kind(&self.verdicts()))
+    }
+
+    /// The number of the whole policy in this session. Agents with the same number get the same verdicts and the
+    /// same losses.
+    pub fn kind(&self) -> u64 {
+        *self.kind.get_or_init(|| {
+            // Losses are only reported for rules that the author wrote, so this is part of the policy.
             let layers = Section::ALL.iter().flat_map(|section| self.judge.rules(*section));
             let is_written = |rule: &PolicyRule| rule.span.is_some_and(Span::is_written);
             let written = layers.flat_map(|(_, rules)| rules.all()).map(is_written);
-            text.extend(written.map(|it| if it { "w" } else { "-" }));
-            text
+            let written: String = written.map(|it| if it { 'w' } else { '-' }).collect();
+            self.memo.kind(&format!("{} written {written}", self.rules_kind()))
         })
-    }
-
-    /// The number of the policy text in this session.
-    pub fn kind(&self) -> u64 {
-        *self.kind.get_or_init(|| self.memo.kind(self.policy()))
     }
 
     /// The number of the verdicts in this session, wherever their rules were written.
     pub(crate) fn verdict_kind(&self) -> u64 {
-        self.memo.kind(&format!("{} eased {:?}", self.verdicts(), self.eased))
+        if self.eased.is_empty() {
+            return self.rules_kind();
+        }
+        self.memo.kind(&format!("{} eased {:?}", self.rules_kind(), self.eased))
     }
 
     /// Proves that the rules of a tool stay within the policy, extended by `slack`.

@@ -1,5 +1,7 @@
 //! The [`World`] of files on disk. A placeholder that a running agent holds open counts as missing.
 
+mod walk;
+
 use agentry_compile::SessionMemo;
 use std::collections::HashMap;
 use std::env::current_dir;
@@ -19,7 +21,6 @@ use agentry_registry::oci::OciError;
 use agentry_registry::{SignatureTrust, StoreError};
 use agentry_runtime::tool::real;
 use agentry_sandbox::{PLACEHOLDER, is_placeholder};
-use ignore::WalkState;
 
 use crate::home::agentry_home;
 use crate::model_query;
@@ -97,37 +98,6 @@ pub(crate) fn kept_root(path: &str) -> Option<String> {
         })
 }
 
-/// A tree with at most this many entries is walked by one thread: more threads would start too late.
-const FEW: usize = 1_000;
-
-/// Entries that one thread has met. They are passed on together: a lock for each would cost more than the walk.
-struct EntryBatch<'a, 'v> {
-    root: &'a str,
-    visit: &'a Mutex<&'v mut (dyn FnMut(WalkedPath<'_>) + Send)>,
-    entries: Vec<Result<ignore::DirEntry, ignore::Error>>,
-}
-
-impl EntryBatch<'_, '_> {
-    fn add(&mut self, entry: Result<ignore::DirEntry, ignore::Error>) {
-        const MOST: usize = 256;
-        self.entries.push(entry);
-        if self.entries.len() >= MOST {
-            self.pass_on();
-        }
-    }
-
-    fn pass_on(&mut self) {
-        let mut visit = self.visit.lock().unwrap_or_else(PoisonError::into_inner);
-        self.entries.drain(..).for_each(|entry| met(self.root, entry, &mut **visit));
-    }
-}
-
-impl Drop for EntryBatch<'_, '_> {
-    fn drop(&mut self) {
-        self.pass_on();
-    }
-}
-
 /// Directories that no search enters, in addition to `.gitignore`.
 pub(crate) const NEVER: &[&str] = &[".git", "node_modules"];
 
@@ -189,24 +159,7 @@ impl FileTree for DiskWorld {
     }
 
     fn walk(&self, path: &str, visit: &mut (dyn FnMut(WalkedPath<'_>) + Send)) {
-        let mut walk = ignore::WalkBuilder::new(here(path));
-        // Agents lie in hidden directories too, and `.gitignore` counts outside of a repository.
-        walk.hidden(false).require_git(false).filter_entry(|entry| {
-            !entry.file_name().to_str().is_some_and(|name| NEVER.contains(&name))
-        });
-        // One more than the limit shows whether the tree is larger.
-        let few: Vec<_> = walk.build().take(FEW + 1).collect();
-        if few.len() <= FEW {
-            return few.into_iter().for_each(|entry| met(path, entry, visit));
-        }
-        let visit = Mutex::new(visit);
-        walk.build_parallel().run(|| {
-            let mut batch = EntryBatch { root: path, visit: &visit, entries: Vec::new() };
-            Box::new(move |entry| {
-                batch.add(entry);
-                WalkState::Continue
-            })
-        });
+        walk::walk(path, visit);
     }
 
     fn workspace(&self, path: &str) -> String {
@@ -428,47 +381,6 @@ fn linked(dir: &str, link: &Path) -> EntryKind {
     } else {
         EntryKind::Directory
     }
-}
-
-/// Passes on the entries of a walk from `root`, without directories.
-fn met(
-    root: &str,
-    entry: Result<ignore::DirEntry, ignore::Error>,
-    visit: &mut dyn FnMut(WalkedPath<'_>),
-) {
-    match entry {
-        Err(error) => failed(root, &error, visit),
-        Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_dir()) => {}
-        Ok(entry) if is_held(&entry) => {}
-        Ok(entry) => match entry.path().to_str() {
-            Some(text) => visit(WalkedPath::File(text.strip_prefix("./").unwrap_or(text))),
-            None => {
-                let shown = entry.path().to_string_lossy();
-                visit(WalkedPath::Unnamed(shown.strip_prefix("./").unwrap_or(&shown)));
-            }
-        },
-    }
-}
-
-/// Whether the entry is a placeholder for the main file of an agent. Checking every file would take too long.
-fn is_held(entry: &ignore::DirEntry) -> bool {
-    entry.file_name().to_str().is_some_and(|name| name.starts_with("agent."))
-        && is_placeholder(entry.path())
-}
-
-fn failed(root: &str, error: &ignore::Error, visit: &mut dyn FnMut(WalkedPath<'_>)) {
-    let (path, why) = match error {
-        ignore::Error::WithPath { path, err } => {
-            let why = err.io_error().map_or_else(|| err.to_string(), error_text);
-            (path.to_string_lossy().into_owned(), why)
-        }
-        ignore::Error::WithDepth { err, .. } => return failed(root, err, visit),
-        ignore::Error::Loop { child, .. } => {
-            (child.to_string_lossy().into_owned(), "a loop of links".to_owned())
-        }
-        other => (root.to_owned(), other.to_string()),
-    };
-    visit(WalkedPath::Failed(path.strip_prefix("./").unwrap_or(&path), why.to_lowercase()));
 }
 
 /// The real path of an absolute one; `known` memoises the directories of others.

@@ -85,7 +85,7 @@ impl IgnoredNames {
 }
 
 /// The pattern for the last part of a path.
-fn last(pattern: &str) -> String {
+pub(super) fn last(pattern: &str) -> String {
     let name = pattern.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     without_classes(name).replace('\\', "*")
 }

@@ -14,6 +14,7 @@ mod explain;
 mod file_search;
 mod gitignore;
 mod guard;
+mod hidden_names;
 mod ledger;
 mod merge_record;
 mod plan;
@@ -28,6 +29,7 @@ pub use drift::drift;
 pub use explain::{ExplainedRules, ExplainedSection};
 pub use file_search::searched;
 pub use guard::{GuardedAgent, guard, judged, shell_word};
+pub(crate) use hidden_names::admitted;
 pub use ledger::{LedgerEntry, RenderLedger};
 pub use merge_record::{MergeHunk, MergeRecord};
 pub use plan::{

@@ -75,7 +75,8 @@ fn survivors() -> Vec<Survivor> {
         imported.agent.identity.name.as_mut().expect("a name").value.clone_from(&name);
         let written = convert(&imported.agent, Format::AgentToml, &WriteTarget::default());
         assert_eq!(written.widened, None, "{}", agent.path);
-        let excess = imported.excess(&written.agent, &PolicyContext::default(), &memo);
+        let definition = RenderSubject::of(written.agent, &PolicyContext::default(), &memo);
+        let excess = imported.excess(&definition);
         assert_eq!(excess, None, "{}", agent.path);
         let place = |(path, text)| (format!("agents/{name}/{path}"), text);
         let definition = written.files.into_iter().map(place).collect();

@@ -1,10 +1,10 @@
 //! Judges a command line: the strictest verdict about everything that it runs, reads, writes and sets.
 
 use agentry_commands::variables::{VariableEffect, setting_to};
-use agentry_commands::{ProgramTrait, effects};
+use agentry_commands::{FileEffect, ProgramTrait, effects};
 
 use crate::argv::{ShellArg, ShellWord};
-use crate::path::LinkResolver;
+use crate::path::{LinkResolver, LinksOnly};
 use crate::shell::{
     self, CommandRole, CurrentDirs, LineAnalysis, LinePart, PartEffect, ShellContext, VariableScope,
 };
@@ -37,6 +37,18 @@ impl<'a> JudgedLine<'a> {
             _ => false,
         };
         Self { parts, has_commands: parts.iter().any(needs_rule) }
+    }
+
+    /// Whether it certainly changes no file and no variable, so that a search in it reads what is there now.
+    fn changes_nothing(&self) -> bool {
+        self.parts.iter().all(|part| match &part.what {
+            PartEffect::Command(command) => effects(&command.argv).files() == FileEffect::Reads,
+            PartEffect::Read(_) | PartEffect::Enter(_) => true,
+            PartEffect::Write(word) => word.literal() == Some("/dev/null"),
+            PartEffect::Set { .. } | PartEffect::Lasting { .. } | PartEffect::Unclear { .. } => {
+                false
+            }
+        })
     }
 }
 
@@ -87,7 +99,9 @@ impl Judge {
                 };
                 let decision = self.command(command, line, is_inside, &can_write);
                 let (bases, entered) = self.elsewhere(&command.argv, &part.bases, call, resolver);
-                let against = self.operands(&command.argv, &bases, call, resolver);
+                let settled = LinksOnly(resolver);
+                let read = if line.changes_nothing() { resolver } else { &settled };
+                let against = self.operands(&command.argv, &bases, call, read);
                 let patches = AppliedPatch {
                     line,
                     part,

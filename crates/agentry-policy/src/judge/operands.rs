@@ -8,7 +8,9 @@
 mod path_set;
 
 use agentry_commands::secrets::{can_be_secret, is_secret};
-use agentry_commands::{CommandEffects, FileEffect, FileUse, ProgramTrait, effects};
+use agentry_commands::{
+    CommandEffects, FileEffect, FileUse, HiddenExceptions, ProgramTrait, effects,
+};
 use path_set::PathSet;
 
 use crate::argv::{ShellArg, ShellWord, WordPiece};
@@ -37,6 +39,8 @@ struct OperandUse<'a> {
     searches: bool,
     /// The ends of the names to which that is limited.
     ends: Option<&'a [String]>,
+    /// What that reads of hidden files, if it leaves out the others.
+    hidden: Option<HiddenExceptions>,
 }
 
 /// How a rule concerns the paths of an operand.
@@ -73,7 +77,8 @@ impl<'a> OperandUse<'a> {
                 _ => false,
             };
         let searches = matches!(used, FileUse::Read | FileUse::MayRead) && effects.searches();
-        Some(Self { used, section, below, takes, searches, ends })
+        let hidden = effects.hidden_exceptions().filter(|_| searches);
+        Some(Self { used, section, below, takes, searches, ends, hidden })
     }
 
     /// Returns the same use under the rules about what is outside the workspace.
@@ -196,7 +201,7 @@ impl Judge {
                 Some(self.path(call, resolver)).filter(|it| it.action > Action::Allow)
             }
             Some(paths) => self
-                .paths(operand, &paths)
+                .paths(operand, &paths, resolver)
                 .into_iter()
                 .chain(split())
                 .reduce(LayerDecision::strictest),
@@ -249,10 +254,16 @@ impl Judge {
     }
 
     /// Returns what is against any of `paths`.
-    fn paths(&self, operand: OperandUse<'_>, paths: &PathSet) -> Option<LayerDecision> {
-        let own = self.against(operand, paths);
+    fn paths(
+        &self,
+        operand: OperandUse<'_>,
+        paths: &PathSet,
+        resolver: &dyn LinkResolver,
+    ) -> Option<LayerDecision> {
+        let own = self.against(operand, paths, resolver);
         let is_outside = !self.is_inside(paths.known()) && !self.is_scratch(operand, paths);
-        let outside = is_outside.then(|| self.against(operand.outside(), paths)).flatten();
+        let outside =
+            is_outside.then(|| self.against(operand.outside(), paths, resolver)).flatten();
         let secret = operand.is_read().then(|| self.secret(paths)).flatten();
         own.into_iter().chain(outside).chain(secret).reduce(LayerDecision::strictest)
     }
@@ -270,12 +281,17 @@ impl Judge {
             && self.rules(Section::ExternalDirectory).all(|(_, rules)| is_unwritten(rules))
     }
 
-    fn against(&self, operand: OperandUse<'_>, paths: &PathSet) -> Option<LayerDecision> {
+    fn against(
+        &self,
+        operand: OperandUse<'_>,
+        paths: &PathSet,
+        resolver: &dyn LinkResolver,
+    ) -> Option<LayerDecision> {
         let decide = |(source, rules): (LayerSource, &RuleList)| {
             if !is_strict(rules, operand) {
                 return None;
             }
-            let meets = |rule: &PolicyRule| self.reach(operand, paths, rule);
+            let meets = |rule: &PolicyRule| self.reach(operand, paths, rule, resolver);
             let walked = |rule: &PolicyRule| Self::walked(operand, rule, source);
             let rules = (source, rules);
             deciding(rules, paths, |rule| counts(rule, rules.1, operand), meets, walked)
@@ -289,6 +305,7 @@ impl Judge {
         operand: OperandUse<'_>,
         paths: &PathSet,
         rule: &PolicyRule,
+        resolver: &dyn LinkResolver,
     ) -> Option<RuleReach> {
         // A directory that is named is judged like its contents, even if the command would fail.
         let is_shown = matches!(operand.used, FileUse::Read | FileUse::List);
@@ -304,10 +321,11 @@ impl Judge {
             walked(paths.is_walk() || paths.is_every_entry())
         } else if operand.takes && self.contain(paths, rule) {
             Some(RuleReach::Named)
-        } else if (operand.searches
+        } else if ((operand.searches
             && self.contain(paths, rule)
             && self.finds(operand, paths, rule))
-            || self.may_contain(operand, paths, rule)
+            || self.may_contain(operand, paths, rule))
+            && !self.leaves_out(operand, paths, rule, resolver)
         {
             Some(RuleReach::Walked)
         } else {
@@ -402,6 +420,29 @@ impl Judge {
         };
         // A pattern that is no path cannot be compared with names.
         !rule.pattern.is_path() || ends.iter().any(found)
+    }
+
+    /// Whether a search leaves out all files that a rule is about, because they are hidden: `rg x` reads no `.env`.
+    fn leaves_out(
+        &self,
+        operand: OperandUse<'_>,
+        paths: &PathSet,
+        rule: &PolicyRule,
+        resolver: &dyn LinkResolver,
+    ) -> bool {
+        let (Some(exceptions), Some(directory)) = (operand.hidden, paths.literal()) else {
+            return false;
+        };
+        // A pattern that is no path cannot be compared with names.
+        let reads = |admitted: Vec<String>| {
+            !rule.pattern.is_path()
+                || paths.visible(admitted).is_none_or(|read| read.meet(&rule.pattern))
+        };
+        let lower = |name: String| {
+            if self.places.ignores_case { name.to_lowercase() } else { name }
+        };
+        let admitted = || Some(resolver.admitted(directory, exceptions)?.into_iter().map(lower));
+        !reads(Vec::new()) && admitted().is_some_and(|admitted| !reads(admitted.collect()))
     }
 
     fn secret(&self, paths: &PathSet) -> Option<LayerDecision> {
@@ -499,6 +540,7 @@ const READING: OperandUse<'static> = OperandUse {
     takes: false,
     searches: false,
     ends: None,
+    hidden: None,
 };
 
 const UNKNOWN: &str = "it is not known where it leads";

@@ -341,6 +341,14 @@ fn allows_inside(subject: &RenderSubject, section: Section) -> bool {
 
 /// Plans the MCP servers that an agent may use, with their rules; it cannot reach any other server.
 pub(super) fn servers(subject: &RenderSubject, settings: &RenderSettings<'_>) -> SectionPlan {
+    let declared = subject.agent.tools.mcp.iter().flatten();
+    let declared: Vec<String> = declared.map(|server| server.name.clone()).collect();
+    let flags = [settings.is_attended(), settings.scope == RenderScope::User];
+    let question = (subject.kind(), declared, flags);
+    subject.memo.claude_code.servers.get(question, || servers_within(subject, settings))
+}
+
+fn servers_within(subject: &RenderSubject, settings: &RenderSettings<'_>) -> SectionPlan {
     let asked = settings.is_attended() && is_asked(NAME, Section::Mcp);
     let declared = subject.agent.tools.mcp.iter().flatten();
     let usable = declared.filter(|it| is_plain(&it.name) && !it.name.contains("__"));

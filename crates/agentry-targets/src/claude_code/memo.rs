@@ -13,6 +13,8 @@ use crate::model::HarnessModel;
 #[derive(Debug)]
 pub(crate) struct ClaudeMemo {
     pub(super) plans: MemoTable<(u64, Section, [bool; 4]), SectionPlan>,
+    /// Plans for MCP servers, by the names of the declared ones.
+    pub(super) servers: MemoTable<(u64, Vec<String>, [bool; 2]), SectionPlan>,
     /// Whether a policy denies a whole section.
     pub(super) denied: MemoTable<(u64, Section), bool>,
     /// Models by tools and settings: agents of one project mostly have the same tools.
@@ -25,6 +27,7 @@ impl Default for ClaudeMemo {
     fn default() -> Self {
         Self {
             plans: MemoTable::default(),
+            servers: MemoTable::default(),
             denied: MemoTable::default(),
             models: MemoTable::at_most(1_000),
             settings: MemoTable::default(),

@@ -169,6 +169,34 @@ pub(super) fn remove(agent: &mut Agent, harness: &str, key: &str) {
     }
 }
 
+/// Removes what permits nothing from the block of a harness, and the blocks of the others.
+pub(super) fn keep_grants_only(agent: &mut Agent, target: &Target) {
+    let is_grant = |key: &str| target.fields.iter().any(|it| it.name == key && it.grant.is_some());
+    let is_preference =
+        |key: &str| target.fields.iter().any(|it| it.name == key && it.preference.is_some());
+    let is_spare = |key: &str| matches!(key, MODEL | DESCRIPTION | "temperature" | "max_turns");
+    let permits_nothing = |key: &str| !is_grant(key) && (is_preference(key) || is_spare(key));
+    for (_, all) in agent.extensions.iter_mut().filter(|(known, _)| known == KEY) {
+        let Data::Map(harnesses) = &mut all.value else { continue };
+        harnesses.retain(|(harness, _)| harness == target.name);
+        for (_, fields) in harnesses {
+            if let Data::Map(fields) = fields {
+                fields.retain(|(key, _)| !permits_nothing(key));
+            }
+        }
+    }
+}
+
+/// Returns an agent with nothing but the fields that [`completed`] looks at.
+pub fn spare_fields(agent: &Agent) -> Agent {
+    Agent {
+        identity: agent.identity.clone(),
+        model: agent.model.clone(),
+        behaviour: agent.behaviour.clone(),
+        ..Agent::default()
+    }
+}
+
 /// Returns the agent with every spare field kept in its block that `result`, the converted agent, lacks;
 /// `None` if it lacks none. Also returns the places of these fields in the model.
 pub fn completed(

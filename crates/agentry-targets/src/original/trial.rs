@@ -192,11 +192,18 @@ impl<'a> GrantTrial<'a> {
         self.rendered(grants, |tried, written| {
             let read = || {
                 let mut own = tried.rendering.agents.iter().flat_map(|agent| &agent.files);
-                let own = own.find(|file| (self.import.is_one)(&file.path, file.text()))?;
+                let own = own.find(|file| self.is_agent(&file.path))?;
                 (self.import.read)(written, &own.path).ok()
             };
             tried.read.get_or_init(read).clone()
         })
+    }
+
+    /// Whether a rendered file is one that is imported as an agent.
+    fn is_agent(&self, path: &str) -> bool {
+        let is_in = |dir: &str| path.strip_prefix(dir).is_some_and(|rest| rest.starts_with('/'));
+        let mut places = self.import.places.iter();
+        places.any(|(dir, end)| is_in(dir) && path.ends_with(end))
     }
 
     /// Whether the definition still matches the agent as it was imported, in each section that the grants

@@ -6,12 +6,12 @@ mod report;
 mod search;
 mod sources;
 
-use agentry_compile::formats::{ConvertedAgent, OutputShape, convert, info};
+use agentry_compile::formats::{ConvertedAgent, OutputShape, WriteTarget, convert, declared, info};
 use agentry_compile::model::ConversionLossKind::{Added, Changed};
-use agentry_compile::model::{ConversionLoss, Format};
+use agentry_compile::model::{Agent, ConversionLoss, Format};
 use agentry_compile::targets::import::{ImportError, ImportedAgent, import_from};
-use agentry_compile::targets::original::{self, completed, place};
-use agentry_compile::targets::{ImportLoss, LossKind, TARGETS};
+use agentry_compile::targets::original::{self, completed, place, spare_fields};
+use agentry_compile::targets::{ImportLoss, LossKind, RenderSubject, TARGETS};
 use agentry_compile::text::TextPosition;
 use agentry_compile::text::path::{is_portable, join};
 use agentry_compile::{World, write_target};
@@ -232,9 +232,13 @@ fn written(
     let target = write_target(args.to, output, "");
     let harness = found.harness.name;
     let ImportProject { files: around, memo } = project;
-    let mut converted = convert(agent, args.to, &target);
+    let (mut converted, mut kept) = completely(agent, (args.to, &target), harness);
     // Original grants count only if the result grants the same; otherwise they are dropped.
-    let bare = original::forgotten(found.harness, agent, &converted.agent, (around, memo));
+    let definition = |converted: &ConvertedAgent| {
+        RenderSubject::of(converted.agent.clone(), &target.place, memo)
+    };
+    let mut subject = definition(&converted);
+    let bare = original::forgotten(found.harness, agent, &subject, around);
     if let Some(bare) = &bare {
         let field = original::grants_place(found.harness);
         let words = losses.iter_mut().filter(|loss| loss.field == field);
@@ -243,16 +247,11 @@ fn written(
                 format!("not kept: {} has narrower rules, so that it would not come back", args.to);
             *loss = ReportedLoss { kind: "dropped", detail, missing: true, ..std::mem::take(loss) };
         }
-        converted = convert(bare, args.to, &target);
-    }
-    let agent = bare.as_ref().unwrap_or(agent);
-    let completed = completed(agent, &converted.agent, harness);
-    // Fields that the format has no place for are kept for the harness, so the agent is written again.
-    if let Some((more, _)) = &completed {
-        converted = convert(more, args.to, &target);
+        (converted, kept) = completely(bare, (args.to, &target), harness);
+        subject = definition(&converted);
     }
     sound(&found.path, args.to, &converted)?;
-    if let Some(excess) = imported.excess(&converted.agent, &target.place, memo) {
+    if let Some(excess) = imported.excess(&subject) {
         let message = format!(
             "`{}` cannot be written as {} without permitting more than {}: {excess}",
             found.path, args.to, found.harness.title
@@ -260,16 +259,36 @@ fn written(
         let hint = "choose a format that can say it, such as agent-toml";
         return Err(CliFailure::new(message).hint(hint).finding());
     }
-    let names = completed.map(|(_, names)| names).unwrap_or_default();
     let is_invented = |loss: &ConversionLoss| loss.field == "description" && loss.kind == Added;
     if converted.losses.iter().any(is_invented) {
         // The loss of writing shows the text that stands for it.
         losses.retain(|loss| loss.field != "description");
     }
-    losses.extend(converted.losses.iter().map(|loss| ReportedLoss::written(loss, &names, harness)));
+    losses.extend(converted.losses.iter().map(|loss| ReportedLoss::written(loss, &kept, harness)));
     let files = files(output, target.shape, converted);
     let (name, source) = (agent.name().to_owned(), found.path.clone());
     Ok(ImportedFiles { name, harness, source, files, losses })
+}
+
+/// Writes an agent with all fields that the format has no place for, which are kept for the harness. Also returns the
+/// places of these fields in the model.
+fn completely(
+    agent: &Agent,
+    (to, target): (Format, &WriteTarget),
+    harness: &str,
+) -> (ConvertedAgent, Vec<&'static str>) {
+    let write = |completed: Option<(Agent, Vec<&'static str>)>| {
+        let (more, places) = completed.map_or((None, Vec::new()), |(more, it)| (Some(more), it));
+        (convert(more.as_ref().unwrap_or(agent), to, target), places)
+    };
+    // The fields alone mostly show what is missing, so that the whole agent is written once.
+    let missing = |result: &Agent| completed(agent, result, harness);
+    let (converted, places) = write(missing(&declared(&spare_fields(agent), to, target)));
+    let really = missing(&converted.agent);
+    if really.as_ref().map_or(&[][..], |(_, places)| places) == places {
+        return (converted, places);
+    }
+    write(really)
 }
 
 impl ImportedFiles {

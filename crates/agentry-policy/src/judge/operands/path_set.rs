@@ -32,6 +32,8 @@ enum PathName {
     One(Vec<WordPiece>),
     /// Any number of names.
     Many,
+    /// Any number of names, of which those with a dot at the start match one of these patterns.
+    Visible(Vec<String>),
 }
 
 impl PathName {
@@ -41,7 +43,7 @@ impl PathName {
                 [WordPiece::Text(text)] => Some(text),
                 _ => None,
             },
-            Self::Many => None,
+            Self::Many | Self::Visible(_) => None,
         }
     }
 }
@@ -110,6 +112,12 @@ impl PathSet {
         Some(paths)
     }
 
+    /// Returns the paths below the only one that lead through no hidden name, except `admitted` ones.
+    pub(super) fn visible(&self, admitted: Vec<String>) -> Option<Self> {
+        let known = self.literal()?.to_owned();
+        Some(Self { known, names: vec![PathName::Visible(admitted)] })
+    }
+
     /// Returns two of the paths, with nothing and with `x` for each wildcard.
     pub(super) fn samples(&self) -> Vec<String> {
         [None, Some('x')].map(|filler| self.sample(filler, 0)).into()
@@ -120,7 +128,7 @@ impl PathSet {
         let lower = |text: &str| text.to_lowercase().chars().map(Some).collect::<NameGlob>();
         let known = self.known.split('/').filter(|name| !name.is_empty());
         let glob = |name: &PathName| match name {
-            PathName::Many => None,
+            PathName::Many | PathName::Visible(_) => None,
             PathName::One(pieces) => Some(
                 pieces
                     .iter()
@@ -141,7 +149,7 @@ impl PathSet {
         let is_end = |at: usize| at + 1 == self.names.len();
         self.names.contains(&PathName::Many)
             && self.names.iter().enumerate().all(|(at, name)| match name {
-                PathName::Many => true,
+                PathName::Many | PathName::Visible(_) => true,
                 PathName::One(pieces) => {
                     pieces.iter().enumerate().all(|(place, piece)| match piece {
                         WordPiece::Text(text) => is_end(at) && place > 0 && text.starts_with('.'),
@@ -154,7 +162,7 @@ impl PathSet {
     /// Whether these are all entries of a directory: `src/*`.
     pub(super) fn is_every_entry(&self) -> bool {
         let is_wild = |name: &PathName| match name {
-            PathName::Many => true,
+            PathName::Many | PathName::Visible(_) => true,
             PathName::One(pieces) => {
                 pieces.iter().all(|piece| !matches!(piece, WordPiece::Text(_)))
             }
@@ -167,7 +175,7 @@ impl PathSet {
         let mut path = self.known.clone();
         for name in &self.names {
             match name {
-                PathName::Many => {
+                PathName::Many | PathName::Visible(_) => {
                     for _ in 0..depth {
                         path.push('/');
                         path.extend(filler);
@@ -283,10 +291,14 @@ fn rows_meet(elements: &[PatternElement], names: &[PathName]) -> bool {
             };
             let is_possible = match (elements.get(at), names.get(other)) {
                 (None, None) => true,
+                (Some(PatternElement::One(globs)), Some(PathName::Visible(admitted))) => {
+                    let is_one = || globs.iter().any(|glob| is_visible(glob, admitted));
+                    get(at, other + 1) || (get(at + 1, other) && is_one())
+                }
                 (Some(PatternElement::Many), Some(_)) if get(at, other + 1) => true,
                 (Some(_), Some(PathName::Many)) if get(at + 1, other) => true,
                 (Some(PatternElement::Many), _) => get(at + 1, other),
-                (_, Some(PathName::Many)) => get(at, other + 1),
+                (_, Some(PathName::Many | PathName::Visible(_))) => get(at, other + 1),
                 (Some(PatternElement::One(globs)), Some(PathName::One(name))) => {
                     get(at + 1, other + 1) && globs.iter().any(|glob| names_meet(glob, name))
                 }
@@ -298,6 +310,23 @@ fn rows_meet(elements: &[PatternElement], names: &[PathName]) -> bool {
         }
     }
     reached.first().and_then(|row| row.first()).copied().unwrap_or_default()
+}
+
+/// Whether a pattern matches a name without a dot at the start, or an admitted one.
+fn is_visible(glob: &GlobPattern, admitted: &[String]) -> bool {
+    let is_admitted = |name: &String| {
+        let parts = name.split('*').map(|text| WordPiece::Text(text.to_owned()));
+        let mut pieces: Vec<WordPiece> = Vec::new();
+        for part in parts {
+            // Between two parts there was a wildcard, which matches a dot here.
+            if !pieces.is_empty() {
+                pieces.push(WordPiece::Any);
+            }
+            pieces.push(part);
+        }
+        names_meet(glob, &pieces)
+    };
+    names_meet(glob, &[WordPiece::Segment]) || admitted.iter().any(is_admitted)
 }
 
 /// Whether some name matches both; a shell wildcard at the start of a name does not match a dot.

@@ -12,6 +12,7 @@ use agentry_compile::text::path::{join, split};
 use agentry_compile::text::source::position;
 use agentry_compile::text::{FileId, SourceFile, TextPosition};
 use agentry_compile::{DirectoryEntry, EntryKind, ReadError, World};
+use rayon::prelude::*;
 
 use crate::output::CliFailure;
 
@@ -294,8 +295,16 @@ fn project(disk: &dyn World, root: &str, only: Option<&'static Target>, out: &mu
             }
         }
         for (dir, end) in import.places {
-            for file in below(disk, root, dir, &mut out.failures) {
-                place((harness, import), root, file, (end, out));
+            let files: Vec<String> = below(disk, root, dir, &mut out.failures).collect();
+            let looked =
+                files.into_par_iter().map(|file| place((harness, import), root, file, end));
+            for placed in looked.collect::<Vec<PlacedFile>>() {
+                match placed {
+                    PlacedFile::Agent(found) => out.agents.push(found),
+                    PlacedFile::Other(file) => out.skipped.push(file),
+                    PlacedFile::Failed(failure) => out.failures.push(failure),
+                    PlacedFile::Missing => {}
+                }
             }
         }
     }
@@ -343,30 +352,38 @@ fn plugin_agents(disk: &dyn World, root: &str, out: &mut HarnessSearch) {
     }
 }
 
-/// Adds one file of a directory with agents.
+/// What a file in a directory with agents is.
+enum PlacedFile {
+    Agent(FoundHarnessAgent),
+    Other(SkippedFile),
+    Failed(CliFailure),
+    /// It is not there any more.
+    Missing,
+}
+
+/// Looks at one file of a directory with agents.
 fn place(
     (harness, import): (&'static Target, &HarnessImport),
     root: &str,
     file: String,
-    (end, out): (&str, &mut HarnessSearch),
-) {
+    end: &str,
+) -> PlacedFile {
     let path = join(root, &file);
     if !file.ends_with(end) {
         let reason = format!("its name does not end with `{end}`");
-        out.skipped.push(SkippedFile { path, reason });
-        return;
+        return PlacedFile::Other(SkippedFile { path, reason });
     }
     match agent(&path) {
         Ok(Some(text)) if (import.is_one)(&file, &text) => {
             let root = root.to_owned();
-            out.agents.push(FoundHarnessAgent { path, root, file, is_named: false, harness });
+            PlacedFile::Agent(FoundHarnessAgent { path, root, file, is_named: false, harness })
         }
         Ok(Some(text)) => {
             let reason = skip_reason(harness, &text);
-            out.skipped.push(SkippedFile { path, reason });
+            PlacedFile::Other(SkippedFile { path, reason })
         }
-        Ok(None) => {}
-        Err(failure) => out.failures.push(failure),
+        Ok(None) => PlacedFile::Missing,
+        Err(failure) => PlacedFile::Failed(failure),
     }
 }
 
