@@ -106,6 +106,11 @@ impl<'a> CommandEffects<'a> {
         self.facts.map_or_else(Vec::new, |facts| operands::files(facts, self.argv))
     }
 
+    /// Lists words that may be files, if it is not known which of its arguments are.
+    pub fn possible_uses(self) -> Vec<(FileUse, ShellWord)> {
+        operands::possible_files(self.facts, self.argv)
+    }
+
     /// Lists the options that an allow rule has to name; of an unknown word, its literal start counts.
     pub fn own_rules(self) -> Vec<&'static CommandHazard> {
         own_rules(&self.texts()).collect()

@@ -3,6 +3,7 @@
 
 mod git;
 mod patch;
+mod possible_files;
 mod repository;
 mod tar;
 
@@ -14,6 +15,7 @@ use crate::options::subcommand;
 use crate::prints::found_paths;
 use crate::program::{ProgramFacts, ProgramTrait, WordList, words};
 use patch::PatchOptions;
+pub(crate) use possible_files::possible_files;
 
 /// How a command uses a file or an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,16 +180,7 @@ impl Default for OperandRow {
 
 /// Lists the files and addresses in `argv`, as far as the rows of its program describe them.
 pub(crate) fn files(facts: &ProgramFacts, argv: &[ShellArg]) -> Vec<UsedFile> {
-    let of_all = || facts.operands.iter().find(|row| row.subcommands.is_empty());
-    let rest = argv.get(1..).unwrap_or_default();
-    let (row, words) = match of_all() {
-        Some(row) => (row, Cow::Borrowed(rest)),
-        None => {
-            let Some(at) = subcommand(facts.name, argv) else { return Vec::new() };
-            let Some((row, words)) = row_of(facts, argv, at) else { return Vec::new() };
-            (row, words)
-        }
-    };
+    let Some((row, words)) = described(facts, argv) else { return Vec::new() };
     let words = words.as_ref();
     match row.kind {
         OperandKind::Assignments => assigned(row, words),
@@ -196,6 +189,18 @@ pub(crate) fn files(facts: &ProgramFacts, argv: &[ShellArg]) -> Vec<UsedFile> {
         OperandKind::Tests => tested(words),
         OperandKind::Found => searched(words),
         _ => OperandReader::new(facts, row).read(argv, words),
+    }
+}
+
+/// Returns the row about the arguments of a command, and the words that it describes.
+fn described<'f, 'a>(
+    facts: &'f ProgramFacts,
+    argv: &'a [ShellArg],
+) -> Option<(&'f OperandRow, Cow<'a, [ShellArg]>)> {
+    let of_all = facts.operands.iter().find(|row| row.subcommands.is_empty());
+    match of_all {
+        Some(row) => Some((row, Cow::Borrowed(argv.get(1..).unwrap_or_default()))),
+        None => row_of(facts, argv, subcommand(facts.name, argv)?),
     }
 }
 
@@ -264,6 +269,10 @@ fn searched(words: &[ShellArg]) -> Vec<UsedFile> {
             Some("-fprint" | "-fprint0" | "-fprintf" | "-fls") => {
                 let file = words.get(at + 1).map(|file| (FileUse::Write, file.word().clone()));
                 found.extend(file);
+            }
+            Some("-files0-from") => {
+                let list = words.get(at + 1).map(|list| (FileUse::Read, list.word().clone()));
+                found.extend(list);
             }
             _ => {}
         }

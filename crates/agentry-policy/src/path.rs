@@ -72,26 +72,36 @@ pub fn with_home(path: &str, places: &PathAnchors) -> Option<String> {
 /// Resolves `/proc/self/cwd`, the directory of the calling process, and `/proc/self/root`, the root. What
 /// another process sees there is unknown.
 fn through_proc(path: &str, base: &str, places: &PathAnchors) -> Option<String> {
-    let plain: Vec<&str> =
-        path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
-    match plain.as_slice() {
-        ["proc", "self" | "thread-self", "cwd", rest @ ..] => {
-            Some(format!("{base}/{}", rest.join("/")))
+    let mut passed: Vec<&str> = Vec::new();
+    let mut rest = path.split('/').filter(|part| !part.is_empty() && *part != ".");
+    while let Some(part) = rest.next() {
+        match part {
+            ".." => drop(passed.pop()),
+            part => passed.push(part),
         }
-        ["proc", "self" | "thread-self", "root", rest @ ..] => {
-            let rest = format!("/{}", rest.join("/"));
-            if rest.starts_with("/proc/") { None } else { absolute(&rest, base, places) }
+        let below = || rest.clone().collect::<Vec<_>>().join("/");
+        match passed.as_slice() {
+            ["proc", "self" | "thread-self", "cwd"] => return Some(format!("{base}/{}", below())),
+            ["proc", "self" | "thread-self", "root"] => {
+                let inside = format!("/{}", below());
+                let is_proc = inside.starts_with("/proc/");
+                return if is_proc { None } else { absolute(&inside, base, places) };
+            }
+            ["proc", process, "cwd" | "root" | "fd" | "task" | "map_files"]
+                if is_process(process) =>
+            {
+                return None;
+            }
+            ["dev", "fd"] => return None,
+            _ => {}
         }
-        ["proc", process, "cwd" | "root" | "fd" | "task" | "map_files", ..]
-            if *process == "self"
-                || *process == "thread-self"
-                || process.chars().all(|c| c.is_ascii_digit()) =>
-        {
-            None
-        }
-        ["dev", "fd", ..] => None,
-        _ => Some(path.to_owned()),
     }
+    Some(path.to_owned())
+}
+
+/// Whether a directory in `/proc` is that of a process.
+fn is_process(name: &str) -> bool {
+    matches!(name, "self" | "thread-self") || name.chars().all(|c| c.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -111,6 +121,10 @@ mod tests {
             ("/proc/self/root/etc/passwd", Some("/etc/passwd")),
             ("/proc/self/root/proc/self/cwd/a", None),
             ("/proc/1/root/etc", None),
+            ("/proc/../proc/self/cwd/a", Some("/workspace/x/a")),
+            ("../../dev/../proc/thread-self/root/etc", Some("/etc")),
+            ("/proc/self/../1/cwd/a", None),
+            ("/dev/fd/../cwd/a", None),
             ("/proc/self/fd/3", None),
             ("/proc/cpuinfo", Some("/proc/cpuinfo")),
         ];

@@ -5,6 +5,7 @@
 //! address count: a rule that asks or denies, an intent that denies, and the table of secrets. Without one,
 //! the verdict stays as it is.
 
+mod addresses;
 mod path_set;
 
 use agentry_commands::secrets::{can_be_secret, is_secret};
@@ -15,10 +16,9 @@ use path_set::PathSet;
 
 use crate::argv::{ShellArg, ShellWord, WordPiece};
 use crate::path::{LinkResolver, absolute, is_inside};
-use crate::pattern::{Pattern, PatternKind, PatternSubject};
+use crate::pattern::{Pattern, PatternKind};
 use crate::shell::{CurrentDirs, word_text};
 use crate::verdict::LayerDecision;
-use crate::web::address;
 use crate::{Action, LayerSource, PolicyRule, RuleList, Section};
 
 use super::line::at;
@@ -126,7 +126,48 @@ impl Judge {
             let note = Some(format!("it {} `{}`", used.verb(), word_text(word)));
             decision.map(|decision| LayerDecision { note, ..decision })
         });
-        decisions.reduce(LayerDecision::strictest)
+        let possible = effects.possible_uses();
+        let possible = possible.iter().filter_map(|(used, word)| {
+            let operand = OperandUse::new(*used, effects, (false, None))?;
+            let note = Some(format!("it {} `{}`", used.verb(), word_text(word)));
+            let decision = self.possible_operand(operand, word, bases, call, resolver);
+            decision.map(|decision| LayerDecision { note, ..decision })
+        });
+        decisions.chain(possible).reduce(LayerDecision::strictest)
+    }
+
+    /// Returns what is against a word that may be a file. Words such as `/app` in `docker exec web ls /app` are
+    /// often no files of this machine, so for reading only rules about the file and the table of secrets count.
+    fn possible_operand(
+        &self,
+        operand: OperandUse<'_>,
+        word: &ShellWord,
+        bases: &CurrentDirs,
+        call: SectionCall<'_>,
+        resolver: &dyn LinkResolver,
+    ) -> Option<LayerDecision> {
+        if operand.used.is_write() {
+            return self.operand(operand, word, bases, call, resolver);
+        }
+        let CurrentDirs::Known(bases) = bases else {
+            return self.secret(&PathSet::unresolved(word, call.directory));
+        };
+        // Of an unknown name only the directory is known: `private/$x`.
+        let parent = word.start().rfind('/').and_then(|end| word.start().get(..end));
+        let parent = parent.filter(|_| word.is_open()).map(ShellWord::text);
+        let operand = OperandUse { below: operand.below || parent.is_some(), ..operand };
+        let word = parent.as_ref().unwrap_or(word);
+        let decide = |base: &String| {
+            let directory = at(base, call.directory);
+            let resolve = |path: &str| {
+                let path = absolute(path, &directory, &self.places)?;
+                resolver.resolve(&path)
+            };
+            let paths = PathSet::resolved(word, &directory, &resolve, self.places.ignores_case)?;
+            let rule = self.against(operand, &paths);
+            rule.into_iter().chain(self.secret(&paths)).reduce(LayerDecision::strictest)
+        };
+        bases.iter().filter_map(decide).reduce(LayerDecision::strictest)
     }
 
     /// Returns what is against changing a file that a patch names, relative to the current directory or to the
@@ -155,8 +196,7 @@ impl Judge {
         call: SectionCall<'_>,
         resolver: &dyn LinkResolver,
     ) -> Option<LayerDecision> {
-        // `<(…)` is a pipe that the shell itself makes.
-        if word.literal().is_some_and(is_free) || word.start().starts_with("/dev/fd/") {
+        if word.literal().is_some_and(is_free) || is_descriptor(word) {
             return None;
         }
         // git reads `:/path` from the root of the repository, which may be any directory above.
@@ -475,33 +515,6 @@ impl Judge {
         let ask = LayerDecision::built_in(Action::Ask, format!("not understood: {why}"));
         intents.chain([ask]).reduce(LayerDecision::strictest)
     }
-
-    /// Returns what is against an address.
-    fn fetched(
-        &self,
-        word: &ShellWord,
-        bases: &CurrentDirs,
-        call: SectionCall<'_>,
-        resolver: &dyn LinkResolver,
-    ) -> Option<LayerDecision> {
-        let text = word.literal();
-        if let Some(path) = text.and_then(|text| text.strip_prefix("file://")) {
-            return self.operand(READING, &ShellWord::text(path), bases, call, resolver);
-        }
-        if !self.rules(Section::Webfetch).any(|(_, rules)| is_strict(rules, READING)) {
-            return None;
-        }
-        let address = text.and_then(|text| address(text).ok());
-        let Some(address) = address else {
-            return self.not_understood(Section::Webfetch, UNKNOWN);
-        };
-        let subject = PatternSubject::Text(&address.text);
-        let decide = |(source, rules): (LayerSource, &RuleList)| {
-            let rule = rules.first(subject);
-            counts(rule, rules, READING).then(|| LayerDecision::by(rule, source))
-        };
-        self.rules(Section::Webfetch).filter_map(decide).reduce(LayerDecision::strictest)
-    }
 }
 
 /// Returns the strictest of the rules that count and decide about some of `paths`; `walked` decides about those
@@ -576,6 +589,15 @@ fn without_top(word: &ShellWord) -> Option<ShellWord> {
 fn is_temporary(path: &str) -> bool {
     const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/private/tmp"];
     TEMPORARY.iter().any(|place| is_inside(path, place))
+}
+
+/// Whether a word is a descriptor, or the pipe that the shell makes for `<(…)`; `/dev/fd/../cwd/a` is a file.
+fn is_descriptor(word: &ShellWord) -> bool {
+    let Some(number) = word.start().strip_prefix("/dev/fd/") else { return false };
+    match word.literal() {
+        Some(_) => number.bytes().all(|byte| byte.is_ascii_digit()),
+        None => matches!(word.pieces.as_slice(), [_, WordPiece::Segment]) && number.is_empty(),
+    }
 }
 
 /// Whether a path is standard input or output, or a device that holds no data.

@@ -109,7 +109,7 @@ fn behind_subcommand(runner: &RunnerRow, words: &[ShellArg]) -> Option<usize> {
 /// Returns the command in `--run=command`.
 fn command_of(option: &str) -> Option<&str> {
     let (name, value) = option.strip_prefix("--")?.split_once('=')?;
-    matches!(name, "call" | "cmd" | "command" | "exec" | "run").then_some(value)
+    matches!(name, "call" | "cmd" | "command" | "coreutils-prog" | "exec" | "run").then_some(value)
 }
 
 /// Lists the indices at which a command may start: after options, their values, and operands.

@@ -71,8 +71,10 @@ pub(crate) fn rule_sets() -> Vec<RuleSet> {
 
 /// Whether options without an effect may be removed before the rules are applied.
 fn has_plain_form(argv: &[&str]) -> bool {
-    const PROGRAMS: &[&str] =
-        &["cargo", "curl", "docker", "git", "make", "npm", "pnpm", "podman", "wget", "yarn"];
+    const PROGRAMS: &[&str] = &[
+        "c++", "cargo", "cc", "clang", "clang++", "curl", "docker", "g++", "gcc", "git", "go",
+        "make", "npm", "pnpm", "podman", "wget", "yarn",
+    ];
     argv.first().is_some_and(|name| PROGRAMS.contains(name))
 }
 
