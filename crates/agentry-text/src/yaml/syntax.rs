@@ -171,9 +171,8 @@ impl ErrorPosition<'_, '_> {
         let quote = self.at..self.at + 1;
         if info.contains("trailing content") {
             let range = self.at..self.places.line_end(self.at);
-            let problem = SyntaxProblem::new(range, "there is text after the closing quote")
+            return SyntaxProblem::new(range, "there is text after the closing quote")
                 .hint("quote the whole value, with the other kind of quotes");
-            return SyntaxProblem { quote: self.value_with_more(&['"']), ..problem };
         }
         if info.contains("indentation") {
             let message = "the lines of this quoted text must be indented more than their key";
@@ -230,16 +229,16 @@ impl ErrorPosition<'_, '_> {
         next.is_some_and(|next| next.is_none_or(|c| !c.is_alphanumeric() && c != '_'))
     }
 
-    /// Returns the whole value in this line if it starts with one of `signs` and is followed by more text, so
-    /// that quotes make a text of it.
-    fn value_with_more(&self, signs: &[char]) -> Option<Range<usize>> {
+    /// Returns the whole value in this line if it starts with brackets and goes on after them, so that quotes
+    /// make a text of it.
+    fn value_with_more(&self) -> Option<Range<usize>> {
         let start = self.places.line_start(self.at);
         let line = self.places.slice(start..self.places.line_end(start));
         let (key, value) = line.split_once(": ")?;
         let first = start + key.len() + 2 + (value.len() - value.trim_start().len());
         let value = value.split(" #").next().unwrap_or(value).trim();
         let range = first..first + value.len();
-        let is_one = value.starts_with(signs) && range.contains(&self.at);
+        let is_one = value.starts_with(['[', '{']) && range.contains(&self.at);
         (is_one && !key.contains(['"', '\'', '[', '{']) && self.is_last_line(&range))
             .then_some(range)
     }
@@ -313,7 +312,7 @@ impl ErrorPosition<'_, '_> {
             let message = "the line is not indented like the lines it belongs to";
             return Some(SyntaxProblem::new(rest, message));
         }
-        let quote = self.value_with_more(&['[', '{']);
+        let quote = self.value_with_more();
         let problem = SyntaxProblem::new(rest, "there is text after the end of the value");
         Some(SyntaxProblem { hint: quote.as_ref().map(|_| "quote the value"), quote, ..problem })
     }

@@ -239,7 +239,7 @@ fn fixes_quote_values_that_need_it() {
         ("a: b: c\n  d\n", "a: b: c\n  d\n"),
         ("a: [b] c: 1 # d\n", "a: '[b] c: 1' # d\n"),
         ("- a: {b} it's\n", "- a: '{b} it''s'\n"),
-        ("a: \"b\" c\n", "a: '\"b\" c'\n"),
+        ("a: \"b\" c\n", "a: \"b\" c\n"),
         ("a: **/*.rs\nb: *\n", "a: '**/*.rs'\nb: *\n"),
         ("a: [b] c\n  d\n", "a: [b] c\n  d\n"),
         ("a: {b: [c] d}\n", "a: {b: [c] d}\n"),
