@@ -164,7 +164,7 @@ impl Judge {
                 resolver.resolve(&path)
             };
             let paths = PathSet::resolved(word, &directory, &resolve, self.places.ignores_case)?;
-            let rule = self.against(operand, &paths);
+            let rule = self.against(operand, &paths, resolver);
             rule.into_iter().chain(self.secret(&paths)).reduce(LayerDecision::strictest)
         };
         bases.iter().filter_map(decide).reduce(LayerDecision::strictest)
