@@ -31,9 +31,10 @@ fn readable(serving: &Serving<'_>, runs: &[String]) -> Vec<String> {
     let pages = pages.iter().chain(&parts).map(|page| format!("/page/{page}"));
     let mut paths = Vec::new();
     for path in read.into_iter().cloned().chain(pages) {
-        match path.contains("/runs/{id}") {
-            true => paths.extend(runs.iter().map(|run| path.replace("{id}", run))),
-            false => paths.push(path.replace("{id}", "bot")),
+        if path.contains("/runs/{id}") {
+            paths.extend(runs.iter().map(|run| path.replace("{id}", run)));
+        } else {
+            paths.push(path.replace("{id}", "bot"));
         }
     }
     paths
@@ -63,10 +64,10 @@ fn a_server_withholds_private_runs_of_other_users() {
     let serving = serving_as(&test, &server, "bob");
     assert_eq!(serving.get("/v1/runs").as_array().map(Vec::len), Some(2), "they are listed");
     for path in readable(&serving, &runs) {
-        let (status, text) = serving.text(&format!("GET {path}"), "", &Value::Null);
-        assert!(!text.contains("4711"), "{path}: {text}");
+        let (status, body) = serving.text(&format!("GET {path}"), "", &Value::Null);
+        assert!(!body.contains("4711"), "{path}: {body}");
         let is_of_run = runs.iter().any(|run| path.contains(run)) && !path.ends_with("/waiting");
-        assert_eq!(status, if is_of_run { 404 } else { 200 }, "{path}: {text}");
+        assert_eq!(status, if is_of_run { 404 } else { 200 }, "{path}: {body}");
     }
     for (act, body) in [
         ("messages", json!({ "text": "what is the code?" })),
