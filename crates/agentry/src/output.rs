@@ -158,11 +158,20 @@ pub(crate) fn has_remarked() -> bool {
     REMARKED.load(Ordering::Relaxed)
 }
 
-/// Prints a line to standard error.
+/// Prints a line to standard error. On a terminal it is broken between words.
 pub(crate) fn remark(line: &str) {
     REMARKED.store(true, Ordering::Relaxed);
-    let _ = writeln!(io::stderr(), "{}", visible(line));
+    let text = visible(line);
+    let indent = if line.starts_with(HELP) { HELP.len() } else { 0 };
+    let lines = match terminal_size(&io::stderr()) {
+        Some(most) if most > 2 * indent => broken(&text, most - indent),
+        _ => vec![text.as_ref()],
+    };
+    let _ = writeln!(io::stderr(), "{}", lines.join(&format!("\n{}", " ".repeat(indent))));
 }
+
+/// The start of a line that says what to do.
+const HELP: &str = "  = help: ";
 
 /// Whether `--quiet` was given.
 static QUIET: AtomicBool = AtomicBool::new(false);
@@ -201,7 +210,7 @@ pub(crate) fn complain(failure: &CliFailure) {
     labelled("error: ", format!("{on}error{off}: "), &failure.message);
     failure.details.iter().for_each(|line| labelled("    ", "  ".to_owned(), line));
     if let Some(hint) = &failure.hint {
-        labelled("  = help: ", "  = help: ".to_owned(), hint);
+        labelled(HELP, HELP.to_owned(), hint);
     }
 }
 
