@@ -133,7 +133,8 @@ fn rpc_message() -> Value {
 
 /// A conversation of an `OpenAI` client, as far as it is taken.
 fn messages() -> Value {
-    let text = json!({ "type": "string" });
+    // No prompt has a NUL.
+    let text = json!({ "type": "string", "pattern": r"^[^\u0000]*$" });
     let part = json!({ "type": "object", "properties": { "text": text }, "required": ["text"] });
     let content = json!({ "anyOf": [text, { "type": "array", "items": part }] });
     let message = json!({

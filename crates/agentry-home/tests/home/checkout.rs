@@ -129,6 +129,44 @@ fn a_commit_comes_back_as_a_commit_and_as_a_patch() {
     );
 }
 
+/// Another machine has the commit and what was handed in, and goes on from there.
+#[test]
+fn a_result_is_restored_elsewhere() {
+    let user = UserRepository::new();
+    let packed = pack_commit(&user.root, "HEAD").expect("a pack");
+    let checkout = user.checkout("HEAD");
+    let base = packed.commit.as_str();
+    assert!(checkout.has_result(base) && !checkout.has_result("other"));
+    write(&checkout.work().join("a.txt"), "changed\n");
+    write(&checkout.work().join("new/c.txt"), "new\n");
+    write(&checkout.work().join("target/x"), "built\n");
+    fs::remove_file(checkout.work().join("tool.sh")).expect("removed");
+    let done = result(&checkout);
+    assert!(checkout.has_result(&done.commit) && !checkout.has_result(base));
+    let place = user.directory.path().join("elsewhere/run");
+    let handed_in = (done.commit.as_str(), done.pack.as_slice());
+    let restored = GitCheckout::restore(&place, (base, &packed.pack), handed_in);
+    let restored = restored.expect("a checkout");
+    let work = restored.work();
+    assert_eq!(fs::read_to_string(work.join("a.txt")).expect("a file"), "changed\n");
+    assert!(!work.join("tool.sh").exists() && !work.join("target/x").exists());
+    assert!(work.join("link").is_symlink());
+    assert_eq!(git(&work, &["status", "--porcelain"]), "M a.txt\n D tool.sh\n?? new/");
+    assert!(restored.has_result(&done.commit));
+    let again = result(&restored);
+    assert_eq!((&again.base, &again.files, &again.patch), (&done.base, &done.files, &done.patch));
+    // Whoever goes back to the commit has no result of its own any more.
+    write(&work.join("a.txt"), "one and a half\n");
+    fs::remove_dir_all(work.join("new")).expect("removed");
+    write(&work.join("tool.sh"), "#!/bin/sh\n");
+    let mode = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(work.join("tool.sh"), mode).expect("executable");
+    assert_eq!(result(&restored).commit, base);
+    assert!(restored.has_result(base) && !restored.has_result(&done.commit));
+    let unchanged = GitCheckout::restore(&place, (base, &packed.pack), (base, &[]));
+    assert_eq!(git(&unchanged.expect("a checkout").work(), &["status", "--porcelain"]), "");
+}
+
 #[test]
 fn a_checkout_runs_nothing_of_the_repository_and_of_the_run() {
     let user = UserRepository::new();

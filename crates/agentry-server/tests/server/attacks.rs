@@ -247,7 +247,7 @@ fn tokens_are_limited_to_their_scope() {
             let (method, path) = (method.to_uppercase(), path.replace("{proposal}", "p1"));
             let is_listed = |(line, ..): &(&str, _, _)| {
                 line.split_once(' ')
-                    .is_some_and(|(its, line)| its == method && agentry_path(&path, line))
+                    .is_some_and(|(its, line)| its == method && is_path_of(&path, line))
             };
             if path == "/v1/pair" || cases.iter().any(is_listed) {
                 continue;
@@ -262,7 +262,7 @@ fn tokens_are_limited_to_their_scope() {
 }
 
 /// Whether a path of the document is that of a request.
-fn agentry_path(pattern: &str, path: &str) -> bool {
+fn is_path_of(pattern: &str, path: &str) -> bool {
     let (pattern, path) = (pattern.split('/'), path.split('/'));
     pattern.clone().count() == path.clone().count()
         && pattern.zip(path).all(|(wanted, part)| wanted == part || wanted.starts_with('{'))

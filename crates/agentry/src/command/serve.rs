@@ -190,9 +190,9 @@ fn setup(args: &ServeArguments, directory: &Path, tokens: &TokenStore) -> Server
 
 fn listen_hint(error: &io::Error) -> Option<&'static str> {
     match error.kind() {
-        io::ErrorKind::AddrInUse => {
-            Some("another server runs; `--listen ADDRESS` takes another address")
-        }
+        io::ErrorKind::AddrInUse => Some(
+            "a home has one server: a second one needs `--listen ADDRESS` and an `AGENTRY_HOME` of its own",
+        ),
         io::ErrorKind::InvalidInput => Some(
             "listen on `127.0.0.1`, or name a certificate with `--tls-cert FILE --tls-key FILE`",
         ),

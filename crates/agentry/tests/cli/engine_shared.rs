@@ -178,8 +178,8 @@ fn a_parked_run_of_a_commit_moves_to_another_worker() {
     standing("standing = 0, change = nextval('agentry.changes')");
     detail("it waits for the worker that has its files");
     // It died at its question: the last row of the journal is the answer that parked the run.
-    let last = format!("SELECT max(seq) FROM agentry.event WHERE run = '{lost}'");
-    postgres.psql(&format!("DELETE FROM agentry.event WHERE run = '{lost}' AND seq = ({last})"));
+    let newest = format!("SELECT max(seq) FROM agentry.event WHERE run = '{lost}'");
+    postgres.psql(&format!("DELETE FROM agentry.event WHERE run = '{lost}' AND seq = ({newest})"));
     standing("standing = 1, ending = NULL, lease_until = clock_timestamp() - interval '1 minute'");
     detail("only the worker that has its files can continue it");
     let resume = engaged(&test, &server, (&postgres, HOMES[0]), &["resume", &lost]).output();
