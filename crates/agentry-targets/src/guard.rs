@@ -6,6 +6,7 @@
 mod search;
 
 use agentry_policy::{Action, LayerSource, Section, Verdict, VerdictReason};
+use agentry_text::report::visible;
 use agentry_text::tree_rules::DUPLICATE_KEY;
 use agentry_text::{FileId, Findings, json};
 use serde_json::Value;
@@ -85,9 +86,10 @@ pub fn why(verdict: &Verdict) -> String {
     format!("{word}{by} {rule}{note}: {segment}")
 }
 
-/// Cuts a text: hooks and models have to read the answer.
+/// Cuts a text and escapes hidden characters: hooks, models and the user have to read the answer.
 fn short(text: &str) -> String {
     const MOST: usize = 500;
+    let text = visible(text);
     let cut: String = text.chars().take(MOST).collect();
     if cut.len() < text.len() { format!("{cut}…") } else { cut }
 }
@@ -288,6 +290,11 @@ mod tests {
             let verdict = Verdict { action: reason.action, reasons: vec![other, reason] };
             assert_eq!(why(&verdict), expected);
         }
+        let hidden = reason(Action::Ask, "x:ask", own, Some("\u{1b}[2J"));
+        let hidden = VerdictReason { segment: "a\u{202e}b\u{200b}\nc".to_owned(), ..hidden };
+        let verdict = Verdict { action: Action::Ask, reasons: vec![hidden] };
+        let escaped = r"needs approval by x:ask (\u{1b}[2J): a\u{202e}b\u{200b}\nc";
+        assert_eq!(why(&verdict), escaped);
         assert_eq!(why(&Verdict { action: Action::Allow, reasons: Vec::new() }), "");
         let nested = reason(Action::Allow, "nothing is against it", LayerSource::BuiltIn, None);
         let whole = reason(Action::Allow, "git *:allow", own, None);
