@@ -6,7 +6,7 @@
 mod search;
 
 use agentry_policy::{Action, LayerSource, Section, Verdict, VerdictReason};
-use agentry_text::report::cut;
+use agentry_text::report::{cut, visible};
 use agentry_text::tree_rules::DUPLICATE_KEY;
 use agentry_text::{FileId, Findings, json};
 use serde_json::Value;
@@ -85,7 +85,7 @@ pub fn why(verdict: &Verdict) -> String {
     // A built-in reason is a sentence; any other reason is the text of a rule.
     let by = if *layer == LayerSource::BuiltIn { ":" } else { " by" };
     let note = note.as_ref().map_or_else(String::new, |note| format!(" ({note})"));
-    let (rule, note, segment) = (cut(rule, LONGEST), cut(&note, LONGEST), cut(segment, LONGEST));
+    let (rule, note, segment) = (short(rule), short(&note), short(segment));
     format!("{word}{by} {rule}{note}: {segment}")
 }
 
@@ -96,6 +96,11 @@ pub fn shell_word(path: &str) -> String {
         return path.to_owned();
     }
     format!("'{}'", path.replace('\'', r"'\''"))
+}
+
+/// Cuts a text and escapes hidden characters: hooks, models and the user have to read the answer.
+fn short(text: &str) -> String {
+    cut(&visible(text), LONGEST)
 }
 
 /// Parses a question as JSON. A duplicate key is an error, since the harness might read the other value.
@@ -294,6 +299,11 @@ mod tests {
             let verdict = Verdict { action: reason.action, reasons: vec![other, reason] };
             assert_eq!(why(&verdict), expected);
         }
+        let hidden = reason(Action::Ask, "x:ask", own, Some("\u{1b}[2J"));
+        let hidden = VerdictReason { segment: "a\u{202e}b\u{200b}\nc".to_owned(), ..hidden };
+        let verdict = Verdict { action: Action::Ask, reasons: vec![hidden] };
+        let escaped = r"needs approval by x:ask (\u{1b}[2J): a\u{202e}b\u{200b}\nc";
+        assert_eq!(why(&verdict), escaped);
         assert_eq!(why(&Verdict { action: Action::Allow, reasons: Vec::new() }), "");
         let nested = reason(Action::Allow, "nothing is against it", LayerSource::BuiltIn, None);
         let whole = reason(Action::Allow, "git *:allow", own, None);

@@ -1,9 +1,9 @@
 //! Plays a cassette: nothing is executed, and the first difference is reported.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::{fs, io};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -104,6 +104,14 @@ enum EventSlot {
     Compacted,
 }
 
+/// Reads the text of a file. A pipe or a device may have no end.
+fn text_of(path: &Path) -> io::Result<String> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    fs::read_to_string(path)
+}
+
 impl Tape {
     /// Reads a cassette.
     pub fn open(
@@ -112,8 +120,7 @@ impl Tape {
         places: CassettePaths,
     ) -> Result<Self, TapeError> {
         let shown = path.display().to_string();
-        let text = fs::read_to_string(path)
-            .map_err(|source| TapeError::Io { path: shown.clone(), source })?;
+        let text = text_of(path).map_err(|source| TapeError::Io { path: shown.clone(), source })?;
         let damaged =
             |line: usize, why: String| TapeError::Damaged { path: shown.clone(), line, why };
         let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());

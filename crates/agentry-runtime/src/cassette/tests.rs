@@ -232,6 +232,14 @@ fn a_cassette_is_readable_and_redacted() {
 }
 
 #[test]
+fn a_cassette_that_is_no_file_is_refused() {
+    let directory = TempDir::new().expect("a directory");
+    let opened = Tape::open(directory.path(), redactor(), agent().places());
+    let error = opened.expect_err("no file").to_string();
+    assert!(error.ends_with("it is not a file"), "{error}");
+}
+
+#[test]
 fn a_replay_repeats_the_run() {
     let directory = TempDir::new().expect("a directory");
     for verdict in [CallJudgement::Allow, CallJudgement::Ask, CallJudgement::Deny] {

@@ -9,6 +9,7 @@ use agentry_compile::render::{GuardedAgent, RenderLedger, guard, other_agents, p
 use agentry_compile::targets::guard::{GuardedCall, agent as asking_agent, call as guarded_call};
 use agentry_compile::targets::{GuardAnswer, Target, target};
 use agentry_compile::text::path::join;
+use agentry_compile::text::report::visible;
 use agentry_compile::{CompiledAgent, FileTree as _, at};
 use agentry_runtime::guard_look::{GuardLook, listed};
 use serde_json::Value;
@@ -265,6 +266,8 @@ pub(crate) fn protected_paths(disk: &DiskWorld, compiled: &CompiledAgent) -> Vec
 
 /// A denial in the protocol of the harness, if it has one.
 fn refused(harness: Option<&'static Target>, why: &str) -> GuardAnswer {
+    // The reason may quote the question.
+    let why = &visible(why);
     match harness.and_then(|harness| harness.guard.as_ref()) {
         Some(guard) => GuardAnswer { code: 2, ..(guard.failure)(why) },
         None => plain(why),
