@@ -55,14 +55,6 @@ fn list<'a>(
     if entry.value.as_str().is_some_and(|text| text.starts_with('[')) {
         return Vec::new();
     }
-    if let Some(word) = entry.value.as_str().filter(|text| facts.is_complete && means_all(text)) {
-        let message = format!("`{word}` is not a tool of {}", agent.target.title);
-        findings.add(&UNKNOWN_TOOL, entry.value.span, message).hint(format!(
-            "remove `{field}`: without it the agent has all tools; {}",
-            facts.unknown
-        ));
-        return Vec::new();
-    }
     let entries = match &entry.value.value {
         // OpenCode has a map of switches.
         TreeValue::Map(map) => {
@@ -85,12 +77,6 @@ fn list<'a>(
         name(agent.target, bare(entry.value), entry.span, facts, findings);
     }
     entries
-}
-
-/// Whether a list of tools is a word for all of them, which no harness knows.
-fn means_all(text: &str) -> bool {
-    let words = ["all", "all tools", "any", "everything", "inherit", "default"];
-    words.iter().any(|word| text.trim().eq_ignore_ascii_case(word))
 }
 
 /// The name of a tool without its pattern.
@@ -178,9 +164,7 @@ fn meant(
     // A tool of another harness is not misspelt, even if its name is near.
     let (rule, near): (&LintRule, _) = match (same, elsewhere(target, name)) {
         (Some((known, _)), _) => (&MISSPELT_TOOL, Some(*known)),
-        (None, Some(section)) => {
-            (&FOREIGN_TOOL, alike(name, names).or_else(|| first_tool_of(names, section)))
-        }
+        (None, Some(section)) => (&FOREIGN_TOOL, first_tool_of(names, section)),
         (None, None) => (&MISSPELT_TOOL, nearest(name, names.iter().map(|(known, _)| *known))),
     };
     if near.is_none() { (&UNKNOWN_TOOL, None) } else { (rule, near) }
@@ -193,21 +177,6 @@ fn elsewhere(target: &Target, name: &str) -> Option<Section> {
         let names = (tools.names)();
         names.into_iter().find(|(known, _)| *known == name).and_then(|(_, section)| section)
     })
-}
-
-/// Names of tools that do the same in different harnesses.
-const ALIKE: &[&[&str]] = &[
-    &["Grep", "grep", "grep_search", "search_file_content"],
-    &["Glob", "glob", "find"],
-    &["LS", "ls", "list", "list_directory"],
-    &["Write", "write", "write_file"],
-    &["WebSearch", "websearch", "web_search", "google_web_search"],
-];
-
-/// The tool here that does what a tool of another harness does.
-fn alike(name: &str, names: &KnownTools) -> Option<&'static str> {
-    let group = ALIKE.iter().find(|group| group.contains(&name))?;
-    group.iter().copied().find(|tool| names.iter().any(|(known, _)| known == tool))
 }
 
 /// The first tool of a section here.
