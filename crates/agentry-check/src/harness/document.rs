@@ -58,7 +58,7 @@ impl HarnessDocument {
         let is_broken = report_in_harness_terms(found, facts, findings);
         let fields = match node.value {
             // What a strict parser could not read is read as the lenient harnesses do.
-            _ if is_broken => without_flow(of_lines(source, range.clone())),
+            _ if is_broken => without_flow(of_lines(source, range.clone()), facts),
             TreeValue::Map(map) => map,
             TreeValue::Null => TreeMap::default(),
             other => {
@@ -214,10 +214,13 @@ fn of_lines(source: &SourceFile, range: std::ops::Range<usize>) -> TreeMap {
     TreeMap::from(entries)
 }
 
-/// Leaves out lists and maps in brackets, which the line reader does not take apart.
-fn without_flow(mut map: TreeMap) -> TreeMap {
+/// Leaves out lists and maps in brackets, which the line reader does not take apart. A required field stays:
+/// it is written, so it is not missing.
+fn without_flow(mut map: TreeMap, facts: Option<&AuthoringFacts>) -> TreeMap {
     let is_flow = |node: &TreeNode| node.as_str().is_some_and(|text| text.starts_with(['[', '{']));
-    map.entries.retain(|entry| !is_flow(&entry.value));
+    let required = facts.map_or(&[][..], |facts| facts.required);
+    map.entries
+        .retain(|entry| !is_flow(&entry.value) || required.contains(&entry.key.text.as_str()));
     map
 }
 

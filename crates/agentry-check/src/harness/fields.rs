@@ -24,11 +24,9 @@ rules! {
 /// Fields that restrict an agent in some harness.
 const RESTRICTIONS: &[&str] = &[
     "tools",
-    "allowed-tools",
     "allowedTools",
-    "allowed_tools",
     "disallowedTools",
-    "disallowed-tools",
+    "deniedTools",
     "excludeTools",
     "permission",
     "permissions",
@@ -183,9 +181,12 @@ fn unknown(agent: &AuthoredAgent<'_>, entry: &TreeEntry, findings: &mut Findings
     let (name, span) = (entry.key.text.as_str(), entry.key.span);
     let title = agent.target.title;
     let effect = agent.facts.unknown_field;
-    // A field of another harness may be near to one of this harness by chance, and is not misspelt.
     let other = others(agent.target).find(|target| knows_field(target, name));
-    let near = other.is_none().then(|| nearest_field(agent.target, name)).flatten();
+    // A field of another harness may be near to one of this harness by chance, and `allowedTools` is near to
+    // its opposite.
+    let is_slip = other.is_none() && !restricts(name);
+    let slip = || is_slip.then(|| nearest_field(agent.target, name)).flatten();
+    let near = respelt(agent.target, name).or_else(slip);
     if let Some(near) = near.filter(|near| agent.entry(near).is_none()) {
         let message = format!("`{name}` is not a field of {title}");
         let found = findings.add(&MISSPELT_FIELD, span, message);
@@ -198,7 +199,7 @@ fn unknown(agent: &AuthoredAgent<'_>, entry: &TreeEntry, findings: &mut Findings
     }
     let is_refused = match effect {
         UnknownFieldEffect::Refused => true,
-        UnknownFieldEffect::RefusedIfUnknown => other.is_some() && RESTRICTIONS.contains(&name),
+        UnknownFieldEffect::RefusedIfUnknown => other.is_some() && restricts(name),
         UnknownFieldEffect::Ignored | UnknownFieldEffect::Sent => false,
     };
     if is_refused {
@@ -206,13 +207,15 @@ fn unknown(agent: &AuthoredAgent<'_>, entry: &TreeEntry, findings: &mut Findings
         let found = findings.add(&UNKNOWN_FIELD, span, message);
         found.hint(format!("remove it: {title} does not load an agent with it"));
         found.severity = Severity::Error;
-    } else if RESTRICTIONS.contains(&name) {
+    } else if restricts(name) {
         let message = format!("`{name}` restricts nothing: {title} has no such field");
         findings.add(&IGNORED_RESTRICTION, span, message).hint_opt(instead(agent.target));
     } else if effect == UnknownFieldEffect::Sent {
         let message =
             format!("`{name}` is not a field of {title}, which sends it to the model provider");
-        findings.add(&UNKNOWN_FIELD, span, message).hint("remove it");
+        findings
+            .add(&UNKNOWN_FIELD, span, message)
+            .hint("remove it, or write it below `options` if the provider knows it");
     } else if let Some(other) = other.filter(|_| EFFECTS.contains(&name)) {
         let message = format!("`{name}` is a field of {}, and ignored by {title}", other.title);
         findings.add(&FOREIGN_FIELD, span, message);
@@ -237,13 +240,23 @@ fn others(target: &Target) -> impl Iterator<Item = &'static Target> {
     all.filter(move |other| other.name != name && other.authoring.is_some())
 }
 
-/// Suggests a field with a similar name.
+/// The letters of a name, without the signs and capitals that separate its words.
+fn bare(name: &str) -> String {
+    name.replace(['-', '_'], "").to_lowercase()
+}
+
+/// Whether a field is meant to restrict an agent, however its words are separated.
+fn restricts(name: &str) -> bool {
+    RESTRICTIONS.iter().any(|known| bare(known) == bare(name))
+}
+
+/// The field with the same words in another spelling: `max_turns` for `maxTurns`.
+fn respelt(target: &Target, name: &str) -> Option<&'static str> {
+    field_names(target).find(|known| bare(known) == bare(name))
+}
+
+/// Suggests a field with a similar name. Only in longer names is a typing error certain.
 fn nearest_field(target: &Target, name: &str) -> Option<&'static str> {
-    // A different spelling of the same words is certain; a typing error only in longer names.
-    let bare = |name: &str| name.replace(['-', '_'], "").to_lowercase();
-    let same = field_names(target).find(|known| bare(known) == bare(name));
-    same.or_else(|| {
-        let long = name.chars().count() >= 5;
-        nearest(name, field_names(target)).filter(|near| long && near.chars().count() >= 5)
-    })
+    let long = name.chars().count() >= 5;
+    nearest(name, field_names(target)).filter(|near| long && near.chars().count() >= 5)
 }

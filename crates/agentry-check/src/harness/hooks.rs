@@ -86,7 +86,27 @@ pub(super) fn check_file(
     let rule = (&HOOK_SHAPE, "a file of hooks is JSON");
     let Some(map) = read_json(subject.source, JsonDialect::Relaxed, rule, findings) else { return };
     if let Some(hooks) = map.get("hooks") {
-        check(subject, hooks, dialect, findings);
+        check(subject, hooks, written_for(hooks, dialect), findings);
+    }
+}
+
+/// The harness that hooks are written for. Extensions of Gemini CLI and plugins of Cursor and Copilot keep them
+/// in the same file as plugins of Claude Code, and only the events tell.
+fn written_for(hooks: &TreeNode, dialect: HookDialect) -> HookDialect {
+    let entries = hooks.as_map().map(|events| events.entries.as_slice()).unwrap_or_default();
+    let mut events = entries.iter().map(|entry| entry.key.text.as_str());
+    let is_of_gemini =
+        |event: &str| GEMINI_EVENTS.contains(&event) && !CLAUDE_EVENTS.contains(&event);
+    if dialect != HookDialect::Claude {
+        dialect
+    } else if events.clone().any(is_of_gemini) {
+        HookDialect::Gemini
+    } else if !entries.is_empty()
+        && events.all(|event| event.starts_with(|c: char| c.is_lowercase()))
+    {
+        HookDialect::Cursor
+    } else {
+        dialect
     }
 }
 
@@ -98,17 +118,11 @@ pub(super) fn check(
     findings: &mut Findings,
 ) {
     let Some(events) = hooks.as_map() else { return };
-    // Hooks of another program have another shape everywhere, which is one mistake.
-    let wrong = events.entries.iter().find(|entry| entry.value.as_list().is_none());
-    if let Some(TreeEntry { key, value }) = wrong {
-        let message = format!("`{}` is {} and not a list", key.text, value.value.describe());
-        let effect = match subject.kind {
-            HarnessFileKind::Agent(_) | HarnessFileKind::PluginAgent => {
-                "an agent with hooks of another shape is not loaded"
-            }
-            _ => "an event has a list of entries",
-        };
-        findings.add(&HOOK_SHAPE, key.span, message).hint(effect);
+    let mut events = events.clone();
+    if matches!(subject.kind, HarnessFileKind::Agent(_) | HarnessFileKind::PluginAgent) {
+        foreign_events(&mut events, findings);
+    }
+    if no_list(subject.kind, &events, findings) {
         return;
     }
     for TreeEntry { key, value } in &events.entries {
@@ -127,6 +141,39 @@ pub(super) fn check(
             }
         }
     }
+}
+
+/// Reports an event without a list. Hooks of another program have another shape everywhere, which is one
+/// mistake.
+fn no_list(kind: HarnessFileKind, events: &TreeMap, findings: &mut Findings) -> bool {
+    let wrong = events.entries.iter().find(|entry| entry.value.as_list().is_none());
+    let Some(TreeEntry { key, value }) = wrong else { return false };
+    let message = format!("`{}` is {} and not a list", key.text, value.value.describe());
+    let effect = match kind {
+        HarnessFileKind::Agent(_) | HarnessFileKind::PluginAgent => {
+            "an agent with hooks of another shape is not loaded"
+        }
+        _ => "an event has a list of entries",
+    };
+    findings.add(&HOOK_SHAPE, key.span, message).hint(effect);
+    true
+}
+
+/// Takes out the events of another program, and reports them once: Claude Code loads an agent with them, and
+/// runs nothing for an event that it does not know.
+fn foreign_events(events: &mut TreeMap, findings: &mut Findings) {
+    let has_entries = |node: &TreeNode| {
+        node.as_list().is_some_and(|list| list.iter().all(|it| it.as_map().is_some()))
+    };
+    let is_foreign = |entry: &TreeEntry| {
+        !CLAUDE_EVENTS.contains(&entry.key.text.as_str()) && !has_entries(&entry.value)
+    };
+    if let Some(first) = events.entries.iter().find(|entry| is_foreign(entry)) {
+        let message = format!("Claude Code has no event `{}`: nothing runs for it", first.key.text);
+        let found = findings.add(&UNKNOWN_EVENT, first.key.span, message);
+        found.hint("use an event such as `PreToolUse`, with a list of matchers, or remove it");
+    }
+    events.entries.retain(|entry| !is_foreign(entry));
 }
 
 fn event(name: &str, span: agentry_text::Span, dialect: HookDialect, findings: &mut Findings) {
@@ -196,7 +243,9 @@ fn command(
     findings: &mut Findings,
 ) {
     let kind = map.get("type").and_then(TreeNode::as_str);
-    if kind.is_none_or(|kind| kind == "command") {
+    // Copilot names a command for each shell.
+    let of_shell = ["bash", "powershell"].iter().any(|shell| map.entry(shell).is_some());
+    if kind.is_none_or(|kind| kind == "command") && !of_shell {
         match map.get("command") {
             Some(node) => program(subject, node, findings),
             None => {

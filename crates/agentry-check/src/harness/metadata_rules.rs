@@ -38,12 +38,31 @@ pub(super) fn check_presence(
         return true;
     }
     let opened = agent.source.text.trim_start().starts_with("---");
-    if let Some(effect) = agent.facts.without_metadata.filter(|_| !opened) {
+    if is_fenced(&agent.source.text) {
+        let effect = agent.facts.without_metadata.unwrap_or("its fields have no effect");
+        findings
+            .add(&NO_METADATA, agent.start, "the metadata stands in a code fence")
+            .hint(format!("remove the fence above `---`; {effect}"));
+    } else if let Some(effect) = agent.facts.without_metadata.filter(|_| !opened) {
         findings
             .add(&NO_METADATA, agent.start, "the file has no metadata")
             .hint(format!("start it with `---`, `name: …`, `description: …`, `---`; {effect}"));
     }
     false
+}
+
+/// Whether a file starts with a code fence around its metadata, as assistants like to write it.
+fn is_fenced(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut first = lines.next();
+    let is_fence = |line: &str| line.starts_with("```") || line.starts_with("~~~");
+    if !first.is_some_and(is_fence) {
+        return false;
+    }
+    while first.is_some_and(is_fence) {
+        first = lines.next();
+    }
+    first == Some("---")
 }
 
 /// Reports `---` inside the metadata of a Claude Code agent.

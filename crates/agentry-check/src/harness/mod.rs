@@ -138,7 +138,9 @@ pub fn is_plugin_agent(source: &SourceFile) -> bool {
         !knows_field(claude, name) && others.any(|target| knows_field(target, name))
     };
     let keys = fields.entries.iter().map(|entry| entry.key.text.as_str());
-    let is_other = has("title") || keys.into_iter().any(is_foreign);
+    // OpenCode has a map of switches.
+    let has_switches = fields.get("tools").is_some_and(|tools| tools.as_map().is_some());
+    let is_other = has("title") || has_switches || keys.into_iter().any(is_foreign);
     let is_tool = |name: &str| tools::is_known(claude, name.trim_matches(['[', ']', '"', '\'']));
     let names = fields.get("tools").map(items).unwrap_or_default();
     // Other programs share some names of tools with Claude Code.
@@ -221,6 +223,8 @@ fn as_definition<'a>(agent: &'a Agent, subject: &HarnessSubject<'a>) -> Option<C
 fn id_of(path: &str) -> String {
     let whole = format!("/{path}");
     let rest = place::agent_place(&whole).map_or(path::name(path), |(_, rest)| rest);
-    let stem = rest.strip_suffix(".agent.md").or_else(|| rest.rsplit_once('.').map(|(it, _)| it));
+    let suffixes = [".agent.md", ".chatmode.md"];
+    let stem = suffixes.iter().find_map(|suffix| rest.strip_suffix(suffix));
+    let stem = stem.or_else(|| rest.rsplit_once('.').map(|(it, _)| it));
     stem.unwrap_or(rest).to_owned()
 }

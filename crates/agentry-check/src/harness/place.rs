@@ -217,6 +217,8 @@ mod tests {
             (".gemini/agents/x.md", "gemini"),
             (".gemini/agents/deep/x.md", "unread"),
             (".github/agents/x.agent.md", "copilot"),
+            (".github/chatmodes/x.chatmode.md", "copilot"),
+            (".github/chatmodes/x.md", ""),
             (".cursor/agents/x.md", "cursor"),
             (".cursor/rules/a/x.mdc", "rule"),
             ("plugins/a/agents/x.md", "claude-code"),

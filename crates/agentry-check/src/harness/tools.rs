@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use agentry_policy::Section;
 use agentry_targets::{TARGETS, Target, ToolFacts};
 use agentry_text::suggestion::nearest;
-use agentry_text::{Findings, Fix, LintRule, Severity, Span, Spanned, TreeValue, rules};
+use agentry_text::{Findings, Fix, LintRule, Severity, Span, Spanned, TreeNode, TreeValue, rules};
 
 use super::agent::{AuthoredAgent, items};
 
@@ -52,7 +52,8 @@ fn list<'a>(
 ) -> Vec<Spanned<&'a str>> {
     let Some(entry) = agent.entry(field) else { return Vec::new() };
     // A list in brackets that was read as a text has a finding of its own.
-    if entry.value.as_str().is_some_and(|text| text.starts_with('[')) {
+    let is_flow = entry.value.as_str().is_some_and(|text| text.starts_with('['));
+    if is_flow || field == "tools" && all_tools(agent.target, &entry.value, facts, findings) {
         return Vec::new();
     }
     let entries = match &entry.value.value {
@@ -77,6 +78,20 @@ fn list<'a>(
         name(agent.target, bare(entry.value), entry.span, facts, findings);
     }
     entries
+}
+
+/// Reports a list that is a word for all tools, which is not the name of one. Returns whether it is.
+fn all_tools(target: &Target, list: &TreeNode, facts: &ToolFacts, findings: &mut Findings) -> bool {
+    let words = ["all", "all tools", "any", "everything", "inherit", "default"];
+    let means_all = |text: &&str| words.iter().any(|word| text.trim().eq_ignore_ascii_case(word));
+    let Some(word) = list.as_str().filter(means_all).filter(|_| facts.is_complete) else {
+        return false;
+    };
+    let message = format!("`{word}` is not a tool of {}", target.title);
+    findings
+        .add(&UNKNOWN_TOOL, list.span, message)
+        .hint(format!("remove `tools`: without it the agent has all tools; {}", facts.unknown));
+    true
 }
 
 /// The name of a tool without its pattern.
@@ -164,7 +179,9 @@ fn meant(
     // A tool of another harness is not misspelt, even if its name is near.
     let (rule, near): (&LintRule, _) = match (same, elsewhere(target, name)) {
         (Some((known, _)), _) => (&MISSPELT_TOOL, Some(*known)),
-        (None, Some(section)) => (&FOREIGN_TOOL, first_tool_of(names, section)),
+        (None, Some(section)) => {
+            (&FOREIGN_TOOL, alike(name, names).or_else(|| first_tool_of(names, section)))
+        }
         (None, None) => (&MISSPELT_TOOL, nearest(name, names.iter().map(|(known, _)| *known))),
     };
     if near.is_none() { (&UNKNOWN_TOOL, None) } else { (rule, near) }
@@ -177,6 +194,21 @@ fn elsewhere(target: &Target, name: &str) -> Option<Section> {
         let names = (tools.names)();
         names.into_iter().find(|(known, _)| *known == name).and_then(|(_, section)| section)
     })
+}
+
+/// Names of tools that do the same in different harnesses.
+const ALIKE: &[&[&str]] = &[
+    &["Grep", "grep", "grep_search", "search_file_content"],
+    &["Glob", "glob", "find"],
+    &["LS", "ls", "list", "list_directory"],
+    &["Write", "write", "write_file"],
+    &["WebSearch", "websearch", "web_search", "google_web_search"],
+];
+
+/// The tool here that does what a tool of another harness does.
+fn alike(name: &str, names: &KnownTools) -> Option<&'static str> {
+    let group = ALIKE.iter().find(|group| group.contains(&name))?;
+    group.iter().copied().find(|tool| names.iter().any(|(known, _)| known == tool))
 }
 
 /// The first tool of a section here.

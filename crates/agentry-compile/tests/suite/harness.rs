@@ -7,7 +7,7 @@ use agentry_compile::{
 use proptest::prelude::*;
 
 use crate::harness_paths::PATHS;
-use crate::world::{report, world};
+use crate::world::{findings, report, world};
 
 /// Checks and fixes the same bytes as every kind of file, and shows what is found.
 fn everywhere(bytes: &[u8]) {
@@ -179,6 +179,7 @@ fn a_search_finds_the_files_of_every_harness() {
     let files: Vec<(&str, &str)> = vec![
         ("agents/notes.md", "# Notes\n"),
         ("agents/page.md", "---\ntitle: A page\ndescription: x\n---\n"),
+        ("agents/w.md", "---\nname: w\ndescription: y\ntools:\n  bash: true\n---\nz\n"),
         ("agents/x.md", "---\nname: x\ndescription: y\n---\nz\n"),
         ("loose.agent.md", "---\ndescription: x\ntools: [read]\n---\ny\n"),
         ("help_it.agent.md", "---\nstatus: active\n---\n# It\n\nx\n"),
@@ -341,6 +342,7 @@ fn unknown_harness_tools_are_reported() {
         (".pi/agents/x.md", "Read, bash", "AG7042"),
         (".pi/agents/x.md", "[read]", "AG7052"),
         (".github/agents/x.agent.md", "['Edit', 'runCommands', 'a/b', 'anything']", ""),
+        (".github/chatmodes/x.chatmode.md", "['codebase', 'editFiles']", ""),
     ];
     for (path, tools, expected) in cases {
         let text = format!(
@@ -353,6 +355,129 @@ fn unknown_harness_tools_are_reported() {
             lines.len() == 1 && lines[0].contains(expected)
         };
         assert!(fits, "{path} {tools}: {lines:#?}");
+    }
+}
+
+#[test]
+fn an_unknown_tool_has_a_useful_hint() {
+    let cases = [
+        (".claude/agents/x.md", "All tools", "remove `tools`"),
+        (".claude/agents/x.md", "inherit", "remove `tools`"),
+        (".claude/agents/x.md", "find", "here it is `Glob`"),
+        (".gemini/agents/x.md", "[Grep]", "here it is `grep_search`"),
+        (".gemini/agents/x.md", "[websearch]", "here it is `google_web_search`"),
+        (".gemini/agents/x.md", "[Bash]", "here it is `run_shell_command`"),
+    ];
+    for (path, tools, expected) in cases {
+        let text = format!(
+            "---\nname: x\ndescription: Answers questions\ntools: {tools}\n---\nYou help.\n"
+        );
+        let found = findings(&world(&[(path, text.as_str())]));
+        let fits = found.len() == 1 && found[0].hint.contains(expected);
+        assert!(fits, "{path} {tools}: {found:#?}");
+    }
+}
+
+/// Lines of metadata, and a part of what is found; nothing if it is empty.
+#[test]
+fn fields_are_explained_in_terms_of_their_harness() {
+    let cases = [
+        // The opposite is never suggested.
+        (".claude/agents/x.md", "allowedTools: [Read]", "`allowedTools` restricts nothing"),
+        (".claude/agents/x.md", "denied_tools: [Bash]", "`denied_tools` restricts nothing"),
+        (".claude/agents/x.md", "disallowed_tools: Bash", "AG7011"),
+        // A field of another harness, in the spelling of this one.
+        (".claude/agents/x.md", "max_turns: 3", "AG7011"),
+        (".claude/agents/x.md", "temperature: 0.3", "ignored by Claude Code"),
+        (".opencode/agents/x.md", "reasoningEffort: high", ""),
+        (".opencode/agents/x.md", "thinking: {type: enabled}", ""),
+        (".opencode/agents/x.md", "team: support", "sends it to the model provider"),
+        (".opencode/agents/x.md", "readOnly: true", "`readOnly` restricts nothing"),
+    ];
+    for (path, line, expected) in cases {
+        let text = format!("---\ndescription: Answers questions\n{line}\n---\nYou help.\n");
+        let text = text.replace(
+            "---\ndesc",
+            if path.contains("claude") { "---\nname: x\ndesc" } else { "---\ndesc" },
+        );
+        let lines = report(&world(&[(path, text.as_str())]));
+        let fits = if expected.is_empty() {
+            lines.is_empty()
+        } else {
+            lines.len() == 1 && lines[0].contains(expected)
+        };
+        assert!(fits, "{path} {line}: {lines:#?}");
+    }
+}
+
+/// A required field that is written in broken metadata is not missing as well.
+#[test]
+fn broken_metadata_is_one_finding() {
+    let cases = [
+        ("[BETA] Answers questions", "AG7003"),
+        ("{x} Answers questions", "AG7003"),
+        // Claude Code does not load the file.
+        ("\"Quoted\" and more", "AG7002"),
+        ("* in every file", "AG7003"),
+        ("**/*.py in every directory", "AG7003"),
+        ("[never closed", "AG7002"),
+    ];
+    for (value, code) in cases {
+        let text = format!("---\nname: x\ndescription: {value}\n---\nYou help.\n");
+        let lines = report(&world(&[(".claude/agents/x.md", text.as_str())]));
+        assert!(lines.len() == 1 && lines[0].contains(code), "{value}: {lines:#?}");
+    }
+}
+
+#[test]
+fn metadata_in_a_code_fence_is_reported() {
+    let agent = "---\nname: x\ndescription: Answers questions\ntools: [read]\n---\nYou help.\n";
+    for path in [".github/agents/x.agent.md", ".claude/agents/x.md", ".opencode/agents/x.md"] {
+        for fence in ["```chatagent\n", "````md\n```chatagent\n"] {
+            let lines = report(&world(&[(path, format!("{fence}{agent}```\n").as_str())]));
+            assert!(lines.len() == 1 && lines[0].contains("in a code fence"), "{path}: {lines:#?}");
+        }
+    }
+}
+
+/// Claude Code 2.1.325 loads an agent with events that it does not know, and none with a malformed hook.
+#[test]
+fn hooks_of_another_program_do_not_hide_an_agent() {
+    let cases = [
+        ("  pre: |\n    echo\n  post: echo", "AG8202"),
+        ("  before:\n    - echo", "AG8202"),
+        ("  PreToolUse: echo", "AG8204"),
+        ("  PreToolUse:\n    - command: echo", "AG8204"),
+        ("  PreToolUse:\n    - hooks:\n        - type: command", "AG8206"),
+    ];
+    for (hooks, code) in cases {
+        let text = format!(
+            "---\nname: x\ndescription: Answers questions\nhooks:\n{hooks}\n---\nYou help.\n"
+        );
+        let lines = report(&world(&[(".claude/agents/x.md", text.as_str())]));
+        assert!(lines.len() == 1 && lines[0].contains(code), "{hooks}: {lines:#?}");
+    }
+}
+
+/// Plugins of other programs keep their hooks in the file of Claude Code's plugins.
+#[test]
+fn hooks_are_read_as_their_events_say() {
+    let cases = [
+        ("SessionStart", "{\"hooks\": [{\"command\": \"x\", \"timeout\": 5000}]}", "AG8205"),
+        ("BeforeTool", "{\"hooks\": [{\"command\": \"x\", \"timeout\": 5000}]}", ""),
+        ("sessionStart", "{\"command\": \"x\"}", ""),
+        ("sessionStart", "{\"type\": \"command\", \"bash\": \"x\"}", ""),
+        ("sessionstart", "{\"type\": \"command\"}", "AG8206"),
+    ];
+    for (event, entry, expected) in cases {
+        let text = format!("{{\"hooks\": {{\"{event}\": [{entry}]}}}}");
+        let lines = report(&world(&[("hooks/hooks.json", text.as_str())]));
+        let fits = if expected.is_empty() {
+            lines.is_empty()
+        } else {
+            lines.len() == 1 && lines[0].contains(expected)
+        };
+        assert!(fits, "{event}: {lines:#?}");
     }
 }
 

@@ -24,6 +24,7 @@ pub(crate) fn report(world: &MemoryWorld) -> Vec<String> {
 pub(crate) struct Finding {
     pub(crate) code: &'static str,
     pub(crate) message: String,
+    pub(crate) hint: String,
     pub(crate) line: String,
 }
 
@@ -57,7 +58,8 @@ pub(crate) fn findings_as(world: &MemoryWorld, format: Option<Format>) -> Vec<Fi
                 "{path}:{}:{} {}[{code}] {}",
                 at.line, at.column, found.severity, found.message
             );
-            out.push(Finding { code, message: found.message.clone(), line });
+            let hint = found.hint.clone().unwrap_or_default();
+            out.push(Finding { code, message: found.message.clone(), hint, line });
         }
     };
     add(&config.diagnostics, &config.sources);

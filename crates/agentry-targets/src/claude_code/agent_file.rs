@@ -57,6 +57,8 @@ pub(super) struct ClaudeFrontMatter {
 pub(super) struct LineReading {
     /// Where it is not valid.
     pub(super) at: TextPosition,
+    /// Whether Claude Code loads the file: quotes around values are enough.
+    pub(super) is_loaded: bool,
     /// Lines that could not be read.
     pub(super) unread: Vec<(TextPosition, String)>,
 }
@@ -81,9 +83,47 @@ pub(super) fn read(text: &str) -> Option<ClaudeFrontMatter> {
     let wrong = front_matter::checked(&source, 0..metadata.len()).err();
     let at = below(wrong.map_or(TextPosition { line: 1, column: 1 }, |wrong| wrong.at));
     let mut unread = Vec::new();
-    let metadata = of_lines(metadata, &mut unread);
+    let repaired = front_matter::parse(&quoted(metadata)).filter(|it| matches!(it, Data::Map(_)));
+    let is_loaded = repaired.is_some();
+    let metadata = repaired.unwrap_or_else(|| of_lines(metadata, &mut unread));
     let unread = unread.into_iter().map(|(at, line)| (below(at), line)).collect();
-    Some(ClaudeFrontMatter { metadata, body, lenient: Some(LineReading { at, unread }) })
+    Some(ClaudeFrontMatter { metadata, body, lenient: Some(LineReading { at, is_loaded, unread }) })
+}
+
+/// Puts quotes around the values that need them, as Claude Code does with metadata that it cannot parse
+/// (2.1.325, November 2026). A list in brackets stays a list, so its denials hold.
+fn quoted(metadata: &str) -> String {
+    let mut out = String::new();
+    for line in metadata.lines() {
+        match field(line).filter(|(_, value)| needs_quotes(value)) {
+            Some((key, value)) => {
+                out.extend([key, ": '", value.replace('\'', "''").as_str(), "'\n"]);
+            }
+            None => out.extend([line, "\n"]),
+        }
+    }
+    out
+}
+
+/// The key and the value of a line at the top level.
+fn field(line: &str) -> Option<(&str, &str)> {
+    let (key, value) = line.split_once(':')?;
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    (!key.is_empty() && key.chars().all(fits)).then_some((key, value.trim()))
+}
+
+fn needs_quotes(value: &str) -> bool {
+    let has_sign = value.contains(": ") || value.contains(|c: char| "{}[]*&#!|>%@`".contains(c));
+    let is_quoted = value.len() > 1
+        && (value.starts_with('"') && value.ends_with('"')
+            || value.starts_with('\'') && value.ends_with('\''));
+    has_sign && !is_quoted && flow_list(value).is_none()
+}
+
+/// The list that a value in brackets is.
+fn flow_list(value: &str) -> Option<Data> {
+    let list = value.starts_with('[').then(|| front_matter::parse(value)).flatten();
+    list.filter(|data| matches!(data, Data::List(_)))
 }
 
 /// Reads lines of `key: value`, with each value as plain text; other lines are `unread`.
@@ -94,15 +134,11 @@ fn of_lines(metadata: &str, unread: &mut Vec<(TextPosition, String)>) -> Data {
             let column = line.chars().take_while(|c| c.is_whitespace()).count() + 1;
             unread.push((TextPosition { line: number, column }, line.trim().to_owned()));
         };
-        let key = line.split_once(':').filter(|(key, _)| {
-            !key.is_empty()
-                && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
-        });
-        if let Some((key, value)) = key {
-            let value = without_quotes(value);
+        if let Some((key, value)) = field(line) {
+            let value = flow_list(value).unwrap_or_else(|| Data::str(without_quotes(value)));
             // The last of two equal keys counts.
             fields.retain(|(known, _)| known != key);
-            fields.push((key.to_owned(), Data::str(value)));
+            fields.push((key.to_owned(), value));
         } else if let Some(item) = line.trim_start().strip_prefix("- ") {
             let item = Data::str(without_quotes(item));
             match fields.last_mut().map(|(_, value)| value) {
@@ -161,5 +197,35 @@ mod tests {
         }
         assert_eq!(read("no metadata"), None);
         assert_eq!(read("---\nname: x\n"), None);
+    }
+
+    /// Each file with what Claude Code 2.1.325 made of `tools` when it was started with it.
+    #[test]
+    fn broken_front_matter_is_read_as_claude_code_reads_it() {
+        let both = Data::strings(["Read", "Grep"]);
+        let text = |text: &str| Data::str(text);
+        let cases = [
+            ("description: a: b\ntools: [\"Read\", \"Grep\"]", both.clone(), true),
+            ("description: a: b\ntools: [Read, Grep]", both.clone(), true),
+            ("description: a: b\ntools:\n  - Read\n  - Grep", both.clone(), true),
+            ("description: a: b\ntools: Read,\n  Grep", text("Read, Grep"), true),
+            ("description: a: b\ntools: \"Read, Grep\"", text("Read, Grep"), true),
+            ("description: a: b\ntools: Read # only", text("Read # only"), true),
+            ("description: a: b\ntools: [Read", text("[Read"), true),
+            ("description: [BETA] a\ntools: Read", text("Read"), true),
+            ("description: {x} a\ntools: Read", text("Read"), true),
+            ("description: !a b\ntools: Read", text("Read"), true),
+            ("description: \"a: \\\"b\\\"\" c\ntools: Read", text("Read"), true),
+            ("tools: *", text("*"), true),
+            ("description: a: b\nhooks:\n  pre:\n    - x: y\ntools: Read", text("Read"), true),
+            ("description: \"a\" b\ntools: [Read, Grep]", both.clone(), false),
+            ("description: |\n  a\nhint: [a] [b]\ntools: [Read, Grep]", both.clone(), false),
+            ("description: a\nb\ntools: [Read, Grep]", both, false),
+        ];
+        for (fields, tools, is_loaded) in cases {
+            let front = read(&format!("---\nname: x\n{fields}\n---\nhi")).expect(fields);
+            assert_eq!(front.metadata.get("tools"), Some(&tools), "{fields}");
+            assert_eq!(front.lenient.map(|it| it.is_loaded), Some(is_loaded), "{fields}");
+        }
     }
 }

@@ -13,7 +13,7 @@ use crate::encoding::MatchOrder;
 
 pub(super) static AUTHORING: AuthoringFacts = AuthoringFacts {
     syntax: MetadataSyntax::Yaml,
-    broken: "Claude Code reads such metadata line by line, and may get other fields than were meant",
+    broken: "Claude Code reads such a value as text, or does not load the file",
     repeated_key: None,
     without_metadata: Some("Claude Code does not load the file, without a message"),
     required: &["name", "description"],

@@ -2,7 +2,7 @@
 //! count as asked, so that nothing becomes wider.
 
 use agentry_policy::{Action, PatternRule, Section};
-use agentry_text::Data;
+use agentry_text::{Data, TextPosition};
 
 use super::agent_file::{self, ClaudeFrontMatter, LineReading};
 use super::fields::FIELDS;
@@ -209,17 +209,32 @@ fn identity(front: &ClaudeFrontMatter) -> Result<ImportDraft, String> {
         Some(_) => return Err("`name` is not text".to_owned()),
     };
     let mut draft = ImportDraft::new(&name, &front.body);
-    if let Some(LineReading { at, unread }) = &front.lenient {
-        let detail = "it is not valid YAML and was read line by line, as Claude Code does";
+    if let Some(LineReading { at, is_loaded, unread }) = &front.lenient {
+        let detail = if *is_loaded {
+            "it is not valid YAML and was read line by line, as Claude Code does"
+        } else {
+            "it is not valid YAML and was read line by line; Claude Code does not load the file"
+        };
         draft.lenient_at(LossKind::Changed, detail.to_owned(), *at);
-        for (at, line) in unread {
-            let detail = format!("`{line}` says nothing when it is read line by line");
-            draft.lenient_at(LossKind::Dropped, detail, *at);
-        }
+        unread_lines(unread, &mut draft);
     }
     lists(metadata, &mut draft);
     draft.read_fields(NAME, FIELDS, metadata);
     Ok(draft)
+}
+
+/// Reports the lines that could not be read, as one loss: a description over many lines may have a hundred.
+fn unread_lines(unread: &[(TextPosition, String)], draft: &mut ImportDraft) {
+    let Some((at, first)) = unread.first() else { return };
+    let others = unread.len() - 1;
+    let and = match others {
+        0 => String::new(),
+        1 => " and 1 other line".to_owned(),
+        _ => format!(" and {others} other lines"),
+    };
+    let verb = if others == 0 { "says" } else { "say" };
+    let detail = format!("`{first}`{and} {verb} nothing when it is read line by line");
+    draft.lenient_at(LossKind::Dropped, detail, *at);
 }
 
 /// Reports entries in the lists of tools that do not mean what they seem to.

@@ -6,11 +6,11 @@ use agentry_model::AgentMode;
 use agentry_policy::{Action, PatternRule, RuleList, Section};
 use agentry_text::Data;
 
-use super::NAME;
 use super::fields::FIELDS;
 use super::tools::{
     READING, TODO, is_known, is_other, is_served, least, listed, of, only, single, tool, whole,
 };
+use super::{NAME, OLDER_SUFFIX};
 use crate::draft::{ImportDraft, at, stem};
 use crate::encoding::EncodingView;
 use crate::import::{HarnessAgent, ImportError, PermittedBound};
@@ -24,13 +24,14 @@ pub(super) fn is_one(path: &str, text: &str) -> bool {
     let keys = ["tools", "model", "target", "handoffs", "mcp-servers", "argument-hint"];
     // Fields of definition formats, whose files may have the same suffix.
     let own = ["title", "icon", "status", "required", "recommended", "abilities"];
+    let older = path.ends_with(OLDER_SUFFIX);
     let named = path.ends_with(".agent.md") || placed;
     let of_format = |front: front_matter::FrontMatter| {
         let has = |keys: &[&str]| keys.iter().any(|key| front.metadata.get(key).is_some());
         has(&keys) && !has(&own)
     };
     // An unreadable file in Copilot's directory is a broken agent, and is reported as one.
-    (placed && front_matter::has_metadata(text))
+    ((placed || older) && front_matter::has_metadata(text))
         || (named && front_matter::read_leniently(text).is_ok_and(of_format))
 }
 
@@ -38,7 +39,7 @@ pub(super) fn read(files: &dyn HarnessFiles, path: &str) -> Result<HarnessAgent,
     let text = files.text(path).ok_or("it is not there")?;
     let front = front_matter::read_leniently(&text)?;
     let metadata = &front.metadata;
-    let mut draft = ImportDraft::new(stem(path, &[".agent.md", ".md"]), &front.body);
+    let mut draft = ImportDraft::new(stem(path, &[".agent.md", OLDER_SUFFIX, ".md"]), &front.body);
     draft.lenient(front.notes);
     draft.read_fields(NAME, FIELDS, metadata);
     mode(metadata, &mut draft);

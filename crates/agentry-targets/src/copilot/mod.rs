@@ -22,6 +22,9 @@ use crate::original::GrantReading;
 /// The name on the command line.
 const NAME: &str = "copilot";
 
+/// The suffix of chat modes, as agents of VS Code were called.
+const OLDER_SUFFIX: &str = ".chatmode.md";
+
 /// The target for GitHub Copilot.
 pub static TARGET: Target = Target {
     name: NAME,
@@ -51,7 +54,12 @@ pub static TARGET: Target = Target {
     blind: BLIND,
     guard: None,
     import: Some(HarnessImport {
-        places: &[(".github/agents", ".md"), (".copilot/agents", ".md")],
+        places: &[
+            (".github/agents", ".md"),
+            (".copilot/agents", ".md"),
+            // The older form of VS Code.
+            (".github/chatmodes", OLDER_SUFFIX),
+        ],
         is_one: import::is_one,
         several: None,
         read: import::read,

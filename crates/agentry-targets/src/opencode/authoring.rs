@@ -47,6 +47,11 @@ pub(super) static AUTHORING: AuthoringFacts = AuthoringFacts {
     }),
 };
 
+/// Options that people mean to send to the model provider. Every other unknown key is sent as well.
+const fn option(name: &'static str) -> FieldValue {
+    takes(name, ValueKind::Any, "")
+}
+
 const VALUES: &[FieldValue] = &[
     needs("description", ValueKind::Text, ABORTS),
     needs("mode", ValueKind::Words(&["subagent", "primary", "all"]), ABORTS),
@@ -63,6 +68,26 @@ const VALUES: &[FieldValue] = &[
     takes("options", ValueKind::Map, ""),
     // A setting of OpenCode 2.
     takes("permissions", ValueKind::Any, ""),
+    option("reasoningEffort"),
+    option("reasoningSummary"),
+    option("textVerbosity"),
+    option("thinking"),
+    option("thinkingConfig"),
+    option("reasoning"),
+    option("effort"),
+    option("include"),
+    option("store"),
+    option("serviceTier"),
+    option("promptCacheKey"),
+    option("parallelToolCalls"),
+    option("maxTokens"),
+    option("max_tokens"),
+    option("maxOutputTokens"),
+    option("topK"),
+    option("top_k"),
+    option("seed"),
+    option("frequencyPenalty"),
+    option("presencePenalty"),
 ];
 
 fn names() -> Vec<(&'static str, Option<Section>)> {

@@ -82,8 +82,7 @@ impl ErrorPosition<'_, '_> {
         if has("mapping values are not allowed") {
             return self.colon();
         }
-        // `cron: * * * * *` is meant as text, not as an alias.
-        if has("unexpected character") || self.starts_with("* ") || self.starts_with("*/") {
+        if has("unexpected character") || self.is_star_in_text() {
             return self.reserved();
         }
         if has("unknown anchor") {
@@ -222,6 +221,28 @@ impl ErrorPosition<'_, '_> {
         next.is_none_or(|line| line.len() - line.trim_start().len() <= indent)
     }
 
+    /// Whether the text is meant as a pattern or as a schedule, as in `*`, `**/*.py` and `* * * * *`: the
+    /// name of an alias starts with a letter.
+    fn is_star_in_text(&self) -> bool {
+        let rest = self.places.slice(self.at..self.places.text.len());
+        let next = rest.strip_prefix('*').map(|rest| rest.chars().next());
+        next.is_some_and(|next| next.is_none_or(|c| !c.is_alphanumeric() && c != '_'))
+    }
+
+    /// Returns the whole value in this line if it starts with brackets and goes on after them, so that quotes
+    /// make a text of it.
+    fn value_with_more(&self) -> Option<Range<usize>> {
+        let start = self.places.line_start(self.at);
+        let line = self.places.slice(start..self.places.line_end(start));
+        let (key, value) = line.split_once(": ")?;
+        let first = start + key.len() + 2 + (value.len() - value.trim_start().len());
+        let value = value.split(" #").next().unwrap_or(value).trim();
+        let range = first..first + value.len();
+        let is_one = value.starts_with(['[', '{']) && range.contains(&self.at);
+        (is_one && !key.contains(['"', '\'', '[', '{']) && self.is_last_line(&range))
+            .then_some(range)
+    }
+
     /// Explains `@`, a backtick or `%` at the start of a value.
     fn reserved(&self) -> SyntaxProblem {
         let range = self.character();
@@ -287,12 +308,13 @@ impl ErrorPosition<'_, '_> {
             return None;
         }
         let before = self.places.slice(self.places.line_start(self.at)..self.at);
-        let message = if before.trim().is_empty() {
-            "the line is not indented like the lines it belongs to"
-        } else {
-            "there is text after the end of the value"
-        };
-        Some(SyntaxProblem::new(rest, message))
+        if before.trim().is_empty() {
+            let message = "the line is not indented like the lines it belongs to";
+            return Some(SyntaxProblem::new(rest, message));
+        }
+        let quote = self.value_with_more();
+        let problem = SyntaxProblem::new(rest, "there is text after the end of the value");
+        Some(SyntaxProblem { hint: quote.as_ref().map(|_| "quote the value"), quote, ..problem })
     }
 
     /// Returns the line of a directive, if `info` is about one.

@@ -13,8 +13,13 @@ const REPORTED_CHANGES: &[(&str, &str, &str)] = &[
     ),
     (
         ".claude/agents/x.md",
-        "---\nname: x\ndescription: a: b\nmore:\n  deep: c\n---\nHi.\n",
-        "`deep: c` says nothing when it is read line by line (.claude/agents/x.md:5:3)",
+        "---\nname: x\ndescription: a: b\nmore:\n  deep: c\nodd\n---\nHi.\n",
+        "`deep: c` and 1 other line say nothing when it is read line by line (.claude/agents/x.md:5:3)",
+    ),
+    (
+        ".claude/agents/x.md",
+        "---\nname: x\ndescription: a: b\n<one>\n<two>\n\n<three>\n---\nHi.\n",
+        "`<one>` and 2 other lines say nothing when it is read line by line (.claude/agents/x.md:4:1)",
     ),
     (
         ".github/agents/x.agent.md",
