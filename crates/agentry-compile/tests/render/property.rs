@@ -255,6 +255,15 @@ fn never_wider(
     Ok(())
 }
 
+/// Whether a rule for some files asks or denies.
+fn has_file_rules(subject: &RenderSubject) -> bool {
+    [Section::Read, Section::Edit, Section::ExternalDirectory].into_iter().any(|section| {
+        let bounds = subject.bounds(section);
+        let mut rules = bounds.iter().flat_map(|list| &list.rules);
+        rules.any(|rule| rule.action > Action::Allow && !rule.pattern.is_everything())
+    })
+}
+
 /// The judge's verdict, where no built-in rule decides.
 fn judged(subject: &RenderSubject, section: Section, sample: &ExampleSubject) -> Option<Action> {
     let plain = match section.kind() {
@@ -262,7 +271,9 @@ fn judged(subject: &RenderSubject, section: Section, sample: &ExampleSubject) ->
             let line = sample.to_string();
             let harmless = |word: &str| word.chars().all(|c| c.is_ascii_lowercase());
             let known = matches!(line.split(' ').next(), Some("frob" | "zap"));
-            known && line.split(' ').all(harmless)
+            // A rule about files may be about a word behind the program.
+            let is_alone = !line.contains(' ') || !has_file_rules(subject);
+            known && is_alone && line.split(' ').all(harmless)
         }
         PatternKind::Path => {
             let path = sample.to_string();

@@ -1,5 +1,7 @@
 //! Judges a command line: the strictest verdict about everything that it runs, reads, writes and sets.
 
+use std::cell::OnceCell;
+
 use agentry_commands::variables::{VariableEffect, setting_to};
 use agentry_commands::{FileEffect, ProgramTrait, effects};
 
@@ -20,6 +22,8 @@ pub(super) struct JudgedLine<'a> {
     pub(super) parts: &'a [LinePart],
     /// Whether it runs a command that needs a rule, which then covers the builtins around it.
     pub(super) has_commands: bool,
+    /// The answer of [`Self::changes_nothing`], found once for all parts.
+    changes_nothing: OnceCell<bool>,
 }
 
 impl<'a> JudgedLine<'a> {
@@ -36,19 +40,21 @@ impl<'a> JudgedLine<'a> {
             },
             _ => false,
         };
-        Self { parts, has_commands: parts.iter().any(needs_rule) }
+        let has_commands = parts.iter().any(needs_rule);
+        Self { parts, has_commands, changes_nothing: OnceCell::new() }
     }
 
     /// Whether it certainly changes no file and no variable, so that a search in it reads what is there now.
     fn changes_nothing(&self) -> bool {
-        self.parts.iter().all(|part| match &part.what {
+        let is_still = |part: &LinePart| match &part.what {
             PartEffect::Command(command) => effects(&command.argv).files() == FileEffect::Reads,
             PartEffect::Read(_) | PartEffect::Enter(_) => true,
             PartEffect::Write(word) => word.literal() == Some("/dev/null"),
             PartEffect::Set { .. } | PartEffect::Lasting { .. } | PartEffect::Unclear { .. } => {
                 false
             }
-        })
+        };
+        *self.changes_nothing.get_or_init(|| self.parts.iter().all(is_still))
     }
 }
 

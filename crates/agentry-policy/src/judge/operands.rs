@@ -41,6 +41,8 @@ struct OperandUse<'a> {
     ends: Option<&'a [String]>,
     /// What that reads of hidden files, if it leaves out the others.
     hidden: Option<HiddenExceptions>,
+    /// Whether the word may be something else than a file.
+    is_guess: bool,
 }
 
 /// How a rule concerns the paths of an operand.
@@ -78,7 +80,8 @@ impl<'a> OperandUse<'a> {
             };
         let searches = matches!(used, FileUse::Read | FileUse::MayRead) && effects.searches();
         let hidden = effects.hidden_exceptions().filter(|_| searches);
-        Some(Self { used, section, below, takes, searches, ends, hidden })
+        let is_guess = false;
+        Some(Self { used, section, below, takes, searches, ends, hidden, is_guess })
     }
 
     /// Returns the same use under the rules about what is outside the workspace.
@@ -155,7 +158,8 @@ impl Judge {
         // Of an unknown name only the directory is known: `private/$x`.
         let parent = word.start().rfind('/').and_then(|end| word.start().get(..end));
         let parent = parent.filter(|_| word.is_open()).map(ShellWord::text);
-        let operand = OperandUse { below: operand.below || parent.is_some(), ..operand };
+        let below = operand.below || parent.is_some();
+        let operand = OperandUse { below, is_guess: true, ..operand };
         let word = parent.as_ref().unwrap_or(word);
         let decide = |base: &String| {
             let directory = at(base, call.directory);
@@ -554,15 +558,17 @@ const READING: OperandUse<'static> = OperandUse {
     searches: false,
     ends: None,
     hidden: None,
+    is_guess: false,
 };
 
 const UNKNOWN: &str = "it is not known where it leads";
 
 /// Whether a rule is a deliberate restriction. An intent `ask` is not one, because the rules about
 /// commands already decide that. For external directories it is one, also if no section was
-/// written.
+/// written. A rule for every file is as an intent for a word that may be no file at all.
 fn counts(rule: &PolicyRule, rules: &RuleList, operand: OperandUse<'_>) -> bool {
-    let is_intent = std::ptr::eq(rule, &raw const rules.intent);
+    let is_intent = std::ptr::eq(rule, &raw const rules.intent)
+        || (operand.is_guess && rule.pattern.is_everything());
     match rule.action {
         Action::Allow => false,
         Action::Ask if is_intent => {

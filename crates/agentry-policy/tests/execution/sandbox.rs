@@ -32,7 +32,7 @@ const STAND_IN: &str = r#"#!/real/sh
 name=${0##*/}
 case $0 in /stand/in/*) word=$name ;; *) word=$0 ;; esac
 [ "$name" != missing ] || { word=$1; shift; }
-printf '%s\0' CALL "$#" "$PWD" "$PATH" "${LD_PRELOAD-}${GIT_PAGER-}${PAGER-}${GIT_SSH_COMMAND-}" \
+printf '%s\0' CALL "$#" "$PWD" "$PATH" "${LD_PRELOAD-}${GIT_PAGER#cat}${PAGER#cat}${GIT_SSH_COMMAND-}" \
     "${FOO+FOO}${BAR+BAR}" "$word" "$@" >> /log/calls
 case $name in
 bash | sh | cat | env | xargs | find | timeout | nohup | nice) exec "/real/$name" "$@" ;;

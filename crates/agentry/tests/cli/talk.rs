@@ -127,7 +127,8 @@ fn a_model_switch_survives_a_resume() {
     types_and_sees(&mut terminal, "hi", "Answer 0.");
     types(&mut terminal, "/model");
     terminal.shows("* anthropic/");
-    let screen = terminal.shows("  anthropic/claude-haiku-4-5");
+    // At the start of a line: the banner names a model too.
+    let screen = terminal.shows("\n  anthropic/");
     let other = screen.lines().find_map(|line| line.strip_prefix("  anthropic/"));
     let other = other.expect("a second model").trim().to_owned();
     let first = model_of(&server.asked()[0]);
