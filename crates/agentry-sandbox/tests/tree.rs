@@ -114,7 +114,7 @@ fn files_removed_during_the_start_are_left_out() {
             Ok(output) => assert!(output.ends_with("old"), "start {at}: {output}"),
             // What is replaced after the set-up is no longer hidden, so the command is refused.
             Err(SandboxError::Replaced(path)) => {
-                assert!(path.ends_with(".env"), "start {at}: {path:?}")
+                assert!(path.ends_with(".env"), "start {at}: {path:?}");
             }
             Err(error) => panic!("start {at}: {error}"),
         }

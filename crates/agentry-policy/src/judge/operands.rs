@@ -25,6 +25,7 @@ use super::line::at;
 use super::{Judge, SectionCall};
 
 /// How the files of one operand are judged.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the use")]
 #[derive(Debug, Clone, Copy)]
 struct OperandUse<'a> {
     /// How the command uses the file.
