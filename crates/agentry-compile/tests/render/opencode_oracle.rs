@@ -10,7 +10,7 @@ use agentry_compile::text::Data;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use std::sync::Arc;
 
-use crate::policies::{agent, cases, samples, subject_of};
+use crate::policies::{agent, cases, may_name_files, samples, subject_of};
 
 /// A rule: key, pattern, verdict.
 pub(crate) type Ruled = (String, String, Action);
@@ -114,7 +114,11 @@ fn never_milder(subject: &RenderSubject) -> Result<(), TestCaseError> {
     let rules = rules(file.text());
     for section in Section::ALL {
         let texts = samples(subject, *section).into_iter().map(|sample| sample.to_string());
-        for text in texts.filter(|text| is_plain(*section, text)) {
+        let is_seen = |text: &String| {
+            let is_blind = *section == Section::Bash && may_name_files(subject, text);
+            is_plain(*section, text) && !is_blind
+        };
+        for text in texts.filter(is_seen) {
             let call = SectionCall { section: *section, subject: &text, directory: "/workspace" };
             let here = subject.judge.judge(call, &NoLinks).action;
             let there = there(&rules, *section, &text);

@@ -1,7 +1,7 @@
 //! Generates random policies, both usual and hostile ones, for the property tests of every target.
 
 use agentry_compile::policy::compare::ExampleSubject;
-use agentry_compile::policy::{PathAnchors, PatternKind, Section};
+use agentry_compile::policy::{Action, PathAnchors, PatternKind, Section};
 use agentry_compile::targets::RenderSubject;
 use agentry_compile::{MemoryWorld, discover, read, subject};
 use proptest::prelude::*;
@@ -329,4 +329,15 @@ fn example(section: Section, text: &str) -> Option<ExampleSubject> {
             (!text.is_empty()).then(|| ExampleSubject::Text(text.to_owned()))
         }
     }
+}
+
+/// Whether a rule about files may be about a word behind the program, which harnesses do not look at.
+pub(crate) fn may_name_files(subject: &RenderSubject, line: &str) -> bool {
+    let has_words = line.contains(' ');
+    has_words
+        && [Section::Read, Section::Edit, Section::ExternalDirectory].into_iter().any(|section| {
+            let bounds = subject.bounds(section);
+            let mut rules = bounds.iter().flat_map(|list| &list.rules);
+            rules.any(|rule| rule.action > Action::Allow && !rule.pattern.is_everything())
+        })
 }

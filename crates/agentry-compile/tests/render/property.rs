@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
-use crate::policies::{agent, cases, samples, subject_of};
+use crate::policies::{agent, cases, may_name_files, samples, subject_of};
 
 /// How many policies were rendered, and how.
 #[derive(Default)]
@@ -255,15 +255,6 @@ fn never_wider(
     Ok(())
 }
 
-/// Whether a rule for some files asks or denies.
-fn has_file_rules(subject: &RenderSubject) -> bool {
-    [Section::Read, Section::Edit, Section::ExternalDirectory].into_iter().any(|section| {
-        let bounds = subject.bounds(section);
-        let mut rules = bounds.iter().flat_map(|list| &list.rules);
-        rules.any(|rule| rule.action > Action::Allow && !rule.pattern.is_everything())
-    })
-}
-
 /// The judge's verdict, where no built-in rule decides.
 fn judged(subject: &RenderSubject, section: Section, sample: &ExampleSubject) -> Option<Action> {
     let plain = match section.kind() {
@@ -271,9 +262,7 @@ fn judged(subject: &RenderSubject, section: Section, sample: &ExampleSubject) ->
             let line = sample.to_string();
             let harmless = |word: &str| word.chars().all(|c| c.is_ascii_lowercase());
             let known = matches!(line.split(' ').next(), Some("frob" | "zap"));
-            // A rule about files may be about a word behind the program.
-            let is_alone = !line.contains(' ') || !has_file_rules(subject);
-            known && is_alone && line.split(' ').all(harmless)
+            known && !may_name_files(subject, &line) && line.split(' ').all(harmless)
         }
         PatternKind::Path => {
             let path = sample.to_string();
