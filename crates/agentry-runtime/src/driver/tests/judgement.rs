@@ -70,7 +70,7 @@ impl BuiltInTool for PonderTool {
             let released = self.released.lock().unwrap();
             let _released = self.changed.wait_timeout_while(released, LONG, |it| !*it).unwrap();
         }
-        Ok(vec![ToolTouch { section: Section::Read, subject: "/work/a".to_owned() }])
+        Ok(vec![ToolTouch { section: Section::Read, subject: "/workspace/a".to_owned() }])
     }
 
     fn run<'a>(&'a self, _: Value, _: &'a dyn ToolHost) -> BoxedFuture<'a, ToolOutput> {
