@@ -13,6 +13,7 @@ fn typical_mistakes_come_with_what_to_do() {
             "set one of these variables, such as `export ANTHROPIC_API_KEY=…`",
         ),
         ("run helper.agent go --model openai/x", 1, "`agentry models` lists what can be used here"),
+        ("run helper.agent go --model sonnet", 1, "did you mean `anthropic/claude-sonnet-"),
         (
             "run helper.agent --replay notes.txt",
             2,
